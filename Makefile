@@ -1,0 +1,51 @@
+# Each target makes the environment it needs in .venv, once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# -qq: errors only. The pins hold for what builds the package too, as nothing is built in isolation.
+PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq -c constraints.txt
+
+.DEFAULT_GOAL := test
+.PHONY: demo test check wheel bench bench-peer clean
+
+demo: $(VENV)/.run  ## fire real events through real hooks in a scratch project
+	@$(BIN)/hookline demo
+
+test: check wheel  ## the checks, the wheel in an empty environment, the suite
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev  ## lint, format, types, layers, traceability
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tools/traceability.py
+
+wheel: $(VENV)/.dev
+	$(BIN)/python tools/wheel_check.py
+
+bench: $(VENV)/.dev  ## measure, beside a baseline; writes benchmarks/results.json
+	$(BIN)/python benchmarks/run.py
+
+bench-peer: $(VENV)/.dev  ## the same workloads on the npm peer as well; needs Node
+	$(BIN)/python benchmarks/run.py --peer
+
+clean:
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The demo needs neither the model SDK nor the tools, so a first look does not wait for them.
+$(VENV)/.run: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo 'hookline needs Python 3.11 or newer, and "$(PYTHON)" is not:' \
+	    'make $(or $(MAKECMDGOALS),$(.DEFAULT_GOAL)) PYTHON=/path/to/python3.12' >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo 'installing hookline into $(VENV)'
+	@$(PIP) hatchling
+	@$(PIP) --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	@echo 'installing the tools into $(VENV)'
+	@$(PIP) --no-build-isolation -e '.[genai,dev]'
+	@touch $@

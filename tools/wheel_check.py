@@ -1,0 +1,99 @@
+"""The wheel works where nothing of this tree is: installed alone, it blocks a real tool call."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[1]
+_PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+_HOOK = """#!/bin/sh
+grep -q AKIA || exit 0
+echo 'that is a key' >&2
+exit 2
+"""
+_SETTINGS = {
+    "hooks": {
+        "BeforeTool": [
+            {
+                "matcher": "write_file",
+                "hooks": [{"type": "command", "name": "keys", "command": "./keys.sh"}],
+            }
+        ]
+    }
+}
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory(prefix="hookline-wheel-") as scratch:
+        wheel = _build(Path(scratch) / "dist")
+        command = _install(wheel, Path(scratch) / "environment")
+        project = _make_project(Path(scratch) / "project")
+        version = _run([command, "--version"], cwd=project).strip()
+        _expect(version.endswith(_version_of(wheel)), f"--version says {version!r}")
+        _expect_fire(command, project, content="AKIA0123456789", status=2)
+        _expect_fire(command, project, content="nothing", status=0)
+    print(f"{wheel.name}: --version and fire work in an empty environment")
+    return 0
+
+
+def _build(directory: Path) -> Path:
+    """Build with the backend that is installed here: nothing is downloaded for it."""
+    options = ["--no-deps", "--no-build-isolation", "--wheel-dir", str(directory)]
+    _run([*_PIP, "wheel", "-qq", *options, _ROOT], cwd=_ROOT)
+    (wheel,) = directory.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    _expect("hookline/py.typed" in names, "py.typed is not in the wheel")
+    strangers = {name.partition("/")[0] for name in names} - {"hookline"}
+    _expect(all(name.endswith(".dist-info") for name in strangers), f"the wheel has {strangers}")
+    return wheel
+
+
+def _install(wheel: Path, environment: Path) -> Path:
+    venv.create(environment, symlinks=True)
+    python = environment / "bin" / "python"
+    constraints = _ROOT / "constraints.txt"
+    _run([*_PIP, "--python", python, "install", "-qq", "-c", constraints, wheel], cwd=_ROOT)
+    return environment / "bin" / "hookline"
+
+
+def _make_project(project: Path) -> Path:
+    (project / ".hookline").mkdir(parents=True)
+    (project / ".hookline" / "settings.json").write_text(json.dumps(_SETTINGS))
+    (project / "keys.sh").write_text(_HOOK)
+    (project / "keys.sh").chmod(0o755)
+    return project
+
+
+def _expect_fire(command: Path, project: Path, *, content: str, status: int) -> None:
+    tool_input = json.dumps({"path": "a.txt", "content": content})
+    fire = [str(command), "fire", "BeforeTool", "--tool", "write_file", "--tool-input", tool_input]
+    answer = json.loads(_run([*fire, "--trust", "--json"], cwd=project, status=status))
+    _expect(answer["plan"]["hooks"] == ["keys"], f"the plan is {answer['plan']}")
+    _expect(answer["view"]["blocked"] is (status == 2), f"the answer is {answer}")
+
+
+def _version_of(wheel: Path) -> str:
+    return wheel.name.split("-")[1]
+
+
+def _run(command: Sequence[str | Path], *, cwd: Path, status: int = 0) -> str:
+    # A PYTHONPATH would let the tree stand in for the wheel.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(command, cwd=cwd, env=environment, stdout=subprocess.PIPE, text=True)
+    _expect(done.returncode == status, f"{command} ended with {done.returncode}: {done.stdout}")
+    return done.stdout
+
+
+def _expect(truth: bool, otherwise: str) -> None:
+    if not truth:
+        sys.exit(f"wheel check: {otherwise}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

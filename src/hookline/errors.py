@@ -1,0 +1,95 @@
+"""Everything hookline raises, each with its facts as fields and a sentence that says what to do.
+
+HooklineError
+├── HookSystemNotInitializedError     the system was used before ``initialize()``
+├── HookRegistryNotInitializedError   the registry was used before it was loaded
+├── InvalidHookError                  a hook registered in code cannot run
+├── UnknownEventError                 a name that is no hook event
+├── InvalidPayloadError               an event's input lacks a field, or a field has the wrong type
+├── PayloadEncodingError              an event's input has no JSON form
+├── TranslationError                  a model request or response of no known form
+└── SettingsError                     a settings file that cannot be read
+"""
+
+from collections.abc import Iterable
+
+
+class HooklineError(Exception):
+    """The root of everything raised by hookline."""
+
+
+class HookSystemNotInitializedError(HooklineError):
+    """The hook system was asked for a part that exists only after ``initialize()``."""
+
+    def __init__(self) -> None:
+        super().__init__("the hook system is not initialized; await system.initialize() first")
+
+
+class HookRegistryNotInitializedError(HooklineError):
+    """The registry was asked for hooks before they were loaded."""
+
+    def __init__(self) -> None:
+        super().__init__("the hook registry is not loaded; await system.initialize() first")
+
+
+class InvalidHookError(HooklineError):
+    """A hook registered in code that could never run."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(problem)
+
+
+class UnknownEventError(HooklineError):
+    """A name that is no hook event; ``nearest`` holds the names it could have meant."""
+
+    code = "unsupported_event"
+
+    def __init__(self, name: object, nearest: Iterable[str] = ()) -> None:
+        self.name = name
+        self.nearest = tuple(nearest)
+        hint = f"; did you mean {' or '.join(self.nearest)}?" if self.nearest else ""
+        super().__init__(f"{name!r} is not a hook event{hint}")
+
+
+class InvalidPayloadError(HooklineError):
+    """An event's input lacks a field or has one of the wrong type."""
+
+    code = "invalid_payload"
+
+    def __init__(self, event: str, problem: str) -> None:
+        self.event = event
+        self.problem = problem
+        super().__init__(f"{event} input: {problem}")
+
+
+class PayloadEncodingError(HooklineError):
+    """A value that cannot be written as JSON (a cycle, an arbitrary object)."""
+
+    code = "invalid_payload"
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"the value has no JSON form: {problem}")
+
+
+class TranslationError(HooklineError):
+    """A model request or response that is of no form the translator knows."""
+
+    code = "translation_failed"
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(problem)
+
+
+class SettingsError(HooklineError):
+    """A settings file that cannot be read; line and column are 1-based, 0 when unknown."""
+
+    def __init__(self, path: str, problem: str, *, line: int = 0, column: int = 0) -> None:
+        self.path = path
+        self.problem = problem
+        self.line = line
+        self.column = column
+        place = f"{path}:{line}:{column}" if line else path
+        super().__init__(f"{place}: {problem}")

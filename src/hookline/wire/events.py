@@ -1,0 +1,256 @@
+"""The eleven events: their names and enums, what a hook reads of each, what matchers look at."""
+
+import difflib
+from enum import StrEnum
+from typing import Any, Literal, NotRequired, TypedDict
+
+import msgspec
+
+from hookline.errors import InvalidPayloadError, UnknownEventError
+from hookline.wire.model import LLMRequest, LLMResponse
+
+
+class _WireEnum(StrEnum):
+    # The names are dictionary keys on the hot path, where Enum's own Python-level hash is most
+    # of the cost of a lookup.
+    __hash__ = str.__hash__
+
+
+class HookEventName(_WireEnum):
+    """The names of the events, as scripts and settings spell them."""
+
+    BEFORE_TOOL = "BeforeTool"
+    AFTER_TOOL = "AfterTool"
+    BEFORE_AGENT = "BeforeAgent"
+    AFTER_AGENT = "AfterAgent"
+    BEFORE_MODEL = "BeforeModel"
+    AFTER_MODEL = "AfterModel"
+    BEFORE_TOOL_SELECTION = "BeforeToolSelection"
+    SESSION_START = "SessionStart"
+    SESSION_END = "SessionEnd"
+    PRE_COMPRESS = "PreCompress"
+    NOTIFICATION = "Notification"
+
+
+class SessionStartSource(_WireEnum):
+    """Why a session starts."""
+
+    STARTUP = "startup"
+    RESUME = "resume"
+    CLEAR = "clear"
+    COMPRESS = "compress"
+
+
+class SessionEndReason(_WireEnum):
+    """Why a session ends."""
+
+    EXIT = "exit"
+    CLEAR = "clear"
+    LOGOUT = "logout"
+    PROMPT_INPUT_EXIT = "prompt_input_exit"
+    OTHER = "other"
+
+
+class PreCompressTrigger(_WireEnum):
+    """What asks for a compression of the history."""
+
+    MANUAL = "manual"
+    AUTO = "auto"
+
+
+class HookInput(TypedDict):
+    """The fields every hook reads first, in this order."""
+
+    session_id: str
+    transcript_path: str
+    cwd: str
+    hook_event_name: str
+    timestamp: str
+
+
+class BeforeToolInput(TypedDict):
+    """BeforeTool's own fields."""
+
+    tool_name: str
+    tool_input: dict[str, Any]
+    mcp_context: NotRequired[dict[str, Any]]
+    original_request_name: NotRequired[str]
+
+
+class AfterToolInput(TypedDict):
+    """AfterTool's own fields."""
+
+    tool_name: str
+    tool_input: dict[str, Any]
+    tool_response: Any
+    original_tool_input: NotRequired[dict[str, Any]]
+    mcp_context: NotRequired[dict[str, Any]]
+    original_request_name: NotRequired[str]
+
+
+class BeforeAgentInput(TypedDict):
+    """BeforeAgent's own field."""
+
+    prompt: str
+
+
+class AfterAgentInput(TypedDict):
+    """AfterAgent's own fields."""
+
+    prompt: str
+    prompt_response: str
+    stop_hook_active: NotRequired[bool]
+
+
+class BeforeModelInput(TypedDict, total=False):
+    """BeforeModel's own field: hooks read ``llm_request``, the bus takes either name."""
+
+    llm_request: LLMRequest
+    model_request: dict[str, Any]
+
+
+class AfterModelInput(BeforeModelInput, total=False):
+    """AfterModel's own fields: hooks read the ``llm_`` names, the bus takes either."""
+
+    llm_response: LLMResponse
+    model_response: dict[str, Any]
+
+
+class BeforeToolSelectionInput(BeforeModelInput, total=False):
+    """BeforeToolSelection's own fields."""
+
+    available_tools: list[str]
+
+
+class SessionStartInput(TypedDict):
+    """SessionStart's own field."""
+
+    source: Literal["startup", "resume", "clear", "compress"]
+
+
+class SessionEndInput(TypedDict):
+    """SessionEnd's own field."""
+
+    reason: Literal["exit", "clear", "logout", "prompt_input_exit", "other"]
+
+
+class PreCompressInput(TypedDict):
+    """PreCompress's own field."""
+
+    trigger: Literal["manual", "auto"]
+
+
+class NotificationInput(TypedDict):
+    """Notification's own fields."""
+
+    message: str
+    notification_type: NotRequired[str]
+    level: NotRequired[str]
+    details: NotRequired[dict[str, Any]]
+
+
+class EventSpec(msgspec.Struct, frozen=True):
+    """How one event is written and matched.
+
+    ``required`` and ``optional`` name its own fields in the order hooks read them; ``target`` is
+    the field matchers are compared with, and ``search`` says whether they are searched in it (tool
+    names) or must match it whole (triggers). ``trigger`` is the enum that field is narrowed to.
+    """
+
+    event: HookEventName
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    target: str | None = None
+    search: bool = False
+    trigger: type[_WireEnum] | None = None
+    blockable: bool = True
+    model: bool = False
+
+
+EVENTS: dict[HookEventName, EventSpec] = {
+    spec.event: spec
+    for spec in (
+        EventSpec(
+            HookEventName.BEFORE_TOOL,
+            ("tool_name", "tool_input"),
+            ("mcp_context", "original_request_name"),
+            target="tool_name",
+            search=True,
+        ),
+        EventSpec(
+            HookEventName.AFTER_TOOL,
+            ("tool_name", "tool_input", "tool_response"),
+            ("original_tool_input", "mcp_context", "original_request_name"),
+            target="tool_name",
+            search=True,
+        ),
+        EventSpec(HookEventName.BEFORE_AGENT, ("prompt",)),
+        EventSpec(HookEventName.AFTER_AGENT, ("prompt", "prompt_response", "stop_hook_active")),
+        EventSpec(HookEventName.BEFORE_MODEL, ("llm_request",), model=True),
+        EventSpec(HookEventName.AFTER_MODEL, ("llm_request", "llm_response"), model=True),
+        EventSpec(
+            HookEventName.BEFORE_TOOL_SELECTION,
+            ("llm_request",),
+            ("available_tools",),
+            model=True,
+        ),
+        EventSpec(
+            HookEventName.SESSION_START,
+            ("source",),
+            target="source",
+            trigger=SessionStartSource,
+            blockable=False,
+        ),
+        EventSpec(
+            HookEventName.SESSION_END,
+            ("reason",),
+            target="reason",
+            trigger=SessionEndReason,
+            blockable=False,
+        ),
+        EventSpec(
+            HookEventName.PRE_COMPRESS,
+            ("trigger",),
+            target="trigger",
+            trigger=PreCompressTrigger,
+            blockable=False,
+        ),
+        EventSpec(
+            HookEventName.NOTIFICATION,
+            ("message",),
+            ("notification_type", "level", "details"),
+            target="notification_type",
+            blockable=False,
+        ),
+    )
+}
+
+
+def narrow_event(name: object) -> HookEventName:
+    """The event of that name; raises UnknownEventError, with the nearest names, for any other."""
+    if isinstance(name, HookEventName):
+        return name
+    if isinstance(name, str):
+        try:
+            return HookEventName(name)
+        except ValueError:
+            pass
+    raise UnknownEventError(name, nearest_events(name))
+
+
+def nearest_events(name: object) -> list[str]:
+    """The event names a person may have meant, best first, whatever the case of the letters."""
+    names = {event.value.lower(): event.value for event in HookEventName}
+    written = str(name).replace("_", "").replace("-", "").lower()
+    return [names[near] for near in difflib.get_close_matches(written, names, n=2, cutoff=0.6)]
+
+
+def narrow_trigger(spec: EventSpec, value: object) -> str:
+    """The trigger as it is written; raises InvalidPayloadError for what the event does not know."""
+    assert spec.trigger is not None
+    try:
+        return str(spec.trigger(value).value)
+    except ValueError:
+        known = ", ".join(member.value for member in spec.trigger)
+        problem = f"{spec.target} must be one of {known}, not {value!r}"
+        raise InvalidPayloadError(spec.event.value, problem) from None

@@ -1,0 +1,68 @@
+"""A hook as the engine holds it: what to run, under which name, and where it came from."""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import msgspec
+
+DEFAULT_TIMEOUT_MS = 60_000
+
+OnFailure: TypeAlias = Literal["allow", "block"]
+HookFunction: TypeAlias = Callable[[dict[str, Any]], Any]
+
+
+class HookSource(StrEnum):
+    """The layers, highest priority first."""
+
+    RUNTIME = "runtime"
+    PROJECT = "project"
+    USER = "user"
+    SYSTEM = "system"
+    EXTENSIONS = "extensions"
+
+
+LAYER_ORDER: dict[HookSource, int] = {source: rank for rank, source in enumerate(HookSource)}
+
+
+class HookConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """What every kind of hook has; ``timeout`` is in milliseconds."""
+
+    type: ClassVar[str] = ""
+
+    name: str
+    source: HookSource = HookSource.RUNTIME
+    description: str | None = None
+    timeout: float = DEFAULT_TIMEOUT_MS
+    on_failure: OnFailure = "allow"
+    managed: bool = False
+    dialect: str = "native"
+
+    def identity(self) -> object:
+        """What makes two entries of one event the same hook."""
+        raise NotImplementedError
+
+
+class CommandHook(HookConfig, frozen=True, kw_only=True):
+    """A hook that is a process: a shell command, or with ``args`` a program and its arguments."""
+
+    type: ClassVar[str] = "command"
+
+    command: str
+    args: tuple[str, ...] | None = None
+    env: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+    def identity(self) -> object:
+        return (self.type, self.name, self.command, self.args, tuple(sorted(self.env.items())))
+
+
+class RuntimeHook(HookConfig, frozen=True, kw_only=True):
+    """A hook that is a function of this process, plain or async."""
+
+    type: ClassVar[str] = "runtime"
+
+    function: HookFunction
+    is_async: bool = False
+
+    def identity(self) -> object:
+        return (self.type, self.name, id(self.function))

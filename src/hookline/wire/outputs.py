@@ -1,0 +1,272 @@
+"""What a hook may answer, and the one place where an answer's meaning is worked out.
+
+An output is made from the JSON a hook gave (``create_hook_output``); callers ask it questions and
+never look into ``hookSpecificOutput`` themselves. Those that speak model SDK types do so through
+the translator they were made with.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from hookline.errors import HooklineError, TranslationError
+from hookline.wire.events import HookEventName
+from hookline.wire.model import is_llm_response
+
+NO_REASON = "No reason provided"
+BLOCKING_WORDS = frozenset({"block", "deny"})
+DECISION_WORDS = BLOCKING_WORDS | {"allow", "approve", "ask"}
+
+# Wire name -> the type a value must have to count.
+TOP_LEVEL_FIELDS: dict[str, type] = {
+    "continue": bool,
+    "stopReason": str,
+    "suppressOutput": bool,
+    "systemMessage": str,
+    "decision": str,
+    "reason": str,
+    "hookSpecificOutput": dict,
+}
+
+_log = logging.getLogger("hookline")
+
+
+class ModelTranslator(Protocol):
+    """The part of a translator that outputs need (``hookline.translate`` has the whole)."""
+
+    def from_hook_llm_request(
+        self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
+    ) -> Any: ...
+
+    def from_hook_llm_response(
+        self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
+    ) -> Any: ...
+
+    def from_hook_tool_config(
+        self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
+    ) -> Any: ...
+
+
+class ModelCall(msgspec.Struct, frozen=True):
+    """What an output needs to answer in SDK types: a translator, and a value of the caller's
+    whose form (JSON or the SDK's own objects) the answer takes."""
+
+    translator: ModelTranslator
+    like: Any = None
+
+
+class BlockingError(msgspec.Struct, frozen=True):
+    """Whether an output blocks, and why."""
+
+    blocked: bool
+    reason: str
+
+
+class ToolSelection(msgspec.Struct, frozen=True):
+    """The tool config and the tools of a request after the hooks, in the caller's form."""
+
+    tool_config: Any = None
+    tools: Any = None
+
+
+class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer with the seven fields every event knows; None is a field the hook left out."""
+
+    continue_: bool | None = None
+    stop_reason: str | None = None
+    suppress_output: bool | None = None
+    system_message: str | None = None
+    decision: str | None = None
+    reason: str | None = None
+    hook_specific_output: dict[str, Any] | None = None
+    call: ModelCall | None = None
+
+    def is_blocking_decision(self) -> bool:
+        """Whether the answer forbids what is about to happen, or rejects what happened."""
+        return self.decision in BLOCKING_WORDS
+
+    def is_ask_decision(self) -> bool:
+        """Whether the user should be asked."""
+        return self.decision == "ask"
+
+    def should_stop_execution(self) -> bool:
+        """Whether the agent loop should end."""
+        return self.continue_ is False
+
+    def get_effective_reason(self) -> str:
+        """The reason to show: the stop's, else the decision's, else a fixed text."""
+        return self.stop_reason or self.reason or NO_REASON
+
+    def get_blocking_error(self) -> BlockingError:
+        """The block with its reason; not blocked has none."""
+        if not self.is_blocking_decision():
+            return BlockingError(blocked=False, reason="")
+        return BlockingError(blocked=True, reason=self.get_effective_reason())
+
+    def get_additional_context(self) -> str | None:
+        """Text to add to what the model reads, as the hooks wrote it."""
+        context = self._specific("additionalContext")
+        return context if isinstance(context, str) else None
+
+    def should_clear_context(self) -> bool:
+        """Whether the conversation so far should be forgotten."""
+        return self._specific("clearContext") is True
+
+    def get_tail_tool_call_request(self) -> dict[str, Any] | None:
+        """The tool call, ``{name, args}``, that should follow at once."""
+        request = self._specific("tailToolCallRequest")
+        return request if is_tail_tool_call(request) else None
+
+    def to_wire(self) -> dict[str, Any]:
+        """The answer in the names scripts use, without the fields nobody set."""
+        fields = {
+            "continue": self.continue_,
+            "stopReason": self.stop_reason,
+            "suppressOutput": self.suppress_output,
+            "systemMessage": self.system_message,
+            "decision": self.decision,
+            "reason": self.reason,
+            "hookSpecificOutput": self.hook_specific_output,
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def _specific(self, key: str) -> Any:
+        return self.hook_specific_output.get(key) if self.hook_specific_output else None
+
+    def _model_call(self) -> ModelCall:
+        if self.call is None:
+            raise HooklineError("this output was made without a translator; give it a ModelCall")
+        return self.call
+
+
+class BeforeToolHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
+    """BeforeTool: may rewrite the tool's input."""
+
+    def get_modified_tool_input(self) -> dict[str, Any] | None:
+        """What to merge over the tool's input, or None."""
+        changed = self._specific("tool_input")
+        return changed if isinstance(changed, dict) else None
+
+
+class BeforeModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
+    """BeforeModel: may rewrite the request, or answer it in the model's place."""
+
+    def is_blocking_decision(self) -> bool:
+        """A response given by a hook answers the call, so the call does not happen."""
+        answered = is_llm_response(self._specific("llm_response"))
+        return answered or self.decision in BLOCKING_WORDS
+
+    def get_synthetic_response(self) -> Any:
+        """The hook's own response in the SDK's form, or None."""
+        response = self._specific("llm_response")
+        if response is None:
+            return None
+        call = self._model_call()
+        translate = call.translator.from_hook_llm_response
+        return _translated("llm_response", lambda: translate(response, like=call.like), None)
+
+    def apply_llm_request_modifications(self, request: Any) -> Any:
+        """The request with what the hooks changed; the very same object if nothing was."""
+        change = self._specific("llm_request")
+        if change is None:
+            return request
+        translate = self._model_call().translator.from_hook_llm_request
+        return _translated("llm_request", lambda: translate(change, request), request)
+
+
+class AfterModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
+    """AfterModel: may rewrite the response."""
+
+    def get_modified_response(self, base: Any = None) -> Any:
+        """The response with what the hooks changed, or None when they changed nothing."""
+        change = self._specific("llm_response")
+        if change is None:
+            return None
+        call = self._model_call()
+        translate = call.translator.from_hook_llm_response
+        return _translated("llm_response", lambda: translate(change, base, like=call.like), None)
+
+
+class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
+    """BeforeToolSelection: may restrict the tools of the call."""
+
+    def apply_tool_config_modifications(self, tool_config: Any, tools: Any) -> ToolSelection:
+        """The tool config the hooks left; the tool declarations themselves stay as they are."""
+        change = self._specific("toolConfig")
+        if not isinstance(change, dict):
+            return ToolSelection(tool_config, tools)
+        call = self._model_call()
+        translate = call.translator.from_hook_tool_config
+        changed = _translated(
+            "toolConfig", lambda: translate(change, tool_config, like=call.like), tool_config
+        )
+        return ToolSelection(changed, tools)
+
+
+class AfterAgentHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
+    """AfterAgent: may send the agent back to work, or clear its context."""
+
+
+_OUTPUT_TYPES: dict[HookEventName, type[DefaultHookOutput]] = {
+    HookEventName.BEFORE_TOOL: BeforeToolHookOutput,
+    HookEventName.BEFORE_MODEL: BeforeModelHookOutput,
+    HookEventName.AFTER_MODEL: AfterModelHookOutput,
+    HookEventName.BEFORE_TOOL_SELECTION: BeforeToolSelectionHookOutput,
+    HookEventName.AFTER_AGENT: AfterAgentHookOutput,
+}
+
+
+def create_hook_output(
+    event: HookEventName, data: Mapping[str, Any], call: ModelCall | None = None
+) -> DefaultHookOutput:
+    """The output of that event; fields of the wrong type and unknown decision words are none."""
+    known = {name: data[name] for name, kind in TOP_LEVEL_FIELDS.items() if _is(data, name, kind)}
+    specific = known.get("hookSpecificOutput")
+    decision, reason = known.get("decision"), known.get("reason")
+    if decision not in DECISION_WORDS:
+        decision = None
+    if event is HookEventName.BEFORE_TOOL and specific:
+        decision = decision or _word(specific.get("permissionDecision"))
+        reason = reason or _text(specific.get("permissionDecisionReason"))
+    return _OUTPUT_TYPES.get(event, DefaultHookOutput)(
+        continue_=known.get("continue"),
+        stop_reason=known.get("stopReason"),
+        suppress_output=known.get("suppressOutput"),
+        system_message=known.get("systemMessage"),
+        decision=decision,
+        reason=reason,
+        hook_specific_output=specific,
+        call=call,
+    )
+
+
+def is_tail_tool_call(value: object) -> bool:
+    """Whether a value names a tool and gives it arguments."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("name"), str)
+        and isinstance(value.get("args"), dict)
+    )
+
+
+def _is(data: Mapping[str, Any], name: str, kind: type) -> bool:
+    return isinstance(data.get(name), kind)
+
+
+def _word(value: object) -> str | None:
+    return value if isinstance(value, str) and value in DECISION_WORDS else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _translated(field: str, translate: Any, otherwise: Any) -> Any:
+    """A hook's malformed answer changes nothing; it is said in the log, never raised."""
+    try:
+        return translate()
+    except TranslationError as error:
+        _log.warning("a hook's %s was ignored: %s", field, error)
+        return otherwise

@@ -1,0 +1,163 @@
+"""From one hook's result to the answer a caller gets, and the two factories that make the ends.
+
+They are msgspec structs because one is built for every event an agent fires, matched or not.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from hookline.wire.events import HookEventName
+from hookline.wire.hooks import HookConfig
+from hookline.wire.outputs import DefaultHookOutput
+
+FailedKind: TypeAlias = Literal[
+    "exit", "signal", "timeout", "spawn", "output_limit", "untrusted", "error"
+]
+Stage: TypeAlias = Literal[
+    "envelope", "validation", "planning", "translation", "execution", "aggregation", "response"
+]
+
+STAGE_CODES: dict[str, str] = {
+    "envelope": "invalid_request",
+    "validation": "invalid_payload",
+    "planning": "planning_failed",
+    "translation": "translation_failed",
+    "execution": "execution_failed",
+    "aggregation": "aggregation_failed",
+    "response": "response_failed",
+}
+
+
+class HookExecutionPlan(msgspec.Struct, frozen=True):
+    """The hooks an event will run, in order, and whether one waits for another."""
+
+    event_name: HookEventName
+    hooks: tuple[HookConfig, ...]
+    sequential: bool = False
+
+
+class HookExecutionResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one hook. ``failed`` is None for a hook that did its work, a block included;
+    ``duration`` is in milliseconds."""
+
+    hook: HookConfig
+    event_name: HookEventName
+    success: bool
+    output: dict[str, Any] | None = None
+    output_format: Literal["json", "text"] | None = None
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int | None = None
+    signal: str | None = None
+    failed: FailedKind | None = None
+    error: str | None = None
+    duration: float = 0.0
+    warnings: tuple[str, ...] = ()
+
+
+class HookError(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One thing that went wrong, with the stage it went wrong at."""
+
+    code: str
+    message: str
+    stage: str
+    event_name: HookEventName | None = None
+    correlation_id: str | None = None
+    hook: str | None = None
+    details: Any = None
+
+
+class AggregatedHookResult(msgspec.Struct, frozen=True):
+    """All hooks of one event merged. ``success`` is execution health, never policy: whether to go
+    on is for ``final_output`` to say. ``total_duration`` is the sum over hooks, in milliseconds."""
+
+    success: bool
+    final_output: DefaultHookOutput | None = None
+    all_outputs: list[dict[str, Any]] = []
+    errors: list[HookError] = []
+    total_duration: float = 0.0
+    plan: HookExecutionPlan | None = None
+    results: tuple[HookExecutionResult, ...] = ()
+
+
+class ProcessedHookResult(msgspec.Struct, frozen=True):
+    """The aggregate with its common fields interpreted once, for every caller alike.
+
+    ``stop_reason`` is set exactly when ``should_stop`` is; ``system_message`` is the text to
+    display, None when it was suppressed (the raw text is in ``final_output``).
+    """
+
+    aggregated: AggregatedHookResult
+    should_stop: bool = False
+    stop_reason: str | None = None
+    system_message: str | None = None
+    suppress_output: bool = False
+
+    @property
+    def success(self) -> bool:
+        """Whether every hook ran without failing."""
+        return self.aggregated.success
+
+    @property
+    def final_output(self) -> DefaultHookOutput | None:
+        """The merged answer, None when no hook gave one."""
+        return self.aggregated.final_output
+
+    @property
+    def all_outputs(self) -> list[dict[str, Any]]:
+        """Every hook's answer in plan order, as it was given."""
+        return self.aggregated.all_outputs
+
+    @property
+    def errors(self) -> list[HookError]:
+        """What failed."""
+        return self.aggregated.errors
+
+    @property
+    def total_duration(self) -> float:
+        """The sum of the hooks' durations, in milliseconds."""
+        return self.aggregated.total_duration
+
+    @property
+    def plan(self) -> HookExecutionPlan | None:
+        """The hooks that matched, None when none did."""
+        return self.aggregated.plan
+
+    @property
+    def results(self) -> tuple[HookExecutionResult, ...]:
+        """Each hook's own result in plan order."""
+        return self.aggregated.results
+
+
+class FailureMeta(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of an event when it fails; ``duration`` is in milliseconds."""
+
+    event_name: HookEventName | None = None
+    correlation_id: str | None = None
+    hook: str | None = None
+    details: Any = None
+    duration: float = 0.0
+
+
+def make_empty_success_result() -> AggregatedHookResult:
+    """The answer of an event nobody hooked; a new one each time, lists included."""
+    return AggregatedHookResult(True)
+
+
+def build_failure_envelope(
+    error: object, stage: str, meta: FailureMeta | None = None
+) -> AggregatedHookResult:
+    """The answer of an event that went wrong in the engine itself: never a success."""
+    meta = meta or FailureMeta()
+    code = getattr(error, "code", None)
+    failure = HookError(
+        code=code if isinstance(code, str) else STAGE_CODES.get(stage, "internal_error"),
+        message=str(error) or type(error).__name__,
+        stage=stage,
+        event_name=meta.event_name,
+        correlation_id=meta.correlation_id,
+        hook=meta.hook,
+        details=meta.details,
+    )
+    return AggregatedHookResult(False, None, [], [failure], meta.duration)

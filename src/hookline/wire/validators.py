@@ -1,0 +1,167 @@
+"""One type predicate an event: is this JSON that event's input?
+
+They guard the mediated entry. Required fields must have the right type, optional ones if they are
+there at all, and what else is in the object passes through. Model requests and responses are the
+SDK's as JSON, under either of their two names.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hookline.wire.events import (
+    EVENTS,
+    AfterAgentInput,
+    AfterModelInput,
+    AfterToolInput,
+    BeforeAgentInput,
+    BeforeModelInput,
+    BeforeToolInput,
+    BeforeToolSelectionInput,
+    HookEventName,
+    NotificationInput,
+    PreCompressInput,
+    SessionEndInput,
+    SessionStartInput,
+)
+
+if sys.version_info >= (3, 13):
+    from typing import TypeIs
+else:
+    from typing_extensions import TypeIs
+
+ALIASES = {"llm_request": "model_request", "llm_response": "model_response"}
+
+_ANY: tuple[type, ...] = (object,)
+_FIELD_TYPES: dict[str, tuple[type, ...]] = {
+    "tool_name": (str,),
+    "tool_input": (dict,),
+    "tool_response": _ANY,
+    "original_tool_input": (dict,),
+    "mcp_context": (dict,),
+    "original_request_name": (str,),
+    "prompt": (str,),
+    "prompt_response": (str,),
+    "stop_hook_active": (bool,),
+    "llm_request": (dict,),
+    "llm_response": (dict,),
+    "available_tools": (list,),
+    "source": (str,),
+    "reason": (str,),
+    "trigger": (str,),
+    "message": (str,),
+    "notification_type": (str,),
+    "level": (str,),
+    "details": (dict,),
+}
+_TYPE_WORDS = {str: "a string", dict: "an object", bool: "true or false", list: "a list"}
+# Fields that hooks always read but that a payload may leave out.
+DEFAULTS: dict[str, Any] = {"stop_hook_active": False}
+
+
+def find_problem(event: HookEventName, value: object, *, sdk_objects: bool = False) -> str | None:
+    """What keeps a value from being that event's input, in one phrase; None when it is one.
+
+    ``sdk_objects`` admits model requests and responses in the SDK's own types.
+    """
+    if not isinstance(value, Mapping):
+        return f"must be an object, not {type(value).__name__}"
+    spec = EVENTS[event]
+    for name in spec.required:
+        if name not in DEFAULTS and _given(value, name) not in value:
+            return f"{_spoken(name)} is missing"
+    for name in (*spec.required, *spec.optional):
+        key = _given(value, name)
+        absent = name in spec.optional and value.get(key) is None
+        if sdk_objects and name in ALIASES:
+            continue
+        if key in value and not absent and not isinstance(value[key], _FIELD_TYPES[name]):
+            return f"{key} must be {_TYPE_WORDS[_FIELD_TYPES[name][0]]}"
+    if spec.trigger is not None and value[spec.required[0]] not in [t.value for t in spec.trigger]:
+        known = ", ".join(member.value for member in spec.trigger)
+        return f"{spec.required[0]} must be one of {known}"
+    return None
+
+
+def own_field(value: Mapping[str, Any], name: str) -> Any:
+    """The value of a field under whichever of its names it was given; None when it was not."""
+    return value.get(_given(value, name), DEFAULTS.get(name))
+
+
+def _given(value: Mapping[str, Any], name: str) -> str:
+    alias = ALIASES.get(name, name)
+    return alias if alias in value else name
+
+
+def _spoken(name: str) -> str:
+    return f"{ALIASES[name]} (or {name})" if name in ALIASES else name
+
+
+def validate_before_tool_input(value: object) -> TypeIs[BeforeToolInput]:
+    """Whether this is BeforeTool's input."""
+    return find_problem(HookEventName.BEFORE_TOOL, value) is None
+
+
+def validate_after_tool_input(value: object) -> TypeIs[AfterToolInput]:
+    """Whether this is AfterTool's input."""
+    return find_problem(HookEventName.AFTER_TOOL, value) is None
+
+
+def validate_before_agent_input(value: object) -> TypeIs[BeforeAgentInput]:
+    """Whether this is BeforeAgent's input."""
+    return find_problem(HookEventName.BEFORE_AGENT, value) is None
+
+
+def validate_after_agent_input(value: object) -> TypeIs[AfterAgentInput]:
+    """Whether this is AfterAgent's input."""
+    return find_problem(HookEventName.AFTER_AGENT, value) is None
+
+
+def validate_before_model_input(value: object) -> TypeIs[BeforeModelInput]:
+    """Whether this is BeforeModel's input."""
+    return find_problem(HookEventName.BEFORE_MODEL, value) is None
+
+
+def validate_after_model_input(value: object) -> TypeIs[AfterModelInput]:
+    """Whether this is AfterModel's input."""
+    return find_problem(HookEventName.AFTER_MODEL, value) is None
+
+
+def validate_before_tool_selection_input(value: object) -> TypeIs[BeforeToolSelectionInput]:
+    """Whether this is BeforeToolSelection's input."""
+    return find_problem(HookEventName.BEFORE_TOOL_SELECTION, value) is None
+
+
+def validate_session_start_input(value: object) -> TypeIs[SessionStartInput]:
+    """Whether this is SessionStart's input."""
+    return find_problem(HookEventName.SESSION_START, value) is None
+
+
+def validate_session_end_input(value: object) -> TypeIs[SessionEndInput]:
+    """Whether this is SessionEnd's input."""
+    return find_problem(HookEventName.SESSION_END, value) is None
+
+
+def validate_pre_compress_input(value: object) -> TypeIs[PreCompressInput]:
+    """Whether this is PreCompress's input."""
+    return find_problem(HookEventName.PRE_COMPRESS, value) is None
+
+
+def validate_notification_input(value: object) -> TypeIs[NotificationInput]:
+    """Whether this is Notification's input."""
+    return find_problem(HookEventName.NOTIFICATION, value) is None
+
+
+VALIDATORS: dict[HookEventName, Callable[[object], bool]] = {
+    HookEventName.BEFORE_TOOL: validate_before_tool_input,
+    HookEventName.AFTER_TOOL: validate_after_tool_input,
+    HookEventName.BEFORE_AGENT: validate_before_agent_input,
+    HookEventName.AFTER_AGENT: validate_after_agent_input,
+    HookEventName.BEFORE_MODEL: validate_before_model_input,
+    HookEventName.AFTER_MODEL: validate_after_model_input,
+    HookEventName.BEFORE_TOOL_SELECTION: validate_before_tool_selection_input,
+    HookEventName.SESSION_START: validate_session_start_input,
+    HookEventName.SESSION_END: validate_session_end_input,
+    HookEventName.PRE_COMPRESS: validate_pre_compress_input,
+    HookEventName.NOTIFICATION: validate_notification_input,
+}

@@ -1,0 +1,1 @@
+"""The engine, in the order data flows: settings, registry, planner, runner, aggregator."""

@@ -1,0 +1,58 @@
+"""How a family of hooks writes its settings, reads events and words its answers.
+
+A hook keeps the dialect of the file it came from; everything between reading a settings file and
+merging the answers is the same for all of them. A new dialect is one module here and one line in
+``DIALECTS``, plus the settings files it lives in (``pipeline/settings.py``).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from hookline.pipeline.dialects.answer import Answer
+from hookline.pipeline.dialects.native import NativeDialect
+from hookline.pipeline.matcher import Match
+from hookline.wire.events import HookEventName
+
+__all__ = ["DIALECTS", "Answer", "Dialect", "dialect_of"]
+
+
+class Dialect(Protocol):
+    """One way of talking with hooks. Implementations are stateless and never raise on what a
+    settings file or a hook says: what they cannot read is an Answer with ``failed`` or a warning.
+    """
+
+    name: str
+
+    def event_for(self, key: str) -> HookEventName | None:
+        """The event a settings key names, None for a name this dialect does not have."""
+        ...
+
+    def timeout_ms(self, value: float) -> float:
+        """A timeout as settings write it, in milliseconds."""
+        ...
+
+    def compile_matcher(self, event: HookEventName, text: str | None) -> tuple[Match, str | None]:
+        """The test a matcher stands for, and what is wrong with it, if anything."""
+        ...
+
+    def write_input(self, event: HookEventName, payload: Mapping[str, Any]) -> bytes:
+        """The document a hook reads on stdin."""
+        ...
+
+    def read_answer(
+        self, event: HookEventName, hook_name: str, exit_code: int, stdout: str, stderr: str
+    ) -> Answer:
+        """What a command hook that ended by itself said."""
+        ...
+
+    def read_value(self, event: HookEventName, value: Mapping[str, Any]) -> Answer:
+        """What an in-process hook returned."""
+        ...
+
+
+DIALECTS: dict[str, Dialect] = {"native": NativeDialect()}
+
+
+def dialect_of(name: str) -> Dialect:
+    """The dialect of that name; native for one nobody knows."""
+    return DIALECTS.get(name, DIALECTS["native"])

@@ -1,0 +1,98 @@
+"""Puts the layers together: who may disable whom, whose redaction counts, who is trusted."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from hookline.pipeline.definitions import HookEntry, Problem
+from hookline.pipeline.redaction import Redaction
+from hookline.pipeline.registry import HookRegistryEntry, entry_of
+from hookline.pipeline.settings import Layer
+from hookline.wire.hooks import HookSource
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All layers together: the hooks, and what governs them.
+
+    ``enabled`` is False when no hook may run; ``only_managed`` when the user switched hooks off
+    but the system has hooks that cannot be.
+    """
+
+    entries: tuple[HookRegistryEntry, ...] = ()
+    enabled: bool = True
+    only_managed: bool = False
+    redaction: Redaction = Redaction()
+    problems: tuple[Problem, ...] = ()
+
+
+def combine(layers: Sequence[Layer], *, disabled: Sequence[str] = (), trusted: bool) -> Settings:
+    """One settings value of many layers; ``disabled`` are further names of the user's."""
+    switches = _Switches(layers, disabled)
+    entries = tuple(
+        entry_of(
+            entry,
+            enabled=switches.runs(entry),
+            trusted=trusted or layer.source is not HookSource.PROJECT,
+        )
+        for layer in layers
+        for entry in layer.entries
+    )
+    managed = any(entry.hook.managed and entry.enabled for entry in entries)
+    held_back = sum(1 for entry in entries if not entry.trusted and entry.enabled)
+    return Settings(
+        entries=entries,
+        enabled=switches.on(HookSource.SYSTEM) and (switches.on(HookSource.USER) or managed),
+        only_managed=not switches.on(HookSource.USER),
+        redaction=_redaction(layers),
+        problems=(*(p for layer in layers for p in layer.problems), *_held_back(held_back)),
+    )
+
+
+class _Switches:
+    """Which hooks the layers switch off; a layer reaches itself and what is trusted less."""
+
+    def __init__(self, layers: Sequence[Layer], disabled: Sequence[str]) -> None:
+        self._on: dict[HookSource, bool] = {}
+        self._disabled: dict[HookSource, set[str]] = {HookSource.USER: set(disabled)}
+        for layer in layers:
+            if layer.enabled is not None:
+                self._on.setdefault(layer.source, layer.enabled)
+            self._disabled.setdefault(layer.source, set()).update(layer.disabled)
+
+    def on(self, source: HookSource) -> bool:
+        return self._on.get(source, True)
+
+    def runs(self, entry: HookEntry) -> bool:
+        hook = entry.hook
+        if not self._allows(HookSource.SYSTEM, hook.name):
+            return False
+        if hook.managed:
+            return True
+        if not self._allows(HookSource.USER, hook.name):
+            return False
+        return hook.source is not HookSource.PROJECT or self._allows(HookSource.PROJECT, hook.name)
+
+    def _allows(self, source: HookSource, name: str) -> bool:
+        return self.on(source) and name not in self._disabled.get(source, ())
+
+
+def _redaction(layers: Sequence[Layer]) -> Redaction:
+    """The system's word stands; the user may only ask for more to be kept back."""
+    said = {s: _first_redaction(layers, s) for s in (HookSource.SYSTEM, HookSource.USER)}
+    system, user = said[HookSource.SYSTEM], said[HookSource.USER]
+    if system is None or user is None:
+        return system or user or Redaction()
+    if not system.enabled:
+        return user
+    return msgspec.structs.replace(system, blocked=(*system.blocked, *user.blocked))
+
+
+def _first_redaction(layers: Sequence[Layer], source: HookSource) -> Redaction | None:
+    return next((x.redaction for x in layers if x.source is source and x.redaction), None)
+
+
+def _held_back(count: int) -> tuple[Problem, ...]:
+    if not count:
+        return ()
+    hooks = "1 project hook is" if count == 1 else f"{count} project hooks are"
+    return (Problem("trust", f"{hooks} not trusted and will not run"),)

@@ -1,0 +1,71 @@
+"""Decides whether a matcher picks a tool name or a trigger, in bounded time.
+
+Most matchers are plain words (``write_file|replace``) and need no regular expression at all, which
+spares the common start-up the import of the ``regex`` package.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+MATCH_SECONDS = 0.1
+
+Match: TypeAlias = Callable[[str], bool]
+
+_PLAIN_WORDS = re.compile(r"[A-Za-z0-9_-]+(?:\|[A-Za-z0-9_-]+)*\Z")
+
+
+class MatchTimeout(Exception):
+    """A matcher used up its time on a name."""
+
+
+def compile_matcher(text: str | None, *, search: bool) -> tuple[Match, str | None]:
+    """The test a matcher stands for, and what is wrong with it, if anything.
+
+    ``search`` finds the expression anywhere in a tool name; otherwise it must match a trigger
+    whole. What does not compile must equal the name.
+    """
+    text = (text or "").strip()
+    if text in ("", "*"):
+        return _everything, None
+    if _PLAIN_WORDS.match(text):
+        return _words(text, search=search), None
+    return _expression(text, search=search)
+
+
+def _everything(_name: str) -> bool:
+    return True
+
+
+def _words(text: str, *, search: bool) -> Match:
+    words = frozenset(text.split("|"))
+    if not search:
+        return lambda name: name in words or name == text
+    if len(words) == 1:
+        return lambda name: text in name
+    return lambda name: any(word in name for word in words)
+
+
+def _expression(text: str, *, search: bool) -> tuple[Match, str | None]:
+    import warnings
+
+    import regex
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pattern = regex.compile(text)
+    except (regex.error, ValueError, OverflowError, RecursionError) as error:
+        problem = f"matcher {text!r} is not a regular expression ({error}); it must equal the name"
+        return lambda name: name == text, problem
+    return _bounded(pattern.search if search else pattern.fullmatch, text), None
+
+
+def _bounded(test: Callable[..., Any], text: str) -> Match:
+    def matches(name: str) -> bool:
+        try:
+            return test(name, timeout=MATCH_SECONDS) is not None or name == text
+        except TimeoutError:
+            raise MatchTimeout(text) from None
+
+    return matches

@@ -1,0 +1,204 @@
+"""Finds the settings files of a working directory and reads them, layer by layer.
+
+A file that cannot be read is a problem with its place, never the end: the others still load. What
+a layer may say about the others follows trust: a project speaks for its own hooks only.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hookline.pipeline.definitions import HookEntry, Origin, Problem, parse_hooks
+from hookline.pipeline.dialects import dialect_of
+from hookline.pipeline.jsonc import Document, JsoncError, parse
+from hookline.pipeline.redaction import Redaction
+from hookline.wire.hooks import HookSource
+
+_OWN_FILES = ("settings.local.json", "settings.json")
+_PROJECT_FOLDERS = (".hookline", ".llxprt", ".gemini")
+_HOME_FILES = (".llxprt/settings.json", ".gemini/settings.json")
+
+
+class SettingsFile(msgspec.Struct, frozen=True):
+    """A place where settings may be, the layer they would belong to, and their dialect."""
+
+    path: Path
+    source: HookSource
+    dialect: str = "native"
+
+
+class Layer(msgspec.Struct, frozen=True, kw_only=True):
+    """What one file, or one argument in code, says. None: it says nothing about it."""
+
+    source: HookSource
+    entries: tuple[HookEntry, ...] = ()
+    enabled: bool | None = None
+    disabled: tuple[str, ...] = ()
+    redaction: Redaction | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+def find_project_dir(working_dir: Path, home: Path | None) -> Path:
+    """The nearest directory upwards with a settings folder; the home's own do not count."""
+    for directory in (working_dir, *working_dir.parents):
+        if directory != home and any((directory / f).is_dir() for f in _PROJECT_FOLDERS):
+            return directory
+    return working_dir
+
+
+def home_dir() -> Path | None:
+    """The user's home, None for a user who has none."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
+def find_settings_files(project_dir: Path, home: Path | None) -> list[SettingsFile]:
+    """Every place to look at, highest priority first; one file reached twice counts once, for
+    the layer that is trusted more."""
+    import platformdirs
+
+    user_dir = Path(platformdirs.user_config_dir("hookline", appauthor=False))
+    site_dir = Path(platformdirs.site_config_dir("hookline", appauthor=False))
+    project = [project_dir / ".hookline" / name for name in _OWN_FILES]
+    project += [project_dir / name for name in _HOME_FILES]
+    user = [user_dir / name for name in _OWN_FILES]
+    user += [home / name for name in _HOME_FILES] if home else []
+    found = [SettingsFile(path, HookSource.PROJECT) for path in project]
+    found += [SettingsFile(path, HookSource.USER) for path in user]
+    found += [SettingsFile(site_dir / name, HookSource.SYSTEM) for name in _OWN_FILES]
+    return _counted_once(found)
+
+
+def _counted_once(files: Sequence[SettingsFile]) -> list[SettingsFile]:
+    chosen: dict[str, SettingsFile] = {}
+    for file in reversed(files):
+        chosen.setdefault(os.path.realpath(file.path), file)
+    kept = set(map(id, chosen.values()))
+    return [file for file in files if id(file) in kept]
+
+
+class SettingsReader:
+    """Reads the same files again and again; a file that breaks keeps what it last said."""
+
+    def __init__(self, files: Iterable[SettingsFile]) -> None:
+        self.files = tuple(files)
+        self._last_good: dict[Path, Layer] = {}
+
+    def read(self) -> list[Layer]:
+        """A layer for each file there is, highest priority first; never raises."""
+        return [layer for file in self.files if (layer := self._read(file)) is not None]
+
+    def _read(self, file: SettingsFile) -> Layer | None:
+        try:
+            text = file.path.read_text(encoding="utf-8-sig")
+        except (FileNotFoundError, NotADirectoryError):
+            self._last_good.pop(file.path, None)
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            return self._broken(file, f"{file.path}", f"cannot be read: {error}")
+        try:
+            document = parse(text)
+        except JsoncError as error:
+            place = f"{file.path}:{error.line}:{error.column}"
+            return self._broken(file, place, f"is not valid JSON: {error.problem}")
+        if not isinstance(document.value, dict):
+            return self._broken(file, f"{file.path}:1:1", "must hold an object, {…}")
+        layer = read_layer(document.value, file.source, str(file.path), document, file.dialect)
+        self._last_good[file.path] = layer
+        return layer
+
+    def _broken(self, file: SettingsFile, place: str, problem: str) -> Layer:
+        kept = self._last_good.get(file.path)
+        done = "its last good version stays in force" if kept else "the file was skipped"
+        said = Problem(place, f"{problem}; {done}, the other settings still apply", broken=True)
+        base = kept or Layer(source=file.source)
+        return msgspec.structs.replace(base, problems=(said,))
+
+
+def read_layer(
+    value: Mapping[str, Any],
+    source: HookSource,
+    label: str,
+    document: Document | None = None,
+    dialect: str = "native",
+) -> Layer:
+    """What a settings object says; what is wrong in it is among the problems."""
+    reader = _LayerReader(value, source, Origin(label, document))
+    hooks = Origin(label, document, ("hooks",))
+    parsed = parse_hooks(
+        value.get("hooks"), source=source, origin=hooks, dialect=dialect_of(dialect)
+    )
+    return Layer(
+        source=source,
+        entries=parsed.entries,
+        enabled=reader.enabled(),
+        disabled=reader.disabled(),
+        redaction=reader.redaction(),
+        problems=(*reader.problems, *parsed.problems),
+    )
+
+
+class _LayerReader:
+    def __init__(self, value: Mapping[str, Any], source: HookSource, origin: Origin) -> None:
+        self.value = value
+        self.source = source
+        self.origin = origin
+        self.problems: list[Problem] = []
+        for path in origin.document.duplicates if origin.document else ():
+            problem = f"the key {path[-1]!r} is given twice; only the last counts"
+            self.problems.append(Problem(origin.at(path), problem))
+
+    def enabled(self) -> bool | None:
+        said = [
+            self._typed(path, bool, "true or false")
+            for path in (("enableHooks",), ("hooksConfig", "enabled"), ("hooks", "enabled"))
+        ]
+        given = [value for value in said if value is not None]
+        return all(given) if given else None
+
+    def disabled(self) -> tuple[str, ...]:
+        return (
+            *self._names(("hooks", "disabled")),
+            *self._names(("hooksConfig", "disabled")),
+        )
+
+    def redaction(self) -> Redaction | None:
+        path = ("security", "environmentVariableRedaction")
+        section = self._typed(path, dict, "an object")
+        if section is None:
+            return None
+        if self.source is HookSource.PROJECT:
+            self._report(path, "counts only in the user's or the system's settings; it was ignored")
+            return None
+        return Redaction(
+            enabled=self._typed((*path, "enabled"), bool, "true or false") or False,
+            allowed=self._names((*path, "allowed")),
+            blocked=self._names((*path, "blocked")),
+        )
+
+    def _at(self, path: tuple[str, ...]) -> Any:
+        value: Any = self.value
+        for step in path:
+            value = value.get(step) if isinstance(value, Mapping) else None
+        return value
+
+    def _typed(self, path: tuple[str, ...], kind: type, spoken: str) -> Any:
+        value = self._at(path)
+        if value is None or isinstance(value, kind):
+            return value
+        self._report(path, f"must be {spoken}; it was ignored")
+        return None
+
+    def _names(self, path: tuple[str, ...]) -> tuple[str, ...]:
+        value = self._typed(path, list, "a list of names") or []
+        if not all(isinstance(name, str) for name in value):
+            self._report(path, "must be a list of names; what is no string was ignored")
+        return tuple(name for name in value if isinstance(name, str))
+
+    def _report(self, path: tuple[str, ...], message: str) -> None:
+        self.problems.append(Problem(self.origin.at(path), f"{'.'.join(path)} {message}"))

@@ -1,0 +1,130 @@
+"""Holds every hook there is, enabled or not, and hands out an immutable picture of them.
+
+Readers work on the snapshot they took, so a reload or a registration never disturbs an event that
+is under way. Changes are made under a lock and become visible in one assignment.
+"""
+
+import threading
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from hookline.errors import HookRegistryNotInitializedError
+from hookline.pipeline.definitions import HookEntry
+from hookline.pipeline.matcher import Match
+from hookline.wire.events import HookEventName
+from hookline.wire.hooks import LAYER_ORDER, HookConfig, HookSource
+
+
+class HookRegistryEntry(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """One registered hook; ``file`` and ``line`` say where it was defined, if in a file."""
+
+    event: HookEventName
+    hook: HookConfig
+    matcher: str | msgspec.UnsetType | None = msgspec.UNSET
+    matches: Match
+    sequential: bool = False
+    enabled: bool = True
+    trusted: bool = True
+    file: str | None = None
+    line: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the hook."""
+        return self.hook.name
+
+    @property
+    def source(self) -> HookSource:
+        """The layer the hook belongs to."""
+        return self.hook.source
+
+
+class HookSnapshot(msgspec.Struct, frozen=True, eq=False):
+    """All entries in the order they were registered, and by event in the order they run."""
+
+    entries: tuple[HookRegistryEntry, ...]
+    by_event: dict[HookEventName, tuple[HookRegistryEntry, ...]]
+
+
+class HookRegistry:
+    """The hooks of one system."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._snapshot = _snapshot(())
+        self._loaded = False
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the settings were read."""
+        return self._loaded
+
+    def load(self, entries: Iterable[HookRegistryEntry]) -> None:
+        """Replace what came from settings; what was registered in code as runtime stays."""
+        with self._lock:
+            kept = [e for e in self._snapshot.entries if e.source is HookSource.RUNTIME]
+            self._snapshot = _snapshot((*kept, *entries))
+            self._loaded = True
+
+    def register(self, entry: HookRegistryEntry) -> Callable[[], None]:
+        """Add one entry; the returned function takes it out again."""
+        with self._lock:
+            self._snapshot = _snapshot((*self._snapshot.entries, entry))
+
+        def unregister() -> None:
+            with self._lock:
+                left = tuple(e for e in self._snapshot.entries if e is not entry)
+                self._snapshot = _snapshot(left)
+
+        return unregister
+
+    def set_hook_enabled(self, name: str, enabled: bool) -> int:
+        """Switch every entry of that name; managed ones cannot be switched off."""
+        with self._lock:
+            changed = [
+                msgspec.structs.replace(e, enabled=enabled)
+                if e.name == name and (enabled or not e.hook.managed)
+                else e
+                for e in self._snapshot.entries
+            ]
+            self._snapshot = _snapshot(changed)
+            return sum(1 for e in changed if e.name == name and (enabled or not e.hook.managed))
+
+    def get_all_hooks(self) -> tuple[HookRegistryEntry, ...]:
+        """Every entry, in the order of registration."""
+        return self.snapshot().entries
+
+    def count(self) -> int:
+        """How many entries there are, loaded or not."""
+        return len(self._snapshot.entries)
+
+    def snapshot(self) -> HookSnapshot:
+        """The hooks as they are now; raises HookRegistryNotInitializedError before loading."""
+        if not self._loaded:
+            raise HookRegistryNotInitializedError
+        return self._snapshot
+
+
+def entry_of(defined: HookEntry, *, enabled: bool, trusted: bool) -> HookRegistryEntry:
+    """A defined hook as a registered one."""
+    return HookRegistryEntry(
+        event=defined.event,
+        hook=defined.hook,
+        matcher=defined.matcher,
+        matches=defined.matches,
+        sequential=defined.sequential,
+        enabled=enabled,
+        trusted=trusted,
+        file=defined.file,
+        line=defined.line,
+    )
+
+
+def _snapshot(entries: Iterable[HookRegistryEntry]) -> HookSnapshot:
+    entries = tuple(entries)
+    ordered = sorted(entries, key=lambda entry: LAYER_ORDER[entry.source])
+    by_event: dict[HookEventName, list[HookRegistryEntry]] = {}
+    for entry in ordered:
+        by_event.setdefault(entry.event, []).append(entry)
+    return HookSnapshot(entries, {event: tuple(found) for event, found in by_event.items()})

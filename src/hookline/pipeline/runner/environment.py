@@ -1,0 +1,107 @@
+"""A hook inherits the caller's variables unless redaction is on, or a CI runner turns it on."""
+
+import functools
+import re
+from collections.abc import Collection, Mapping
+
+from hookline.pipeline.redaction import Redaction
+
+__all__ = ["Redaction", "hook_environment", "hook_variables", "redact"]
+
+_ALWAYS_KEPT = frozenset(
+    {
+        *("PATH", "SYSTEMROOT", "COMSPEC", "PATHEXT", "WINDIR", "TEMP", "TMP", "USERPROFILE"),
+        *("SYSTEMDRIVE", "HOME", "LANG", "SHELL", "TMPDIR", "USER", "LOGNAME", "TERM", "COLORTERM"),
+        *("ADDITIONAL_CONTEXT", "AVAILABLE_LABELS", "BRANCH_NAME", "DESCRIPTION", "EVENT_NAME"),
+        *("GITHUB_ENV", "IS_PULL_REQUEST", "ISSUES_TO_TRIAGE", "ISSUE_BODY", "ISSUE_NUMBER"),
+        *("ISSUE_TITLE", "PULL_REQUEST_NUMBER", "REPOSITORY", "TITLE", "TRIGGERING_ACTOR"),
+    }
+)
+_NEVER_KEPT = frozenset(
+    {
+        *("CLIENT_ID", "DB_URI", "CONNECTION_STRING", "AWS_DEFAULT_REGION", "AZURE_CLIENT_ID"),
+        *("AZURE_TENANT_ID", "SLACK_WEBHOOK_URL", "TWILIO_ACCOUNT_SID", "DATABASE_URL"),
+        *("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_ACCOUNT", "FIREBASE_PROJECT_ID"),
+    }
+)
+_SECRET_WORDS = (
+    *("TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY"),
+    *("AUTH", "CREDENTIAL", "CREDS", "PRIVATE", "CERT"),
+)
+# Every repetition is bounded and ends at a character it cannot contain: a value of any length is
+# read in linear time.
+_SECRET_VALUES = (
+    r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY",
+    r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,4}CERTIFICATE-----",
+    r"[a-z0-9]://[^\s/:@]{0,1024}:[^\s/@]{1,4096}@",
+    r"(?<![a-z0-9])xox[a-z]-[a-z0-9]",
+)
+
+
+def hook_environment(
+    parent: Mapping[str, str],
+    redaction: Redaction,
+    variables: Mapping[str, str],
+    own: Mapping[str, str],
+) -> dict[str, str]:
+    """The environment of one hook: what it inherits, then the event's variables, then its own."""
+    environment = redact(parent, redaction)
+    environment.update(variables)
+    environment.update(own)
+    return environment
+
+
+def hook_variables(*, project_dir: str, cwd: str, session_id: str, event: str) -> dict[str, str]:
+    """The variables every hook finds, under the names of each host its script may come from."""
+    return {
+        "HOOKLINE_PROJECT_DIR": project_dir,
+        "LLXPRT_PROJECT_DIR": project_dir,
+        "GEMINI_PROJECT_DIR": project_dir,
+        "CLAUDE_PROJECT_DIR": project_dir,
+        "HOOKLINE_CWD": cwd,
+        "GEMINI_CWD": cwd,
+        "HOOKLINE_SESSION_ID": session_id,
+        "GEMINI_SESSION_ID": session_id,
+        "HOOKLINE_EVENT": event,
+    }
+
+
+def redact(parent: Mapping[str, str], redaction: Redaction) -> dict[str, str]:
+    """A copy of ``parent`` without what redaction removes."""
+    strict = _is_ci_runner(parent)
+    if not (redaction.enabled or strict):
+        return dict(parent)
+    allowed = {name.upper() for name in redaction.allowed}
+    blocked = {name.upper() for name in redaction.blocked}
+    return {
+        name: value
+        for name, value in parent.items()
+        if _stays(name.upper(), value, allowed=allowed, blocked=blocked, strict=strict)
+    }
+
+
+def _is_ci_runner(parent: Mapping[str, str]) -> bool:
+    return "GITHUB_SHA" in parent or parent.get("SURFACE") == "Github"
+
+
+def _stays(
+    name: str, value: str, *, allowed: Collection[str], blocked: Collection[str], strict: bool
+) -> bool:
+    if name.startswith("GEMINI_CLI_"):
+        return True
+    if _secret_value().search(value):
+        return False
+    if name.startswith("GIT_CONFIG_") or name in allowed:
+        return True
+    if name in blocked:
+        return False
+    if name in _ALWAYS_KEPT:
+        return True
+    if name in _NEVER_KEPT or strict:
+        return False
+    return not any(word in name for word in _SECRET_WORDS)
+
+
+@functools.cache
+def _secret_value() -> re.Pattern[str]:
+    return re.compile("|".join(_SECRET_VALUES), re.IGNORECASE)

@@ -1,0 +1,135 @@
+"""Learns of a child's end on any event loop in any thread, and is the only one to wait for the child.
+
+Signal handlers and child watchers belong to the main thread, or to whoever installed the last one;
+a descriptor of the process (Linux), or a thread of its own, belongs to the run alone.
+"""
+
+import asyncio
+import contextlib
+import errno
+import os
+import subprocess
+import threading
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+# Called on the loop, once, with what waitpid said; None when other code had waited before.
+Report: TypeAlias = Callable[[int | None], None]
+
+
+class ExitWatch(Protocol):
+    """Reports the end of one child, and sees to it that somebody reaps it."""
+
+    def poll(self) -> None:
+        """Report now if the child has ended already."""
+
+    def close(self) -> None:
+        """Report nothing any more; a child that still runs is reaped when it ends, by a thread."""
+
+
+def watch_exit(
+    child: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, report: Report
+) -> ExitWatch:
+    """Watch by descriptor, or by thread where the system or a sandbox has no such descriptors."""
+    try:
+        return PidfdWatch(child, loop, report)
+    except OSError:
+        return ThreadWatch(child, loop, report)
+
+
+def reap_later(child: subprocess.Popen[bytes]) -> None:
+    """Leave a thread behind that waits for a child nobody else waits for."""
+    reaper = threading.Thread(target=_wait, args=(child, 0), daemon=True)
+    # Without a thread to spare the child stays a zombie until this process ends, no worse.
+    with contextlib.suppress(RuntimeError):
+        reaper.start()
+
+
+def _wait(child: subprocess.Popen[bytes], flags: int) -> tuple[bool, int | None]:
+    """Whether the child has ended, and its status."""
+    status: int | None
+    try:
+        pid, status = os.waitpid(child.pid, flags)
+    except ChildProcessError:
+        pid, status = child.pid, None
+    if pid == 0:
+        return False, None
+    # Popen has to know, or it would look for the child again and warn that it still runs.
+    child.returncode = os.waitstatus_to_exitcode(status or 0)
+    return True, status
+
+
+def _descriptor(pid: int) -> int:
+    pidfd_open: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
+    if pidfd_open is None:
+        raise OSError(errno.ENOSYS, "this system has no descriptors of processes")
+    return pidfd_open(pid)
+
+
+class PidfdWatch:
+    """The child as a descriptor that becomes readable when it ends."""
+
+    def __init__(
+        self, child: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, report: Report
+    ) -> None:
+        self._child = child
+        self._loop = loop
+        self._report = report
+        self._descriptor = _descriptor(child.pid)
+        self._open = True
+        try:
+            loop.add_reader(self._descriptor, self.poll)
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+
+    def poll(self) -> None:
+        if not self._open:
+            return
+        ended, status = _wait(self._child, os.WNOHANG)
+        if ended:
+            self._release()
+            self._report(status)
+
+    def close(self) -> None:
+        if self._open:
+            self._release()
+            reap_later(self._child)
+
+    def _release(self) -> None:
+        self._open = False
+        self._loop.remove_reader(self._descriptor)
+        os.close(self._descriptor)
+
+
+class ThreadWatch:
+    """A thread that waits for the child, and reaps it whether or not anybody still listens."""
+
+    def __init__(
+        self, child: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, report: Report
+    ) -> None:
+        self._child = child
+        self._loop = loop
+        self._report: Report | None = report
+        self._ended = False
+        self._status: int | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def poll(self) -> None:
+        report, ended = self._report, self._ended
+        if report is None or not ended:
+            return
+        self._report = None
+        self._thread.join()
+        report(self._status)
+
+    def close(self) -> None:
+        self._report = None
+
+    def _run(self) -> None:
+        _, self._status = _wait(self._child, 0)
+        self._ended = True
+        # A loop that was closed meanwhile has nobody left to tell.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self.poll)

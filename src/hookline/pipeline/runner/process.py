@@ -1,0 +1,240 @@
+"""Runs one process so that whatever it does, the caller has its outcome in bounded time.
+
+The answer is there when the process itself has ended, not when the last holder of its pipes has:
+a hook may leave a server running. A process that is stopped takes its whole group with it.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from hookline.pipeline.runner.exitwatch import ExitWatch, reap_later, watch_exit
+from hookline.pipeline.runner.group import ProcessGroup
+from hookline.pipeline.runner.pipes import Head, Inflow, Outflow, Tail
+from hookline.pipeline.runner.spawning import SpawnError, spawn
+
+Ended: TypeAlias = Literal["exit", "timeout", "output_limit", "spawn"]
+
+# Seconds: what a cancelled call waits at most for an orderly end, and what the kernel gets to
+# carry out a SIGKILL before the answer no longer waits for it.
+_CANCEL_GRACE = 0.5
+_KILL_SECONDS = 0.25
+_FIRST_PAUSE = 0.005
+_LONGEST_PAUSE = 0.1
+
+
+class ProcessLimits(msgspec.Struct, frozen=True):
+    """Seconds and bytes; of stderr the last ``max_stderr`` are kept, of stdout the first."""
+
+    timeout: float
+    grace: float = 5.0
+    max_stdout: int = 10 * 1024 * 1024
+    max_stderr: int = 1024 * 1024
+    drain: float = 0.05
+
+
+class ProcessOutcome(msgspec.Struct, frozen=True):
+    """How a process ended. Without ``exit_code`` and ``signal`` its end was not seen: see ``error``."""
+
+    exit_code: int | None
+    signal: int | None
+    stdout: bytes
+    stderr: bytes
+    ended: Ended
+    error: str | None
+    duration: float
+
+
+async def run_process(
+    argv: Sequence[str],
+    *,
+    stdin: bytes,
+    cwd: str,
+    env: Mapping[str, str],
+    limits: ProcessLimits,
+) -> ProcessOutcome:
+    """Run a process to its end or the end of its limits; raises nothing but CancelledError."""
+    started = time.monotonic()
+    try:
+        run = _Run(spawn(argv, cwd=cwd, env=env), limits, started=started)
+    except SpawnError as error:
+        return _not_started(str(error), started)
+    try:
+        run.attach(stdin)
+        return run.outcome(await run.supervise())
+    except asyncio.CancelledError:
+        await run.cancel()
+        raise
+    except (OSError, RuntimeError) as error:
+        return _not_started(f"cannot watch {argv[0]!r} run: {error}; see to that first", started)
+    finally:
+        run.close()
+
+
+def _not_started(error: str, started: float) -> ProcessOutcome:
+    return ProcessOutcome(None, None, b"", b"", "spawn", error, time.monotonic() - started)
+
+
+class _Run:
+    def __init__(
+        self, child: subprocess.Popen[bytes], limits: ProcessLimits, *, started: float
+    ) -> None:
+        self._child = child
+        self._limits = limits
+        self._started = started
+        self._loop = asyncio.get_running_loop()
+        self._deadline = self._loop.time() + limits.timeout
+        self._group = ProcessGroup(child.pid)
+        self._stdout = Head(limits.max_stdout)
+        self._stderr = Tail(limits.max_stderr)
+        self._flows: list[Outflow] = []
+        self._input: Inflow | None = None
+        self._watch: ExitWatch | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._has_exited = False
+        self._status: int | None = None
+        self._was_asked_to_end = False
+        self._is_settled = False
+
+    def attach(self, stdin: bytes) -> None:
+        """Put the pipes and the exit of the process on the event loop."""
+        assert self._child.stdin
+        assert self._child.stdout
+        assert self._child.stderr
+        for pipe, keep in ((self._child.stdout, self._stdout), (self._child.stderr, self._stderr)):
+            self._flows.append(Outflow(pipe, self._loop, keep=keep, on_change=self._wake))
+        self._input = Inflow(self._child.stdin, self._loop, stdin)
+        self._watch = watch_exit(self._child, self._loop, self._on_exit)
+
+    async def supervise(self) -> Ended:
+        """Wait for the end of the process, or bring it about when a limit is passed."""
+        await self._until(lambda: self._has_exited or self._stdout.is_over, self._deadline)
+        # A loop that was busy may see the deadline first although the exit was before it.
+        if self._watch:
+            self._watch.poll()
+        if self._has_exited:
+            await self._drain()
+        ended = self._how_it_ended()
+        if ended != "exit":
+            await self._terminate(self._limits.grace)
+            await self._kill()
+        self._is_settled = True
+        return ended
+
+    async def cancel(self) -> None:
+        """End the group sooner than at a timeout; at once if the task is cancelled again."""
+        try:
+            await self._terminate(min(self._limits.grace, _CANCEL_GRACE))
+        except asyncio.CancelledError:
+            pass
+        await self._kill()
+
+    def close(self) -> None:
+        """Leave nothing behind; a coroutine closed half way can only be cleaned up like this."""
+        if not self._is_settled:
+            self._group.signal(signal.SIGKILL)
+        if self._watch:
+            self._watch.close()
+        elif self._child.returncode is None:
+            reap_later(self._child)
+        for flow in (*self._flows, self._input):
+            if flow:
+                flow.close()
+        for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
+            if pipe:
+                pipe.close()
+
+    def outcome(self, ended: Ended) -> ProcessOutcome:
+        code = None if self._status is None else os.waitstatus_to_exitcode(self._status)
+        return ProcessOutcome(
+            exit_code=code if code is not None and code >= 0 else None,
+            signal=-code if code is not None and code < 0 else None,
+            stdout=self._stdout.value(),
+            stderr=self._stderr.value(),
+            ended=ended,
+            error=self._unseen_end(),
+            duration=time.monotonic() - self._started,
+        )
+
+    def _unseen_end(self) -> str | None:
+        if not self._has_exited:
+            return f"process {self._child.pid} has not ended although it was sent SIGKILL"
+        if self._status is None:
+            return (
+                f"the exit status of process {self._child.pid} was taken by other code of this"
+                " program; it must not ignore SIGCHLD or wait for children it did not start"
+            )
+        return None
+
+    def _how_it_ended(self) -> Ended:
+        if self._stdout.is_over:
+            return "output_limit"
+        return "exit" if self._has_exited else "timeout"
+
+    def _on_exit(self, status: int | None) -> None:
+        self._has_exited = True
+        self._status = status
+        self._wake()
+
+    async def _drain(self) -> None:
+        # All that the process wrote itself is in the pipes by now; others may have more to say.
+        for flow in self._flows:
+            flow.sweep()
+        await self._until(self._is_drained, self._loop.time() + self._limits.drain)
+
+    def _is_drained(self) -> bool:
+        return self._stdout.is_over or not any(flow.is_open for flow in self._flows)
+
+    async def _terminate(self, grace: float) -> None:
+        """Ask the whole group to end and give it ``grace`` to do so."""
+        deadline = self._loop.time() + grace
+        if not self._was_asked_to_end:
+            self._was_asked_to_end = True
+            self._group.signal(signal.SIGTERM)
+            # A stopped process sees the request only when it goes on.
+            self._group.signal(signal.SIGCONT)
+        await self._until(lambda: self._has_exited, deadline)
+        pause = _FIRST_PAUSE
+        while self._has_exited and self._remains() and self._loop.time() < deadline:
+            await asyncio.sleep(min(pause, max(0, deadline - self._loop.time())))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _remains(self) -> bool:
+        if not self._has_exited:
+            return True
+        self._group.reap_orphans()
+        return self._group.is_running()
+
+    async def _kill(self) -> None:
+        """Make sure that nothing of the group runs; short, and not to be cancelled half way."""
+        deadline = self._loop.time() + _KILL_SECONDS
+        cancelled: asyncio.CancelledError | None = None
+        self._group.signal(signal.SIGKILL)
+        while self._remains() and self._loop.time() < deadline:
+            try:
+                await asyncio.sleep(_FIRST_PAUSE)
+            except asyncio.CancelledError as error:
+                cancelled = error
+            self._group.signal(signal.SIGKILL)
+        self._is_settled = True
+        if cancelled:
+            raise cancelled
+
+    async def _until(self, is_done: Callable[[], bool], deadline: float) -> None:
+        while not is_done() and self._loop.time() < deadline:
+            self._waiter = self._loop.create_future()
+            timer = self._loop.call_at(deadline, self._wake)
+            try:
+                await self._waiter
+            finally:
+                timer.cancel()
+
+    def _wake(self) -> None:
+        if self._waiter and not self._waiter.done():
+            self._waiter.set_result(None)

@@ -1,0 +1,327 @@
+"""One event in, one processed result out, whichever way it came: called directly or over a bus.
+
+Both ways meet in one routine (``_execute``): plan, translate, build the input, run, aggregate,
+process, log. When nothing matches, nothing is built, translated or awaited. No method raises but
+for cancellation, which kills what is running; whatever else goes wrong is a failure envelope.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from hookline.bus.messages import (
+    HookExecutionResponse,
+    MessageBus,
+    MessageBusType,
+    correlation_of,
+    failure_response,
+    read_request,
+    success_response,
+)
+from hookline.debuglog import DebugLogger
+from hookline.errors import InvalidPayloadError
+from hookline.inputs import FiredEvent, build_payload, read_fired_event
+from hookline.pipeline.aggregator import HookAggregator
+from hookline.pipeline.planner import HookPlanner
+from hookline.pipeline.processing import process_common_hook_output_fields
+from hookline.pipeline.runner.context import RunContext
+from hookline.pipeline.runner.document import InputDocument
+from hookline.pipeline.runner.runner import HookRunner
+from hookline.translate import HookTranslator
+from hookline.wire.events import (
+    EVENTS,
+    HookEventName,
+    PreCompressTrigger,
+    SessionEndReason,
+    SessionStartSource,
+    narrow_event,
+    narrow_trigger,
+)
+from hookline.wire.outputs import ModelCall
+from hookline.wire.results import (
+    FailureMeta,
+    HookError,
+    HookExecutionPlan,
+    ProcessedHookResult,
+    build_failure_envelope,
+    make_empty_success_result,
+)
+
+
+class Session(Protocol):
+    """What the handler asks about the session each time an event fires."""
+
+    def get_session_id(self) -> str: ...
+
+    def get_working_dir(self) -> str: ...
+
+    def get_transcript_path(self) -> str: ...
+
+    def run_context(self, session_id: str) -> RunContext: ...
+
+
+class HookEventHandler:
+    """Fires events; ``ready`` is awaited before the first request of a bus is carried out."""
+
+    def __init__(
+        self,
+        session: Session,
+        planner: HookPlanner,
+        runner: HookRunner,
+        aggregator: HookAggregator,
+        *,
+        translator: HookTranslator,
+        message_bus: MessageBus | None = None,
+        debug_logger: DebugLogger | None = None,
+        ready: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._session = session
+        self._planner = planner
+        self._runner = runner
+        self._aggregator = aggregator
+        self._translator = translator
+        self._bus = message_bus
+        self._log = debug_logger or DebugLogger()
+        self._ready = ready
+        self._unsubscribe: Callable[[], None] | None = None
+        if message_bus is not None:
+            self._unsubscribe = message_bus.subscribe(
+                MessageBusType.HOOK_EXECUTION_REQUEST, self.handle_hook_execution_request
+            )
+
+    async def fire_before_tool_event(
+        self,
+        tool_name: str,
+        tool_input: dict[str, Any],
+        *,
+        mcp_context: dict[str, Any] | None = None,
+        original_request_name: str | None = None,
+    ) -> ProcessedHookResult:
+        """Before a tool runs."""
+        values = (tool_name, tool_input, mcp_context, original_request_name)
+        return await self._execute(HookEventName.BEFORE_TOOL, tool_name, values)
+
+    async def fire_after_tool_event(
+        self,
+        tool_name: str,
+        tool_input: dict[str, Any],
+        tool_response: Any,
+        *,
+        original_tool_input: dict[str, Any] | None = None,
+        mcp_context: dict[str, Any] | None = None,
+        original_request_name: str | None = None,
+    ) -> ProcessedHookResult:
+        """After a tool ran; ``original_tool_input`` is what it was before a hook rewrote it."""
+        values = (
+            tool_name,
+            tool_input,
+            tool_response,
+            original_tool_input,
+            mcp_context,
+            original_request_name,
+        )
+        return await self._execute(HookEventName.AFTER_TOOL, tool_name, values)
+
+    async def fire_before_agent_event(self, prompt: str) -> ProcessedHookResult:
+        """Before a turn begins."""
+        return await self._execute(HookEventName.BEFORE_AGENT, "", (prompt,))
+
+    async def fire_after_agent_event(
+        self, prompt: str, prompt_response: str, stop_hook_active: bool = False
+    ) -> ProcessedHookResult:
+        """After a turn; ``stop_hook_active`` when it was a hook that asked for this one."""
+        values = (prompt, prompt_response, stop_hook_active)
+        return await self._execute(HookEventName.AFTER_AGENT, "", values)
+
+    async def fire_session_start_event(self, source: SessionStartSource) -> ProcessedHookResult:
+        """When a session starts."""
+        return await self._fire_trigger(HookEventName.SESSION_START, source)
+
+    async def fire_session_end_event(self, reason: SessionEndReason) -> ProcessedHookResult:
+        """When a session ends."""
+        return await self._fire_trigger(HookEventName.SESSION_END, reason)
+
+    async def fire_pre_compress_event(self, trigger: PreCompressTrigger) -> ProcessedHookResult:
+        """Before the history is compressed."""
+        return await self._fire_trigger(HookEventName.PRE_COMPRESS, trigger)
+
+    async def fire_before_model_event(self, llm_request: Any) -> ProcessedHookResult:
+        """Before a request goes to the model; the request is the SDK's."""
+        return await self._execute(HookEventName.BEFORE_MODEL, "", (llm_request,))
+
+    async def fire_after_model_event(
+        self, llm_request: Any, llm_response: Any
+    ) -> ProcessedHookResult:
+        """After the model answered; request and response are the SDK's."""
+        return await self._execute(HookEventName.AFTER_MODEL, "", (llm_request, llm_response))
+
+    async def fire_before_tool_selection_event(
+        self, llm_request: Any, available_tools: list[str] | None = None
+    ) -> ProcessedHookResult:
+        """Before the model is offered its tools; the names default to the request's own."""
+        values = (llm_request, available_tools)
+        return await self._execute(HookEventName.BEFORE_TOOL_SELECTION, "", values)
+
+    async def fire_notification_event(
+        self,
+        message: str,
+        *,
+        notification_type: str | None = None,
+        level: str | None = None,
+        details: dict[str, Any] | None = None,
+    ) -> ProcessedHookResult:
+        """When the user should be told something."""
+        values = (message, notification_type, level, details)
+        return await self._execute(HookEventName.NOTIFICATION, notification_type or "", values)
+
+    async def fire(
+        self, event_name: str | HookEventName, input: Mapping[str, Any]
+    ) -> ProcessedHookResult:
+        """Fire an event whose name and fields are at hand as data."""
+        try:
+            event = narrow_event(event_name)
+            fired = read_fired_event(event, input, sdk_objects=True)
+        except Exception as error:
+            return self._failure(error, "validation")
+        return await self._execute_fired(fired)
+
+    async def handle_hook_execution_request(self, message: object) -> None:
+        """Carry out one request of a bus and publish its one response, whatever happens."""
+        correlation_id = correlation_of(message)
+        try:
+            response = await self._respond(message, correlation_id)
+        except asyncio.CancelledError as error:
+            await self._publish(self._failed_response(error, "execution", correlation_id))
+            raise
+        except Exception as error:
+            internal = HookError(code="internal_error", message=str(error), stage="execution")
+            response = failure_response(correlation_id, internal)
+        await self._publish(response)
+
+    def dispose(self) -> None:
+        """Serve the bus no longer; calls under way finish."""
+        unsubscribe, self._unsubscribe = self._unsubscribe, None
+        if unsubscribe is not None:
+            unsubscribe()
+
+    async def _fire_trigger(self, event: HookEventName, value: object) -> ProcessedHookResult:
+        try:
+            trigger = narrow_trigger(EVENTS[event], value)
+        except InvalidPayloadError as error:
+            return self._failure(error, "validation", FailureMeta(event_name=event))
+        return await self._execute(event, trigger, (trigger,))
+
+    async def _execute_fired(
+        self, fired: FiredEvent, correlation_id: str | None = None
+    ) -> ProcessedHookResult:
+        return await self._execute(fired.event, fired.target, fired.values, fired, correlation_id)
+
+    async def _execute(
+        self,
+        event: HookEventName,
+        target: str,
+        values: tuple[Any, ...],
+        fired: FiredEvent | None = None,
+        correlation_id: str | None = None,
+    ) -> ProcessedHookResult:
+        try:
+            plan = self._planner.create_execution_plan(event, target)
+        except Exception as error:
+            meta = FailureMeta(event_name=event, correlation_id=correlation_id)
+            return self._failure(error, "planning", meta)
+        if plan is None:
+            processed = ProcessedHookResult(make_empty_success_result())
+            if self._log.enabled:
+                self._log_event(processed, None, event, target)
+            return processed
+        return await self._run(plan, fired or FiredEvent(event, target, values), correlation_id)
+
+    async def _run(
+        self, plan: HookExecutionPlan, fired: FiredEvent, correlation_id: str | None
+    ) -> ProcessedHookResult:
+        started = time.perf_counter()
+        stage = "translation"
+        try:
+            payload = build_payload(fired, self._session, self._translator)
+            stage = "validation"
+            document = InputDocument(fired.event, payload)
+            document.encoded()
+            stage = "execution"
+            context = self._session.run_context(payload["session_id"])
+            results = await self._runner.execute_plan(plan, document, context)
+            stage = "aggregation"
+            call = ModelCall(self._translator, fired.values[0]) if fired.spec.model else None
+            aggregated = self._aggregator.aggregate_results(plan, results, call=call)
+            processed = process_common_hook_output_fields(aggregated)
+        except Exception as error:
+            meta = FailureMeta(
+                event_name=fired.event,
+                correlation_id=correlation_id,
+                duration=(time.perf_counter() - started) * 1000,
+            )
+            return self._failure(error, stage, meta)
+        self._log_event(processed, payload, fired.event, fired.target)
+        return processed
+
+    def _log_event(
+        self,
+        processed: ProcessedHookResult,
+        payload: Mapping[str, Any] | None,
+        event: HookEventName,
+        target: str,
+    ) -> None:
+        session_id = payload["session_id"] if payload else self._session.get_session_id()
+        self._log.event(processed, payload, session_id=session_id, event=event.value, target=target)
+        output = processed.final_output
+        if output is None or EVENTS[event].blockable:
+            return
+        if output.is_blocking_decision() or output.should_stop_execution():
+            self._log.warning(
+                f"a hook tried to block or stop {event.value}, which has no effect: "
+                f"{output.get_effective_reason()}"
+            )
+
+    def _failure(
+        self, error: BaseException, stage: str, meta: FailureMeta | None = None
+    ) -> ProcessedHookResult:
+        envelope = build_failure_envelope(error, stage, meta)
+        failure = envelope.errors[0]
+        what = failure.event_name or "an event"
+        self._log.warning(
+            f"{what} failed at {stage}: {failure.message}", code=failure.code, stage=stage
+        )
+        return process_common_hook_output_fields(envelope)
+
+    async def _respond(self, message: object, correlation_id: str) -> HookExecutionResponse:
+        stage = "envelope"
+        try:
+            request = read_request(message, correlation_id)
+            event = narrow_event(request.event_name)
+            stage = "validation"
+            fired = read_fired_event(event, request.input)
+            stage = "planning"
+            if self._ready is not None:
+                await self._ready()
+        except Exception as error:
+            return self._failed_response(error, stage, correlation_id)
+        processed = await self._execute_fired(fired, correlation_id)
+        if processed.plan is None and not processed.success:
+            return failure_response(correlation_id, processed.errors[0])
+        try:
+            return success_response(correlation_id, processed.aggregated)
+        except Exception as error:
+            return self._failed_response(error, "response", correlation_id)
+
+    def _failed_response(
+        self, error: BaseException, stage: str, correlation_id: str
+    ) -> HookExecutionResponse:
+        processed = self._failure(error, stage, FailureMeta(correlation_id=correlation_id))
+        return failure_response(correlation_id, processed.errors[0])
+
+    async def _publish(self, response: HookExecutionResponse) -> None:
+        assert self._bus is not None
+        try:
+            await self._bus.publish(response)
+        except Exception as error:
+            self._log.warning(f"a hook response could not be published: {error}")

@@ -1,0 +1,107 @@
+"""What was fired, and the document hooks read of it: base fields first, then the event's own.
+
+An event comes with typed arguments or as JSON; both become the same values in the same order, so
+hooks cannot tell how they were called.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from hookline.errors import InvalidPayloadError
+from hookline.translate import HookTranslator
+from hookline.wire.clock import timestamp
+from hookline.wire.events import EVENTS, EventSpec, HookEventName, HookInput
+from hookline.wire.validators import ALIASES, find_problem, own_field
+
+_BASE_FIELDS = frozenset(HookInput.__annotations__)
+
+
+class FiredEvent(msgspec.Struct, frozen=True):
+    """An event with the values of its own fields, in the order hooks read them.
+
+    ``extra`` are further fields a JSON payload had; they pass through to hooks. ``session_id`` and
+    ``transcript_path`` replace the session's own when a payload named them.
+    """
+
+    event: HookEventName
+    target: str
+    values: tuple[Any, ...]
+    extra: Mapping[str, Any] = {}
+    session_id: str | None = None
+    transcript_path: str | None = None
+
+    @property
+    def spec(self) -> EventSpec:
+        """How the event is written and matched."""
+        return EVENTS[self.event]
+
+
+class SessionFields(Protocol):
+    """The session's part of every payload."""
+
+    def get_session_id(self) -> str: ...
+
+    def get_working_dir(self) -> str: ...
+
+    def get_transcript_path(self) -> str: ...
+
+
+def read_fired_event(
+    event: HookEventName, input: Mapping[str, Any], *, sdk_objects: bool = False
+) -> FiredEvent:
+    """An event given as JSON; raises InvalidPayloadError. ``sdk_objects`` admits model requests
+    and responses in the SDK's own types."""
+    problem = find_problem(event, input, sdk_objects=sdk_objects)
+    if problem is not None:
+        raise InvalidPayloadError(event.value, problem)
+    spec = EVENTS[event]
+    own = (*spec.required, *spec.optional)
+    known = {*own, *_BASE_FIELDS, *(ALIASES[name] for name in own if name in ALIASES)}
+    return FiredEvent(
+        event,
+        (own_field(input, spec.target) or "") if spec.target else "",
+        tuple(own_field(input, name) for name in own),
+        {name: value for name, value in input.items() if name not in known},
+        _text(input.get("session_id")),
+        _text(input.get("transcript_path")),
+    )
+
+
+def build_payload(
+    fired: FiredEvent, session: SessionFields, translator: HookTranslator
+) -> dict[str, Any]:
+    """The document hooks read; raises TranslationError for a model event it cannot show."""
+    spec = fired.spec
+    transcript = fired.transcript_path
+    payload: dict[str, Any] = {
+        "session_id": session.get_session_id() if fired.session_id is None else fired.session_id,
+        "transcript_path": session.get_transcript_path() if transcript is None else transcript,
+        "cwd": session.get_working_dir(),
+        "hook_event_name": spec.event.value,
+        "timestamp": timestamp(),
+    }
+    values = _translated(fired, translator) if spec.model else fired.values
+    required = len(spec.required)
+    payload.update(zip(spec.required, values[:required], strict=True))
+    optional = zip(spec.optional, values[required:], strict=True)
+    payload.update({name: value for name, value in optional if value is not None})
+    if fired.extra:
+        payload.update(fired.extra)
+    return payload
+
+
+def _translated(fired: FiredEvent, translator: HookTranslator) -> tuple[Any, ...]:
+    request, *rest = fired.values
+    shown: Any = translator.to_hook_llm_request(request)
+    if fired.event is HookEventName.AFTER_MODEL:
+        return (shown, translator.to_hook_llm_response(rest[0]))
+    if fired.event is HookEventName.BEFORE_TOOL_SELECTION:
+        given = rest[0]
+        return (shown, translator.tool_names(request) if given is None else given)
+    return (shown,)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,216 @@
+"""Where a hook system gets everything it is told: in code, or from the settings files on disk."""
+
+import os
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from hookline.bus.messages import MessageBus
+from hookline.debuglog import DebugLogger
+from hookline.pipeline.layers import Settings, combine
+from hookline.pipeline.redaction import Redaction
+from hookline.pipeline.runner.context import RunContext, RunLimits
+from hookline.pipeline.settings import (
+    Layer,
+    SettingsFile,
+    SettingsReader,
+    find_project_dir,
+    find_settings_files,
+    home_dir,
+    read_layer,
+)
+from hookline.system import HookSystem
+from hookline.translate import HookTranslator
+from hookline.wire.hooks import HookSource
+
+Hooks: TypeAlias = Mapping[str, Any]
+PathLike: TypeAlias = str | os.PathLike[str]
+
+
+class Config:
+    """The configuration of one agent, and the owner of its hook system.
+
+    Hooks given in code are in the form of the ``hooks`` object of a settings file: ``hooks`` is
+    the project's layer, ``user_hooks`` and ``system_hooks`` the others, and ``extensions`` a list
+    of ``{"name", "isActive", "hooks"}``. ``disabled`` names hooks the user switched off.
+    ``trusted`` says whether the project's hooks may run, now or, as a function, at any time.
+    """
+
+    def __init__(
+        self,
+        *,
+        working_dir: PathLike | None = None,
+        target_dir: PathLike | None = None,
+        project_dir: PathLike | None = None,
+        session_id: str | None = None,
+        transcript_path: str = "",
+        enable_hooks: bool = True,
+        hooks: Hooks | None = None,
+        user_hooks: Hooks | None = None,
+        system_hooks: Hooks | None = None,
+        extensions: Iterable[Mapping[str, Any]] = (),
+        disabled: Iterable[str] = (),
+        trusted: bool | Callable[[], bool] = True,
+        redaction: Redaction | None = None,
+        limits: RunLimits | None = None,
+        message_bus: MessageBus | None = None,
+        debug_logger: DebugLogger | None = None,
+        translator: HookTranslator | None = None,
+    ) -> None:
+        self._working_dir = os.path.abspath(working_dir or os.getcwd())
+        self._target_dir = os.path.abspath(target_dir) if target_dir else self._working_dir
+        self._project_dir = os.path.abspath(project_dir) if project_dir else self._working_dir
+        self._session_id = session_id or str(uuid.uuid4())
+        self._transcript_path = transcript_path
+        self._enable_hooks = enable_hooks
+        self._disabled = tuple(disabled)
+        self._trusted = trusted
+        self._redaction = redaction
+        self._limits = limits or RunLimits()
+        self._message_bus = message_bus
+        self._debug_logger = debug_logger
+        self._translator = translator
+        self._reader: SettingsReader | None = None
+        self._code_layers = _code_layers(hooks, user_hooks, system_hooks, extensions)
+        self._settings: Settings | None = None
+        self._hook_system: HookSystem | None = None
+        self._lock = threading.RLock()
+
+    @classmethod
+    def load(
+        cls,
+        working_dir: PathLike | None = None,
+        *,
+        settings_files: Sequence[PathLike] | None = None,
+        trusted: bool | Callable[[], bool] = False,
+        **options: Any,
+    ) -> "Config":
+        """The configuration of a directory, from the settings layers on disk.
+
+        ``settings_files`` are used instead of the layers found, highest priority first; they are
+        the caller's own and need no trust. Project hooks run only when ``trusted``. Other options
+        are those of ``Config``.
+        """
+        here = Path(os.path.abspath(working_dir or os.getcwd()))
+        home = home_dir()
+        project = find_project_dir(here, home)
+        options = {"project_dir": project, **options}
+        config = cls(working_dir=here, trusted=trusted, **options)
+        files = find_settings_files(project, home)
+        if settings_files is not None:
+            files = [
+                SettingsFile(Path(os.path.abspath(f)), HookSource.USER) for f in settings_files
+            ]
+        config._reader = SettingsReader(files)
+        return config
+
+    def get_hook_system(self) -> HookSystem | None:
+        """The one hook system, made on first use; None, at no cost, when hooks are disabled."""
+        if self._hook_system is not None:
+            return self._hook_system
+        if not self.get_enable_hooks():
+            return None
+        with self._lock:
+            if self._hook_system is None:
+                self._hook_system = HookSystem(self)
+            return self._hook_system
+
+    def get_session_id(self) -> str:
+        """The session all events belong to."""
+        return self._session_id
+
+    def get_working_dir(self) -> str:
+        """Where hooks run."""
+        return self._working_dir
+
+    def get_target_dir(self) -> str:
+        """What the agent works on; hooks never see it."""
+        return self._target_dir
+
+    def get_project_dir(self) -> str:
+        """The directory whose settings are the project's."""
+        return self._project_dir
+
+    def get_transcript_path(self) -> str:
+        """Where the conversation is recorded, "" until it is."""
+        return self._transcript_path
+
+    def get_enable_hooks(self) -> bool:
+        """Whether any hook may run: code, the user and the system can switch them all off."""
+        if not self._enable_hooks or self._reader is None:
+            return self._enable_hooks
+        return self.get_settings().enabled
+
+    def is_trusted_folder(self) -> bool:
+        """Whether the project's own hooks may run."""
+        return self._trusted() if callable(self._trusted) else self._trusted
+
+    def get_message_bus(self) -> MessageBus | None:
+        """The bus whose requests the hook system serves."""
+        return self._message_bus
+
+    def get_debug_logger(self) -> DebugLogger:
+        """Who hears what hooks did."""
+        with self._lock:
+            if self._debug_logger is None:
+                self._debug_logger = DebugLogger.from_environment()
+            return self._debug_logger
+
+    def get_translator(self) -> HookTranslator:
+        """What turns the model SDK's types into what hooks are shown."""
+        with self._lock:
+            if self._translator is None:
+                from hookline.translate.genai import GenAITranslator
+
+                self._translator = GenAITranslator()
+            return self._translator
+
+    def run_context(self, session_id: str) -> RunContext:
+        """The rules hooks of one event run under."""
+        return RunContext(
+            cwd=self._working_dir,
+            project_dir=self._project_dir,
+            session_id=session_id,
+            is_trusted=self.is_trusted_folder,
+            redaction=self._redaction or self.get_settings().redaction,
+            limits=self._limits,
+        )
+
+    def get_settings(self) -> Settings:
+        """The settings as they were last read, reading them the first time."""
+        if self._settings is not None:
+            return self._settings
+        with self._lock:
+            return self._settings or self.read_settings()
+
+    def read_settings(self) -> Settings:
+        """Read every layer anew; what is wrong in them is among the result's problems."""
+        layers = [*(self._reader.read() if self._reader else ()), *self._code_layers]
+        settings = combine(layers, disabled=self._disabled, trusted=self.is_trusted_folder())
+        self._settings = settings
+        return settings
+
+
+def _code_layers(
+    hooks: Hooks | None,
+    user_hooks: Hooks | None,
+    system_hooks: Hooks | None,
+    extensions: Iterable[Mapping[str, Any]],
+) -> tuple[Layer, ...]:
+    given = [
+        ("Config(hooks=…)", HookSource.PROJECT, hooks),
+        ("Config(user_hooks=…)", HookSource.USER, user_hooks),
+        ("Config(system_hooks=…)", HookSource.SYSTEM, system_hooks),
+    ]
+    given += [
+        (f"extension {extension.get('name')!r}", HookSource.EXTENSIONS, extension.get("hooks"))
+        for extension in extensions
+        if extension.get("isActive", True)
+    ]
+    return tuple(_code_layer(*layer) for layer in given)
+
+
+def _code_layer(label: str, source: HookSource, hooks: Hooks | None) -> Layer:
+    return read_layer({"hooks": hooks}, source, label)

@@ -1,0 +1,310 @@
+"""The composition root: builds the engine's parts once, wires them, and owns their lifetime."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from inspect import iscoroutinefunction
+from types import TracebackType
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from hookline.bus.messages import MessageBus
+from hookline.debuglog import DebugLogger
+from hookline.errors import HookSystemNotInitializedError, InvalidHookError
+from hookline.handler import HookEventHandler, Session
+from hookline.pipeline.aggregator import HookAggregator
+from hookline.pipeline.definitions import Problem, command_hook
+from hookline.pipeline.dialects import dialect_of
+from hookline.pipeline.layers import Settings
+from hookline.pipeline.planner import HookPlanner
+from hookline.pipeline.registry import HookRegistry, HookRegistryEntry
+from hookline.pipeline.runner.runner import HookRunner
+from hookline.translate import HookTranslator
+from hookline.wire.events import HookEventName, narrow_event
+from hookline.wire.hooks import (
+    DEFAULT_TIMEOUT_MS,
+    HookConfig,
+    HookFunction,
+    HookSource,
+    RuntimeHook,
+)
+from hookline.wire.results import ProcessedHookResult
+
+F = TypeVar("F", bound=HookFunction)
+T = TypeVar("T")
+
+
+class SystemConfig(Session, Protocol):
+    """What a hook system asks of its configuration."""
+
+    def get_settings(self) -> Settings: ...
+
+    def read_settings(self) -> Settings: ...
+
+    def is_trusted_folder(self) -> bool: ...
+
+    def get_message_bus(self) -> MessageBus | None: ...
+
+    def get_debug_logger(self) -> DebugLogger: ...
+
+    def get_translator(self) -> HookTranslator: ...
+
+
+class HookSystemStatus(msgspec.Struct, frozen=True):
+    """Whether the system is initialized, and how many hooks it has."""
+
+    initialized: bool
+    total_hooks: int
+
+
+class ReloadReport(msgspec.Struct, frozen=True):
+    """What a reload found; a broken file keeps the hooks it last gave."""
+
+    total_hooks: int
+    problems: tuple[Problem, ...] = ()
+
+
+class HookSystem:
+    """One registry, planner, runner, aggregator and event handler, for any number of threads and
+    event loops at once. ``async with`` initializes and disposes it."""
+
+    def __init__(
+        self,
+        config: SystemConfig,
+        *,
+        message_bus: MessageBus | None = None,
+        debug_logger: DebugLogger | None = None,
+        translator: HookTranslator | None = None,
+    ) -> None:
+        self._config = config
+        self._log = debug_logger or config.get_debug_logger()
+        self._load_lock = threading.Lock()
+        self._initialized = False
+        self._only_managed = False
+        self._problems: tuple[Problem, ...] = ()
+        self._registry = HookRegistry()
+        self._handler = HookEventHandler(
+            config,
+            HookPlanner(self._registry, warn=self._log.warning),
+            HookRunner(),
+            HookAggregator(),
+            translator=translator or config.get_translator(),
+            message_bus=message_bus or config.get_message_bus(),
+            debug_logger=self._log,
+            ready=self.initialize,
+        )
+
+    async def initialize(self) -> None:
+        """Load the hooks, once; whoever calls while that happens waits for it."""
+        self.initialize_blocking()
+
+    def initialize_blocking(self) -> None:
+        """``initialize()`` for synchronous callers. The load is a few small files, so a lock that
+        serves every thread and loop alike costs less than anything cleverer."""
+        if self._initialized:
+            return
+        with self._load_lock:
+            if not self._initialized:
+                self._load(self._config.get_settings())
+                self._initialized = True
+
+    async def reload(self) -> ReloadReport:
+        """Read the settings again and swap the hooks in one step; events under way finish on the
+        old ones."""
+        with self._load_lock:
+            self._load(self._config.read_settings())
+            self._initialized = True
+        return ReloadReport(self._registry.count(), self._problems)
+
+    def get_event_handler(self) -> HookEventHandler:
+        """What fires events; raises HookSystemNotInitializedError before ``initialize()``."""
+        self._require_initialized()
+        return self._handler
+
+    def get_registry(self) -> HookRegistry:
+        """The hooks; raises HookSystemNotInitializedError before ``initialize()``."""
+        self._require_initialized()
+        return self._registry
+
+    def get_all_hooks(self) -> tuple[HookRegistryEntry, ...]:
+        """Every hook, enabled or not, in the order of registration."""
+        return self.get_registry().get_all_hooks()
+
+    def get_problems(self) -> tuple[Problem, ...]:
+        """What was wrong in the settings when they were last read."""
+        return self._problems
+
+    def get_status(self) -> HookSystemStatus:
+        """Whether the system is initialized, and how many hooks it has."""
+        return HookSystemStatus(self._initialized, self._registry.count())
+
+    def set_hook_enabled(self, name: str, enabled: bool) -> int:
+        """Switch every hook of that name on or off; how many were found. Managed hooks stay on."""
+        changed = self.get_registry().set_hook_enabled(name, enabled)
+        if not changed:
+            switched = "enabled" if enabled else "disabled"
+            self._log.warning(f"no hook named {name!r} could be {switched}")
+        return changed
+
+    def register_hook(
+        self,
+        event: str | HookEventName,
+        hook: HookFunction | Mapping[str, Any],
+        *,
+        matcher: str | None = None,
+        name: str | None = None,
+        sequential: bool = False,
+        timeout: float = DEFAULT_TIMEOUT_MS,
+        source: HookSource | str = HookSource.RUNTIME,
+    ) -> Callable[[], None]:
+        """Register a function, plain or async, or a hook as settings write it (for a function:
+        ``{"type": "runtime", "name": …, "function": …}``).
+
+        Works before ``initialize()`` too. The returned function takes the hook out again. Raises
+        InvalidHookError for what could never run, UnknownEventError for no event. ``timeout`` is
+        in milliseconds.
+        """
+        narrowed = narrow_event(event)
+        layer = HookSource(source)
+        config = _hook_of(hook, name=name, timeout=timeout, source=layer)
+        if matcher is not None and not isinstance(matcher, str):
+            raise InvalidHookError(f"the matcher of {config.name!r} must be a string")
+        matches, problem = dialect_of(config.dialect).compile_matcher(narrowed, matcher)
+        if problem is not None:
+            self._log.warning(f"hook {config.name!r}: {problem}")
+        return self._registry.register(
+            HookRegistryEntry(
+                event=narrowed,
+                hook=config,
+                matcher=msgspec.UNSET if matcher is None else matcher,
+                matches=matches,
+                sequential=sequential,
+                enabled=not self._only_managed,
+                trusted=layer is not HookSource.PROJECT or self._config.is_trusted_folder(),
+            )
+        )
+
+    def hook(
+        self,
+        event: str | HookEventName,
+        *,
+        matcher: str | None = None,
+        name: str | None = None,
+        sequential: bool = False,
+        timeout: float = DEFAULT_TIMEOUT_MS,
+    ) -> Callable[[F], F]:
+        """``register_hook`` as a decorator."""
+
+        def register(function: F) -> F:
+            self.register_hook(
+                event,
+                function,
+                matcher=matcher,
+                name=name,
+                sequential=sequential,
+                timeout=timeout,
+            )
+            return function
+
+        return register
+
+    def fire_blocking(
+        self, event_name: str | HookEventName, input: Mapping[str, Any]
+    ) -> ProcessedHookResult:
+        """Fire an event from synchronous code, with or without an event loop in this thread.
+
+        Where a loop is running in this very thread it is held up until the hooks have answered;
+        async code awaits the event handler instead.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return _run_to_end(lambda: self._initialize_and_fire(event_name, input))
+        return _on_thread(lambda: self.fire_blocking(event_name, input))
+
+    def dispose(self) -> None:
+        """Stop serving the bus; calls under way finish. May be called more than once."""
+        self._handler.dispose()
+
+    async def __aenter__(self) -> "HookSystem":
+        await self.initialize()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.dispose()
+
+    async def _initialize_and_fire(
+        self, event_name: str | HookEventName, input: Mapping[str, Any]
+    ) -> ProcessedHookResult:
+        await self.initialize()
+        return await self._handler.fire(event_name, input)
+
+    def _load(self, settings: Settings) -> None:
+        self._only_managed = settings.only_managed
+        self._registry.load(settings.entries)
+        self._problems = settings.problems
+        for problem in settings.problems:
+            self._log.warning(str(problem))
+
+    def _require_initialized(self) -> None:
+        if not self._initialized:
+            raise HookSystemNotInitializedError
+
+
+def _hook_of(
+    hook: HookFunction | Mapping[str, Any],
+    *,
+    name: str | None,
+    timeout: float,
+    source: HookSource,
+) -> HookConfig:
+    function: Any = hook
+    if isinstance(hook, Mapping):
+        if hook.get("type") != "runtime":
+            given = {"name": name} if name else {}
+            return command_hook({**hook, **given}, source=source)
+        function, name = hook.get("function"), name or hook.get("name")
+        if not name or not isinstance(name, str):
+            raise InvalidHookError("a runtime hook needs a name")
+    if not callable(function):
+        raise InvalidHookError("a hook is a function, or a mapping as in the settings")
+    if not (isinstance(timeout, int | float) and timeout > 0):
+        raise InvalidHookError("the timeout must be a number of milliseconds above 0")
+    call = getattr(function, "__call__", None)  # noqa: B004
+    return RuntimeHook(
+        name=name or getattr(function, "__qualname__", "") or type(function).__qualname__,
+        source=source,
+        timeout=timeout,
+        function=function,
+        is_async=iscoroutinefunction(function) or iscoroutinefunction(call),
+    )
+
+
+def _run_to_end(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    # A factory of its own keeps the runner from touching the thread's current event loop.
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        return runner.run(make())
+
+
+def _on_thread(call: Callable[[], T]) -> T:
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(call())
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=work, name="hookline fire_blocking")
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return outcome[0]

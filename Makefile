@@ -31,15 +31,15 @@ bench-peer: $(VENV)/.dev  ## the same workloads on the npm peer as well; needs N
 	$(BIN)/python benchmarks/run.py --peer
 
 clean:
-	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) build dist .hypothesis
+	find . -type d \( -name __pycache__ -o -name '.*_cache' \) -prune -exec rm -rf {} +
 
 # The demo needs neither the model SDK nor the tools, so a first look does not wait for them.
 $(VENV)/.run: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo 'hookline needs Python 3.11 or newer, and "$(PYTHON)" is not:' \
 	    'make $(or $(MAKECMDGOALS),$(.DEFAULT_GOAL)) PYTHON=/path/to/python3.12' >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV)
 	@echo 'installing hookline into $(VENV)'
 	@$(PIP) hatchling
 	@$(PIP) --no-build-isolation -e .

@@ -85,8 +85,9 @@ def _version_of(wheel: Path) -> str:
 def _run(command: Sequence[str | Path], *, cwd: Path, status: int = 0) -> str:
     # A PYTHONPATH would let the tree stand in for the wheel.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(command, cwd=cwd, env=environment, stdout=subprocess.PIPE, text=True)
-    _expect(done.returncode == status, f"{command} ended with {done.returncode}: {done.stdout}")
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+    printed = f"{done.stdout}{done.stderr}"
+    _expect(done.returncode == status, f"{command} ended with {done.returncode}:\n{printed}")
     return done.stdout
 
 

@@ -1,0 +1,8 @@
+"""The suite is hostile by these plugins; the order is that of their imports of each other."""
+
+pytest_plugins = (
+    "tests.harness.writes",
+    "tests.harness.leaks",
+    "tests.harness.scratch",
+    "tests.harness.properties",
+)

@@ -1,0 +1,1 @@
+"""Pytest plugins that make every test answer for what it leaves running, open or written."""

@@ -1,0 +1,165 @@
+"""A document is a program: its blocks run from top to bottom in one project, as a reader would.
+
+| block | what happens |
+|---|---|
+| `python` | runs in the document's one namespace; may await at the top level |
+| `output` | is what the python block before it printed |
+| `console` | what follows `$ ` (and then `> `) runs in bash; the lines below are what it prints |
+| `sh` | runs as a script and succeeds |
+| `json`, `jsonc`, `toml` | parses |
+| `text` | is only shown |
+
+Words after the kind: `file=PATH` writes the block there instead of running it, `in=repository`
+runs it in a copy of this tree, `norun=REASON` leaves it out.  Of `make` lines only the target is
+looked up.
+"""
+
+import ast
+import asyncio
+import contextlib
+import inspect
+import io
+import json
+import re
+import shutil
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import CodeType
+from typing import NamedTuple
+
+from hookline.pipeline import jsonc
+from tests.harness import console
+
+REPOSITORY = Path(__file__).parents[2]
+_FENCE = re.compile(r"(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)")
+_WORDS = frozenset({"file", "in", "norun"})
+_NOT_COPIED = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "node_modules")
+
+
+class DocumentError(AssertionError):
+    def __init__(self, document: Path, line: int, problem: str) -> None:
+        super().__init__(f"{document.name}:{line}: {problem}")
+
+
+class Block(NamedTuple):
+    kind: str
+    words: Mapping[str, str]
+    text: str
+    line: int
+
+
+def read_blocks(text: str) -> Iterator[Block]:
+    lines = enumerate(text.splitlines(keepends=True), start=1)
+    for number, line in lines:
+        if fence := _FENCE.match(line):
+            kind, *words = fence["info"].split() or [""]
+            body = "".join(_until_closed(lines, fence["fence"], indent=fence["indent"]))
+            yield Block(kind, dict(map(_key_and_value, words)), body, number)
+
+
+def _until_closed(lines: Iterator[tuple[int, str]], fence: str, *, indent: str) -> Iterator[str]:
+    for _, line in lines:
+        if line.strip().startswith(fence) and not line.strip(f"{fence[0]} \n"):
+            return
+        yield line.removeprefix(indent)
+
+
+def _key_and_value(word: str) -> tuple[str, str]:
+    key, _, value = word.partition("=")
+    return key, value
+
+
+def _compile(text: str, *, name: str = "<block>", line: int = 0) -> CodeType:
+    # The empty lines make tracebacks point into the document.
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    code: CodeType = compile("\n" * line + text, name, "exec", flags=flags, dont_inherit=True)
+    return code
+
+
+_CHECKS: Mapping[str, Callable[[str], object]] = {
+    "python": _compile,
+    "json": json.loads,
+    "jsonc": jsonc.parse,
+    "toml": tomllib.loads,
+}
+
+
+class Reader:
+    """Runs one document; ``home`` is what it calls `~`, and its project is `~/project`."""
+
+    def __init__(self, document: Path, *, home: Path) -> None:
+        self._document = document
+        self._home = home
+        self._names: dict[str, object] = {"__name__": "__main__"}
+        self._printed = ""
+        self._runs: Mapping[str, Callable[[Block], None]] = {
+            "python": self._run_python,
+            "output": self._compare_output,
+            "console": self._run_console,
+            "sh": self._run_script,
+        }
+
+    def run(self) -> int:
+        """Run every block; gives how many there were."""
+        blocks = list(read_blocks(self._document.read_text(encoding="utf-8")))
+        project = self._home / "project"
+        project.mkdir(parents=True)
+        with contextlib.chdir(project), asyncio.Runner() as self._runner:
+            for block in blocks:
+                self._read(block)
+        return len(blocks)
+
+    def _read(self, block: Block) -> None:
+        try:
+            self._check(block)
+            if "norun" in block.words:
+                return
+            if "file" in block.words:
+                _write(Path(block.words["file"]), block.text)
+            elif block.kind in self._runs:
+                self._runs[block.kind](block)
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+            raise DocumentError(self._document, block.line, problem) from error
+
+    def _check(self, block: Block) -> None:
+        if block.kind not in {*self._runs, *_CHECKS, "text"}:
+            raise ValueError(f"no kind of block is called {block.kind!r}")
+        for word, value in block.words.items():
+            if word not in _WORDS or not value:
+                raise ValueError(f"{word!r} is none of file=PATH, in=repository, norun=REASON")
+        if check := _CHECKS.get(block.kind):
+            check(block.text)
+
+    def _run_python(self, block: Block) -> None:
+        code = _compile(block.text, name=str(self._document), line=block.line)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            if code.co_flags & inspect.CO_COROUTINE:
+                self._runner.run(eval(code, self._names))
+            else:
+                exec(code, self._names)
+        self._printed = printed.getvalue()
+
+    def _compare_output(self, block: Block) -> None:
+        console.compare(block.text, self._printed, home=self._home, of="the python block above")
+
+    def _run_console(self, block: Block) -> None:
+        console.run_transcript(block.text, cwd=self._place(block), home=self._home)
+
+    def _run_script(self, block: Block) -> None:
+        console.run_script(block.text, cwd=self._place(block))
+
+    def _place(self, block: Block) -> Path:
+        if "in" not in block.words:
+            return Path.cwd()
+        copy = self._home / "hookline"
+        if not copy.exists():
+            shutil.copytree(REPOSITORY, copy, ignore=_NOT_COPIED)
+        return copy
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755 if text.startswith("#!") else 0o644)

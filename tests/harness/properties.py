@@ -1,0 +1,28 @@
+"""Property tests keep nothing in the tree between runs, and in CI draw the same examples."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, configuration, settings
+
+from tests.harness import writes
+
+settings.register_profile(
+    "suite",
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    database=None,
+    # How fast examples are drawn is the machine's business, not the test's.
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("suite")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Without a database it still keeps tables of characters, by default in the working directory.
+    scratch = tempfile.TemporaryDirectory(prefix="hypothesis-")
+    configuration.set_hypothesis_home_dir(scratch.name)
+    writes.allow(Path(scratch.name))
+    config.add_cleanup(scratch.cleanup)

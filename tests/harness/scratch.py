@@ -1,0 +1,97 @@
+"""Nothing of the machine reaches a test: its home, its settings and its variables are its own."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.harness import processes
+from tests.harness.leaks import Watch
+
+# Each of these changes what a hook, a shell or the terminal output does.
+_CLEARED = frozenset(
+    {
+        *("CI", "SURFACE", "BASH_ENV", "ENV", "CDPATH", "SHELLOPTS", "BASHOPTS", "IFS"),
+        *("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"),
+        *("PYTHONSTARTUP", "PYTHONWARNINGS", "PYTHONASYNCIODEBUG"),
+    }
+)
+_CLEARED_PREFIXES = (
+    *("HOOKLINE_", "LLXPRT_", "GEMINI_", "CLAUDE_", "GOOGLE_"),
+    *("GITHUB_", "GIT_", "XDG_", "LC_", "BASH_FUNC_"),
+)
+
+
+class Project:
+    """A scratch project directory with hook scripts and settings files."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir()
+
+    def script(self, name: str, text: str) -> Path:
+        path = self.write(name, text)
+        path.chmod(0o755)
+        return path
+
+    def settings(self, data: object, *, file: str = ".hookline/settings.json") -> Path:
+        """Write settings: any JSON value, or a string as it stands."""
+        return self.write(file, data if isinstance(data, str) else json.dumps(data, indent=2))
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _isolated_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """For the fixtures that are made before any test's own."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        _isolate(monkeypatch, tmp_path_factory.mktemp("run"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def isolated(no_leaks: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Hidden, so that a test may use any plain name in its tmp dir.
+    own = tmp_path / ".test"
+    _isolate(monkeypatch, own)
+    monkeypatch.setenv(processes.MARK, no_leaks.mark)
+    (own / "cwd").mkdir()
+    monkeypatch.chdir(own / "cwd")
+
+
+def _isolate(monkeypatch: pytest.MonkeyPatch, own: Path) -> None:
+    for name in [name for name in os.environ if _changes_behaviour(name)]:
+        monkeypatch.delenv(name)
+    directories = {
+        "HOME": own / "home",
+        "XDG_CONFIG_HOME": own / "home" / ".config",
+        "XDG_STATE_HOME": own / "home" / ".local" / "state",
+        "XDG_DATA_HOME": own / "home" / ".local" / "share",
+        "XDG_CACHE_HOME": own / "home" / ".cache",
+        "XDG_RUNTIME_DIR": own / "run",
+        "XDG_CONFIG_DIRS": own / "etc",
+        "XDG_DATA_DIRS": own / "share",
+        "TMPDIR": own / "tmp",
+    }
+    for name, path in directories.items():
+        monkeypatch.setenv(name, str(path))
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    for path in (own / "home", own / "tmp"):
+        path.mkdir(parents=True)
+
+
+def _changes_behaviour(name: str) -> bool:
+    return name in _CLEARED or name.startswith(_CLEARED_PREFIXES)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path / "project")

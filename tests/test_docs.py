@@ -1,0 +1,98 @@
+"""Every block of every document runs; tests/harness/documents.py has the rules for writing one."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.harness.documents import REPOSITORY, DocumentError, Reader
+
+DOCUMENTS = [
+    REPOSITORY / "README.md",
+    REPOSITORY / "CONTRIBUTING.md",
+    *sorted((REPOSITORY / "docs").glob("*.md")),
+]
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_the_document_does_what_it_says(document: Path) -> None:
+    Reader(document, home=Path.home()).run()
+
+
+def read(text: str) -> int:
+    document = Path("guide.md")
+    document.write_text(text)
+    return Reader(document.resolve(), home=Path.home()).run()
+
+
+def test_blocks_share_files_and_names_from_top_to_bottom() -> None:
+    blocks = read(
+        """
+```jsonc file=.hookline/settings.json
+{"hooks": {}}  // none yet
+```
+```sh file=hooks/hello.sh
+#!/bin/sh
+echo "from $PWD in 12 ms"; exit 3
+```
+```console
+$ hooks/hello.sh; cat .hookline/settings.json
+from ~/project in 7.5 ms
+{"hooks": {}}  // none yet
+$ hooks/hello.sh > /dev/null; echo $?
+3
+$ cat <<END
+> some $((1 + 1)) lines
+> END
+some 2 lines
+```
+1. indented
+   ```python
+   import asyncio
+   value = await asyncio.sleep(0, "slept")
+   ```
+```python
+print(value, 2026)
+```
+```output
+slept 2026
+```
+"""
+    )
+    assert blocks == 6
+
+
+@pytest.mark.parametrize(
+    ("block", "problem"),
+    [
+        ("```console\n$ echo yes\nno\n```", "guide.md:1: AssertionError: echo yes\nshould"),
+        ("```console\n$ false\n```", "false ended with 1"),
+        ("```console\n$ exit 0\n$ echo more\nmore\n```", "the shell gave up"),
+        ("```console\necho yes\n```", "begins with a command"),
+        ("```sh\nfalse\ntrue\n```", "ended with 1"),
+        ("```sh\nmake demo\nmake tea\n```", "no target tea"),
+        ("```console\n$ make demo\nsomething\n```", "its output is not checked"),
+        ("```python\nprint(1)\n```\n```output\n2\n```", "guide.md:4: AssertionError"),
+        ("text\n```python\n\n1 / 0\n```", "guide.md:2: ZeroDivisionError"),
+        ("```python file=hook.py\ndef\n```", "SyntaxError"),
+        ('```json\n{"a": 1,}\n```', "JSONDecodeError"),
+        ('```jsonc\n{"a": }\n```', "JsoncError"),
+        ("```toml\na = \n```", "TOMLDecodeError"),
+        ("```python norun\n1\n```", "norun=REASON"),
+        ("```python quietly\n1\n```", "'quietly' is none of"),
+        ("```\nplain\n```", "no kind of block is called ''"),
+    ],
+)
+def test_a_document_that_is_wrong_fails_with_its_line(block: str, problem: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        read(block)
+    assert problem in str(caught.value)
+
+
+def test_a_block_is_left_out_only_for_a_reason() -> None:
+    assert read("```python norun=needs-network\n1 / 0\n```") == 1
+
+
+def test_a_block_may_run_in_a_copy_of_the_tree() -> None:
+    read("```console in=repository\n$ touch new; ls new Makefile\nMakefile\nnew\n```")
+    assert not (REPOSITORY / "new").exists()

@@ -7,11 +7,24 @@ HooklineError
 ├── UnknownEventError                 a name that is no hook event
 ├── InvalidPayloadError               an event's input lacks a field, or a field has the wrong type
 ├── PayloadEncodingError              an event's input has no JSON form
-├── TranslationError                  a model request or response of no known form
-└── SettingsError                     a settings file that cannot be read
+└── TranslationError                  a model request or response of no known form
 """
 
 from collections.abc import Iterable
+
+
+def message_of(error: object) -> str:
+    """What an error says, or its type where it says nothing or cannot even be asked."""
+    try:
+        return str(error) or type(error).__name__
+    except Exception:
+        return type(error).__name__
+
+
+def describe(error: BaseException) -> str:
+    """An error with its type, in one phrase."""
+    said, kind = message_of(error), type(error).__name__
+    return said if said == kind else f"{kind}: {said}"
 
 
 class HooklineError(Exception):
@@ -81,15 +94,3 @@ class TranslationError(HooklineError):
     def __init__(self, problem: str) -> None:
         self.problem = problem
         super().__init__(problem)
-
-
-class SettingsError(HooklineError):
-    """A settings file that cannot be read; line and column are 1-based, 0 when unknown."""
-
-    def __init__(self, path: str, problem: str, *, line: int = 0, column: int = 0) -> None:
-        self.path = path
-        self.problem = problem
-        self.line = line
-        self.column = column
-        place = f"{path}:{line}:{column}" if line else path
-        super().__init__(f"{place}: {problem}")

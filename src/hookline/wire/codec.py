@@ -5,11 +5,14 @@ msgspec is stricter than JSON's grammar: lone surrogates, which models and scrip
 hook, or a denial be lost, so what msgspec turns down gets a second reading by the standard library.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from hookline.errors import PayloadEncodingError
+
+if TYPE_CHECKING:
+    from json import JSONDecoder
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
@@ -35,21 +38,38 @@ def decode(text: bytes | str) -> Any:
         return _decoder.decode(text)
     except RecursionError:
         raise DecodeError("the JSON is nested too deeply") from None
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+    except (msgspec.DecodeError, UnicodeError) as error:
         return _decode_leniently(text, str(error))
 
 
 def copy(value: Any) -> Any:
     """An independent copy of a JSON value, which proves on the way that it is one."""
-    return decode(encode(value))
+    try:
+        return _decoder.decode(_encoder.encode(value))
+    except Exception:
+        return decode(encode(value))
+
+
+def lenient_decoder() -> "JSONDecoder":
+    """A decoder for all that JSON's grammar allows, and that can read on from within a text;
+    it raises ValueError or RecursionError."""
+    import json
+
+    return json.JSONDecoder(parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> object:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _encode_with_surrogates(value: object) -> bytes:
     import json
 
     try:
-        builtins = msgspec.to_builtins(value, str_keys=True)
-        return json.dumps(builtins, separators=(",", ":")).encode("ascii")
+        text = json.dumps(msgspec.to_builtins(value, str_keys=True))
+        # msgspec writes null for the numbers JSON does not have.
+        numbers = json.loads(text, parse_constant=lambda _: None)
+        return json.dumps(numbers, separators=(",", ":")).encode("ascii")
     except RecursionError:
         raise PayloadEncodingError("it contains itself, or is nested too deeply") from None
     except (TypeError, ValueError) as error:
@@ -57,12 +77,8 @@ def _encode_with_surrogates(value: object) -> bytes:
 
 
 def _decode_leniently(text: bytes | str, problem: str) -> Any:
-    import json
-
-    def refuse(constant: str) -> object:
-        raise ValueError(f"{constant} is not JSON")
-
     try:
-        return json.loads(text, parse_constant=refuse)
+        decoded = text if isinstance(text, str) else text.decode()
+        return lenient_decoder().decode(decoded)
     except (ValueError, RecursionError):
         raise DecodeError(problem) from None

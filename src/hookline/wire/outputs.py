@@ -5,7 +5,6 @@ never look into ``hookSpecificOutput`` themselves. Those that speak model SDK ty
 the translator they were made with.
 """
 
-import logging
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -30,7 +29,15 @@ TOP_LEVEL_FIELDS: dict[str, type] = {
     "hookSpecificOutput": dict,
 }
 
-_log = logging.getLogger("hookline")
+_ATTRIBUTES = {
+    "continue": "continue_",
+    "stopReason": "stop_reason",
+    "suppressOutput": "suppress_output",
+    "systemMessage": "system_message",
+    "decision": "decision",
+    "reason": "reason",
+    "hookSpecificOutput": "hook_specific_output",
+}
 
 
 class ModelTranslator(Protocol):
@@ -222,24 +229,18 @@ def create_hook_output(
     event: HookEventName, data: Mapping[str, Any], call: ModelCall | None = None
 ) -> DefaultHookOutput:
     """The output of that event; fields of the wrong type and unknown decision words are none."""
-    known = {name: data[name] for name, kind in TOP_LEVEL_FIELDS.items() if _is(data, name, kind)}
-    specific = known.get("hookSpecificOutput")
-    decision, reason = known.get("decision"), known.get("reason")
-    if decision not in DECISION_WORDS:
-        decision = None
-    if event is HookEventName.BEFORE_TOOL and specific:
-        decision = decision or _word(specific.get("permissionDecision"))
-        reason = reason or _text(specific.get("permissionDecisionReason"))
-    return _OUTPUT_TYPES.get(event, DefaultHookOutput)(
-        continue_=known.get("continue"),
-        stop_reason=known.get("stopReason"),
-        suppress_output=known.get("suppressOutput"),
-        system_message=known.get("systemMessage"),
-        decision=decision,
-        reason=reason,
-        hook_specific_output=specific,
-        call=call,
-    )
+    fields: dict[str, Any] = {"call": call}
+    for name, value in data.items():
+        kind = TOP_LEVEL_FIELDS.get(name)
+        if kind is not None and isinstance(value, kind):
+            fields[_ATTRIBUTES[name]] = value
+    if fields.get("decision") not in DECISION_WORDS:
+        fields["decision"] = None
+    if event is HookEventName.BEFORE_TOOL and fields.get("hook_specific_output"):
+        specific = fields["hook_specific_output"]
+        fields["decision"] = fields["decision"] or _word(specific.get("permissionDecision"))
+        fields["reason"] = fields.get("reason") or _text(specific.get("permissionDecisionReason"))
+    return _OUTPUT_TYPES.get(event, DefaultHookOutput)(**fields)
 
 
 def is_tail_tool_call(value: object) -> bool:
@@ -249,10 +250,6 @@ def is_tail_tool_call(value: object) -> bool:
         and isinstance(value.get("name"), str)
         and isinstance(value.get("args"), dict)
     )
-
-
-def _is(data: Mapping[str, Any], name: str, kind: type) -> bool:
-    return isinstance(data.get(name), kind)
 
 
 def _word(value: object) -> str | None:
@@ -268,5 +265,7 @@ def _translated(field: str, translate: Any, otherwise: Any) -> Any:
     try:
         return translate()
     except TranslationError as error:
-        _log.warning("a hook's %s was ignored: %s", field, error)
+        import logging
+
+        logging.getLogger("hookline").warning("a hook's %s was ignored: %s", field, error)
         return otherwise

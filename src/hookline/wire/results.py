@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from hookline.errors import HooklineError, message_of
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookConfig
 from hookline.wire.outputs import DefaultHookOutput
@@ -150,10 +151,11 @@ def build_failure_envelope(
 ) -> AggregatedHookResult:
     """The answer of an event that went wrong in the engine itself: never a success."""
     meta = meta or FailureMeta()
-    code = getattr(error, "code", None)
+    # Errors of other libraries have codes of their own, which are none of ours.
+    code = getattr(error, "code", None) if isinstance(error, HooklineError) else None
     failure = HookError(
-        code=code if isinstance(code, str) else STAGE_CODES.get(stage, "internal_error"),
-        message=str(error) or type(error).__name__,
+        code=code or STAGE_CODES.get(stage, "internal_error"),
+        message=message_of(error),
         stage=stage,
         event_name=meta.event_name,
         correlation_id=meta.correlation_id,

@@ -7,7 +7,7 @@ SDK's as JSON, under either of their two names.
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from hookline.wire.events import (
     EVENTS,
@@ -32,29 +32,38 @@ else:
 
 ALIASES = {"llm_request": "model_request", "llm_response": "model_response"}
 
-_ANY: tuple[type, ...] = (object,)
-_FIELD_TYPES: dict[str, tuple[type, ...]] = {
-    "tool_name": (str,),
-    "tool_input": (dict,),
-    "tool_response": _ANY,
-    "original_tool_input": (dict,),
-    "mcp_context": (dict,),
-    "original_request_name": (str,),
-    "prompt": (str,),
-    "prompt_response": (str,),
-    "stop_hook_active": (bool,),
-    "llm_request": (dict,),
-    "llm_response": (dict,),
-    "available_tools": (list,),
-    "source": (str,),
-    "reason": (str,),
-    "trigger": (str,),
-    "message": (str,),
-    "notification_type": (str,),
-    "level": (str,),
-    "details": (dict,),
+# What a field must be, in words and as a test.
+Kind: TypeAlias = tuple[str, Callable[[object], bool]]
+
+_ANYTHING: Kind = ("anything", lambda _: True)
+_TEXT: Kind = ("a string", lambda value: isinstance(value, str))
+_OBJECT: Kind = ("an object", lambda value: isinstance(value, dict))
+_FLAG: Kind = ("true or false", lambda value: isinstance(value, bool))
+_NAMES: Kind = (
+    "a list of strings",
+    lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
+)
+_FIELDS: dict[str, Kind] = {
+    "tool_name": _TEXT,
+    "tool_input": _OBJECT,
+    "tool_response": _ANYTHING,
+    "original_tool_input": _OBJECT,
+    "mcp_context": _OBJECT,
+    "original_request_name": _TEXT,
+    "prompt": _TEXT,
+    "prompt_response": _TEXT,
+    "stop_hook_active": _FLAG,
+    "llm_request": _OBJECT,
+    "llm_response": _OBJECT,
+    "available_tools": _NAMES,
+    "source": _TEXT,
+    "reason": _TEXT,
+    "trigger": _TEXT,
+    "message": _TEXT,
+    "notification_type": _TEXT,
+    "level": _TEXT,
+    "details": _OBJECT,
 }
-_TYPE_WORDS = {str: "a string", dict: "an object", bool: "true or false", list: "a list"}
 # Fields that hooks always read but that a payload may leave out.
 DEFAULTS: dict[str, Any] = {"stop_hook_active": False}
 
@@ -72,11 +81,10 @@ def find_problem(event: HookEventName, value: object, *, sdk_objects: bool = Fal
             return f"{_spoken(name)} is missing"
     for name in (*spec.required, *spec.optional):
         key = _given(value, name)
-        absent = name in spec.optional and value.get(key) is None
-        if sdk_objects and name in ALIASES:
-            continue
-        if key in value and not absent and not isinstance(value[key], _FIELD_TYPES[name]):
-            return f"{key} must be {_TYPE_WORDS[_FIELD_TYPES[name][0]]}"
+        absent = key not in value or (name in spec.optional and value[key] is None)
+        words, is_kind = _ANYTHING if sdk_objects and name in ALIASES else _FIELDS[name]
+        if not absent and not is_kind(value[key]):
+            return f"{key} must be {words}"
     if spec.trigger is not None and value[spec.required[0]] not in [t.value for t in spec.trigger]:
         known = ", ".join(member.value for member in spec.trigger)
         return f"{spec.required[0]} must be one of {known}"

@@ -1,0 +1,69 @@
+"""What the signatures promise a type checker; ``api.py`` shows what it makes of it."""
+
+import inspect
+import typing
+
+import pytest
+import typing_extensions
+
+from hookline import handler as handling
+from hookline.handler import HookEventHandler
+from hookline.wire import events, validators
+from hookline.wire.events import (
+    HookEventName,
+    PreCompressTrigger,
+    SessionEndReason,
+    SessionStartSource,
+)
+from hookline.wire.results import ProcessedHookResult
+
+FIRE_METHODS = [
+    method
+    for name, method in inspect.getmembers(HookEventHandler, inspect.iscoroutinefunction)
+    if name.startswith("fire")
+]
+
+
+@pytest.mark.requirement("DELTA-HPAY-005")
+@pytest.mark.parametrize("event", HookEventName)
+def test_each_validator_is_a_type_predicate_over_the_input_of_its_event(
+    event: HookEventName,
+) -> None:
+    hints = typing.get_type_hints(validators.VALIDATORS[event])
+    returned = hints.pop("return")
+    assert hints == {"value": object}
+    assert typing.get_origin(returned) is typing_extensions.TypeIs
+    assert typing.get_args(returned) == (getattr(events, f"{event.value}Input"),)
+
+
+@pytest.mark.requirement("DELTA-HPAY-006")
+@pytest.mark.parametrize(
+    ("method", "name", "enum"),
+    [
+        (HookEventHandler.fire_session_start_event, "source", SessionStartSource),
+        (HookEventHandler.fire_session_end_event, "reason", SessionEndReason),
+        (HookEventHandler.fire_pre_compress_event, "trigger", PreCompressTrigger),
+    ],
+)
+def test_session_events_take_their_enum(method: object, name: str, enum: type) -> None:
+    assert typing.get_type_hints(method)[name] is enum
+
+
+@pytest.mark.requirement("DELTA-HRUN-004")
+@pytest.mark.parametrize("method", FIRE_METHODS, ids=lambda method: method.__name__)
+def test_every_fire_method_returns_a_processed_result(method: object) -> None:
+    assert len(FIRE_METHODS) == 12
+    assert typing.get_type_hints(method)["return"] is ProcessedHookResult
+
+
+@pytest.mark.requirement("DELTA-HFAIL-005")
+def test_within_the_handler_an_event_is_a_hook_event_name() -> None:
+    private = [
+        method
+        for name, method in inspect.getmembers(HookEventHandler, inspect.isfunction)
+        if name.startswith("_") and "event" in inspect.signature(method).parameters
+    ]
+    assert private
+    for method in private:
+        hint = typing.get_type_hints(method, vars(handling))["event"]
+        assert hint in (HookEventName, HookEventName | None), method

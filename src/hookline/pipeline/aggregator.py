@@ -1,12 +1,14 @@
 """Merges the answers of an event's hooks into one; a table gives each event its rule.
 
-What holds in every rule: a block stands whatever a later hook says, so does a stop, and a value of
-the wrong shape never displaces another hook's good one.
+What holds wherever a block or a stop has an effect: it stands whatever a later hook says. A value
+of the wrong shape never displaces another hook's good one.
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
+from hookline.wire import codec
 from hookline.wire.events import HookEventName
 from hookline.wire.model import is_llm_response, llm_request_problem, merge_llm_request
 from hookline.wire.outputs import (
@@ -26,6 +28,8 @@ from hookline.wire.results import (
 Outputs: TypeAlias = Sequence[DefaultHookOutput]
 Merged: TypeAlias = dict[str, Any]
 
+_LONGEST_REMEMBERED = 4_096
+
 
 class HookAggregator:
     """Makes one result of many; stateless."""
@@ -38,17 +42,20 @@ class HookAggregator:
         call: ModelCall | None = None,
     ) -> AggregatedHookResult:
         """Merge the results, which are in plan order, by the rule of their event."""
-        event = plan.event_name
-        answers = [output for result in results if (output := _contribution(result)) is not None]
-        return AggregatedHookResult(
-            all(result.success for result in results),
-            merge_outputs(event, answers, call=call),
-            answers,
-            [_error(result) for result in results if result.failed],
-            sum(result.duration for result in results),
-            plan,
-            tuple(results),
-        )
+        answers: list[dict[str, Any]] = []
+        errors: list[HookError] = []
+        success, duration = True, 0.0
+        for result in results:
+            success = success and result.success
+            duration += result.duration
+            answer = result.output
+            if result.failed:
+                errors.append(_error(result))
+                answer = _contribution(result)
+            if answer is not None:
+                answers.append(answer)
+        final = merge_outputs(plan.event_name, answers, call=call)
+        return AggregatedHookResult(success, final, answers, errors, duration, plan, tuple(results))
 
 
 def merge_outputs(
@@ -60,8 +67,23 @@ def merge_outputs(
     """The one answer that several make; None when there was none."""
     if not answers:
         return None
+    is_plain = call is None and event in _PLAIN_EVENTS
+    if is_plain and len(answers) == 1 and "hookSpecificOutput" not in answers[0]:
+        written = codec.encode(answers[0])
+        if len(written) <= _LONGEST_REMEMBERED:
+            return _lone_output(event, written)
     outputs = [create_hook_output(event, answer) for answer in answers]
     return create_hook_output(event, MERGE_RULES[event](outputs), call)
+
+
+@lru_cache(maxsize=256)
+def _lone_output(event: HookEventName, answer: bytes) -> DefaultHookOutput:
+    """Most events have one hook, and most hooks have few things to say and say them every time.
+
+    The output is handed out again and again, so there must be nothing in it that can be changed.
+    """
+    output = create_hook_output(event, codec.decode(answer))
+    return create_hook_output(event, MERGE_RULES[event]([output]))
 
 
 def _contribution(result: HookExecutionResult) -> dict[str, Any] | None:
@@ -82,17 +104,36 @@ def _error(result: HookExecutionResult) -> HookError:
 
 def _decide(outputs: Outputs) -> Merged:
     """Tool, agent and session-start events: the strictest word, everything said is kept."""
-    stopping = [o for o in outputs if o.should_stop_execution()]
-    merged: Merged = {
-        "continue": not stopping,
-        "suppressOutput": any(o.suppress_output for o in outputs),
-        "decision": _strictest(outputs) or (None if stopping else "allow"),
-        "stopReason": _joined([o.stop_reason for o in stopping]),
-        "reason": _joined([o.reason for o in outputs]),
-        "systemMessage": _joined([o.system_message for o in outputs]),
-        "hookSpecificOutput": _united([o.hook_specific_output for o in outputs]),
-    }
-    return {name: value for name, value in merged.items() if value is not None}
+    word = None
+    stopping = suppressing = False
+    stop_reasons, reasons, messages, specifics = [], [], [], []
+    # One pass that looks at what is there: nearly every event comes through here.
+    for output in outputs:
+        if output.decision in BLOCKING_WORDS or (output.decision == "ask" and word is None):
+            word = output.decision
+        if output.continue_ is False:
+            stopping = True
+            stop_reasons.append(output.stop_reason)
+        if output.suppress_output:
+            suppressing = True
+        if output.reason:
+            reasons.append(output.reason)
+        if output.system_message:
+            messages.append(output.system_message)
+        if output.hook_specific_output is not None:
+            specifics.append(output.hook_specific_output)
+    merged: Merged = {"continue": not stopping, "suppressOutput": suppressing}
+    if word or not stopping:
+        merged["decision"] = word or "allow"
+    if stop_reasons:
+        merged["stopReason"] = _joined(stop_reasons)
+    if reasons:
+        merged["reason"] = _joined(reasons)
+    if messages:
+        merged["systemMessage"] = _joined(messages)
+    if specifics:
+        merged["hookSpecificOutput"] = _united(specifics)
+    return merged
 
 
 def _replace(outputs: Outputs) -> Merged:
@@ -109,19 +150,26 @@ _BINDING_FIELDS = ("continue", "stopReason", "decision", "reason")
 def _replace_but_stand(outputs: Outputs) -> Merged:
     """Model events: later fields replace earlier ones, but no hook undoes a block or a stop."""
     merged = _replace(outputs)
-    binding = [o for o in outputs if _blocks(o) or o.should_stop_execution()]
-    if binding:
+    blocking = [o for o in outputs if _blocks(o)]
+    stopping = [o for o in outputs if o.should_stop_execution()]
+    if blocking or stopping:
+        # A reason of any other hook would be shown as if it were that of the block or the stop.
         for name in _BINDING_FIELDS:
             merged.pop(name, None)
-        for output in binding:
-            fields = output.to_wire()
-            if not output.should_stop_execution():
-                fields.pop("continue", None)
-            if not _blocks(output):
-                fields.pop("decision", None)
-            merged.update({n: fields[n] for n in _BINDING_FIELDS if n in fields})
+        merged.update(_last_said(stopping, "continue", "stopReason", "reason"))
+        merged.update(_last_said(blocking, "decision", "reason"))
+        if not stopping:
+            merged.update(_last_said(blocking, "stopReason"))
     merged["hookSpecificOutput"] = _united([o.hook_specific_output for o in outputs]) or {}
     return merged
+
+
+def _last_said(outputs: Outputs, *names: str) -> Merged:
+    said: Merged = {}
+    for output in outputs:
+        fields = output.to_wire().items()
+        said.update({name: value for name, value in fields if name in names and value != ""})
+    return said
 
 
 def _select_tools(outputs: Outputs) -> Merged:
@@ -129,22 +177,26 @@ def _select_tools(outputs: Outputs) -> Merged:
     stopping = [o for o in outputs if o.should_stop_execution()]
     blocking = [o for o in outputs if _blocks(o)]
     specific: Merged = {"hookEventName": HookEventName.BEFORE_TOOL_SELECTION.value}
-    tool_config = _NO_TOOLS if blocking else _narrowest(outputs)
+    tool_config = _no_tools() if blocking else _narrowest(outputs)
     if tool_config is not None:
-        specific["toolConfig"] = dict(tool_config)
+        specific["toolConfig"] = tool_config
     merged: Merged = {
         "continue": False if stopping else None,
         "stopReason": _joined([o.stop_reason for o in stopping]),
+        "suppressOutput": True if any(o.suppress_output for o in outputs) else None,
         "decision": blocking[-1].decision if blocking else None,
-        "reason": _joined([o.reason for o in outputs if o in stopping or o in blocking]),
+        "reason": _joined([o.reason for o in outputs if _blocks(o) or o.should_stop_execution()]),
         "systemMessage": _joined([o.system_message for o in outputs]),
         "hookSpecificOutput": specific,
     }
     return {name: value for name, value in merged.items() if value is not None}
 
 
-_NO_TOOLS: Merged = {"mode": "NONE", "allowedFunctionNames": []}
 _MODES = ("AUTO", "ANY", "NONE")
+
+
+def _no_tools() -> Merged:
+    return {"mode": "NONE", "allowedFunctionNames": []}
 
 
 def _narrowest(outputs: Outputs) -> Merged | None:
@@ -160,7 +212,7 @@ def _narrowest(outputs: Outputs) -> Merged | None:
     lists = [set(names) for c in configs if (names := _names(c)) is not None]
     allowed = sorted(set.intersection(*lists)) if lists else None
     if _MODES[mode] == "NONE" or allowed == []:
-        return _NO_TOOLS
+        return _no_tools()
     narrowed: Merged = {"mode": _MODES[mode]}
     return narrowed if allowed is None else {**narrowed, "allowedFunctionNames": allowed}
 
@@ -175,15 +227,8 @@ def _blocks(output: DefaultHookOutput) -> bool:
     return output.decision in BLOCKING_WORDS
 
 
-def _strictest(outputs: Outputs) -> str | None:
-    blocking = [o.decision for o in outputs if _blocks(o)]
-    if blocking:
-        return blocking[-1]
-    return "ask" if any(o.is_ask_decision() for o in outputs) else None
-
-
 def _joined(texts: Sequence[str | None]) -> str | None:
-    return "\n".join(text for text in texts if text) or None
+    return "\n".join(filter(None, texts)) or None
 
 
 def _united(specifics: Sequence[dict[str, Any] | None]) -> Merged | None:
@@ -250,3 +295,5 @@ MERGE_RULES: dict[HookEventName, Callable[[Outputs], Merged]] = {
     HookEventName.PRE_COMPRESS: _replace,
     HookEventName.NOTIFICATION: _replace,
 }
+# Those whose merged output has a hookSpecificOutput only if a hook gave one.
+_PLAIN_EVENTS = frozenset(e for e, rule in MERGE_RULES.items() if rule in (_decide, _replace))

@@ -1,6 +1,6 @@
 """How, in a sequential plan, one hook's answer changes what the next one reads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hookline.wire.events import HookEventName
@@ -26,10 +26,10 @@ def _append_context(payload: dict[str, Any], specific: dict[str, Any]) -> dict[s
 
 
 def _merge_tool_input(payload: dict[str, Any], specific: dict[str, Any]) -> dict[str, Any]:
-    changed = specific.get("tool_input")
-    if not isinstance(changed, dict):
+    before, changed = payload["tool_input"], specific.get("tool_input")
+    if not isinstance(changed, dict) or not isinstance(before, Mapping):
         return payload
-    return {**payload, "tool_input": {**payload["tool_input"], **changed}}
+    return {**payload, "tool_input": {**before, **changed}}
 
 
 def _merge_request(payload: dict[str, Any], specific: dict[str, Any]) -> dict[str, Any]:

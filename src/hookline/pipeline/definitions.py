@@ -4,7 +4,7 @@ A bad entry is skipped with a problem that names its place; its neighbours load.
 a hook can do without is replaced by its default.
 """
 
-import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -124,7 +124,7 @@ class _Reader:
             if event is None:
                 near = nearest_events(key)
                 hint = f"; did you mean {' or '.join(near)}?" if near else ""
-                self.report((str(key),), f"is not a hook event{hint} It was skipped")
+                self.report((str(key),), f"is not a hook event and was skipped{hint}")
             elif not isinstance(definitions, list | tuple):
                 problem = f"must be a list of definitions, not {_kind(definitions)}; it was skipped"
                 self.report((key,), problem)
@@ -191,15 +191,14 @@ class _Reader:
         value = config.get(key, _MISSING)
         if value is _MISSING or isinstance(value, kind):
             return default if value is _MISSING else value
-        self.report((*path, key), f"must be {spoken}; {default!r} is used instead")
+        self.report((*path, key), f"must be {spoken}; it was ignored")
         return default
 
     def _timeout(self, config: Mapping[str, Any], path: Path) -> float:
         value = config.get("timeout", _MISSING)
         if value is _MISSING:
             return DEFAULT_TIMEOUT_MS
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if number and value > 0 and math.isfinite(value):
+        if _is_number(value) and 0 < value <= sys.float_info.max:
             return self.dialect.timeout_ms(value)
         problem = f"must be a number of milliseconds above 0; {DEFAULT_TIMEOUT_MS} is used instead"
         self.report((*path, "timeout"), problem)
@@ -231,8 +230,10 @@ class _Reader:
     def _env(self, config: Mapping[str, Any], path: Path) -> dict[str, str]:
         raw = self._field(config, "env", path, dict, "an object of strings", {})
         env = {name: value for name, value in raw.items() if _is_variable(name, value)}
-        for name in raw.keys() - env.keys():
-            self.report((*path, "env", name), "must be a string without NUL; it was ignored")
+        for name in raw:
+            if name not in env:
+                problem = "must be a variable's name with a string, neither with NUL"
+                self.report((*path, "env", name), f"{problem}; it was ignored")
         return env
 
 
@@ -250,6 +251,10 @@ def _fatal_problem(config: object) -> str | None:
     if not isinstance(command, str) or not command.strip():
         return "a command hook needs a command"
     return None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_variable(name: object, value: object) -> bool:

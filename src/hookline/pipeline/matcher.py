@@ -4,6 +4,7 @@ Most matchers are plain words (``write_file|replace``) and need no regular expre
 spares the common start-up the import of the ``regex`` package.
 """
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -12,6 +13,10 @@ MATCH_SECONDS = 0.1
 
 Match: TypeAlias = Callable[[str], bool]
 
+# A counted repetition is unrolled when it is compiled: settings that nobody has trusted yet must
+# not fill the memory by being read.
+_MAX_REPETITIONS = 10_000
+_COUNTED = re.compile(r"\{(\d*),?(\d*)\}")
 _PLAIN_WORDS = re.compile(r"[A-Za-z0-9_-]+(?:\|[A-Za-z0-9_-]+)*\Z")
 
 
@@ -42,7 +47,8 @@ def _words(text: str, *, search: bool) -> Match:
     if not search:
         return lambda name: name in words or name == text
     if len(words) == 1:
-        return lambda name: text in name
+        (word,) = words
+        return lambda name: word in name
     return lambda name: any(word in name for word in words)
 
 
@@ -52,19 +58,29 @@ def _expression(text: str, *, search: bool) -> tuple[Match, str | None]:
     import regex
 
     try:
+        _check_repetitions(text)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             pattern = regex.compile(text)
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
         problem = f"matcher {text!r} is not a regular expression ({error}); it must equal the name"
         return lambda name: name == text, problem
-    return _bounded(pattern.search if search else pattern.fullmatch, text), None
+    if search:
+        return _bounded(pattern.search, text), None
+    matches = _bounded(pattern.fullmatch, text)
+    return lambda name: name == text or matches(name), None
+
+
+def _check_repetitions(text: str) -> None:
+    counts = [max(int(count[:9] or 1) for count in pair) for pair in _COUNTED.findall(text)]
+    if math.prod(max(count, 1) for count in counts) > _MAX_REPETITIONS:
+        raise ValueError(f"it repeats more than {_MAX_REPETITIONS} times")
 
 
 def _bounded(test: Callable[..., Any], text: str) -> Match:
     def matches(name: str) -> bool:
         try:
-            return test(name, timeout=MATCH_SECONDS) is not None or name == text
+            return test(name, timeout=MATCH_SECONDS) is not None
         except TimeoutError:
             raise MatchTimeout(text) from None
 

@@ -74,7 +74,7 @@ class HookRegistry:
 
         def unregister() -> None:
             with self._lock:
-                left = tuple(e for e in self._snapshot.entries if e is not entry)
+                left = tuple(e for e in self._snapshot.entries if not _is_same(e, entry))
                 self._snapshot = _snapshot(left)
 
         return unregister
@@ -118,6 +118,15 @@ def entry_of(defined: HookEntry, *, enabled: bool, trusted: bool) -> HookRegistr
         trusted=trusted,
         file=defined.file,
         line=defined.line,
+    )
+
+
+def _is_same(entry: HookRegistryEntry, registered: HookRegistryEntry) -> bool:
+    """Whether it is that entry, even if it was switched on or off since."""
+    return (
+        entry.hook is registered.hook
+        and entry.event is registered.event
+        and entry.matches is registered.matches
     )
 
 

@@ -4,7 +4,9 @@ A file that cannot be read is a problem with its place, never the end: the other
 a layer may say about the others follows trust: a project speaks for its own hooks only.
 """
 
+import errno
 import os
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,9 +46,14 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 def find_project_dir(working_dir: Path, home: Path | None) -> Path:
     """The nearest directory upwards with a settings folder; the home's own do not count."""
     for directory in (working_dir, *working_dir.parents):
-        if directory != home and any((directory / f).is_dir() for f in _PROJECT_FOLDERS):
+        has_settings = any(os.path.isdir(directory / folder) for folder in _PROJECT_FOLDERS)
+        if has_settings and not _same(directory, home):
             return directory
     return working_dir
+
+
+def _same(directory: Path, home: Path | None) -> bool:
+    return home is not None and os.path.realpath(directory) == os.path.realpath(home)
 
 
 def home_dir() -> Path | None:
@@ -77,7 +84,9 @@ def find_settings_files(project_dir: Path, home: Path | None) -> list[SettingsFi
 def _counted_once(files: Sequence[SettingsFile]) -> list[SettingsFile]:
     chosen: dict[str, SettingsFile] = {}
     for file in reversed(files):
-        chosen.setdefault(os.path.realpath(file.path), file)
+        real = os.path.realpath(file.path)
+        if real not in chosen or chosen[real].source is file.source:
+            chosen[real] = file
     kept = set(map(id, chosen.values()))
     return [file for file in files if id(file) in kept]
 
@@ -95,19 +104,18 @@ class SettingsReader:
 
     def _read(self, file: SettingsFile) -> Layer | None:
         try:
-            text = file.path.read_text(encoding="utf-8-sig")
+            document = parse(_text_of(file.path))
         except (FileNotFoundError, NotADirectoryError):
             self._last_good.pop(file.path, None)
             return None
-        except (OSError, UnicodeDecodeError) as error:
-            return self._broken(file, f"{file.path}", f"cannot be read: {error}")
-        try:
-            document = parse(text)
+        except OSError as error:
+            return self._broken(file, str(file.path), f"cannot be read: {error.strerror or error}")
         except JsoncError as error:
             place = f"{file.path}:{error.line}:{error.column}"
             return self._broken(file, place, f"is not valid JSON: {error.problem}")
         if not isinstance(document.value, dict):
-            return self._broken(file, f"{file.path}:1:1", "must hold an object, {…}")
+            line, column = document.place(())
+            return self._broken(file, f"{file.path}:{line}:{column}", "must hold an object, {…}")
         layer = read_layer(document.value, file.source, str(file.path), document, file.dialect)
         self._last_good[file.path] = layer
         return layer
@@ -118,6 +126,19 @@ class SettingsReader:
         said = Problem(place, f"{problem}; {done}, the other settings still apply", broken=True)
         base = kept or Layer(source=file.source)
         return msgspec.structs.replace(base, problems=(said,))
+
+
+def _text_of(path: Path) -> str:
+    # Opening a pipe would wait for its writer, reading a device might never end.
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start].decode()
+        place = before.count("\n") + 1, len(before) - before.rfind("\n")
+        raise JsoncError("this is not UTF-8", *place) from None
 
 
 def read_layer(
@@ -149,6 +170,8 @@ class _LayerReader:
         self.source = source
         self.origin = origin
         self.problems: list[Problem] = []
+        for name in ("hooksConfig", "security"):
+            self._typed((name,), dict, "an object")
         for path in origin.document.duplicates if origin.document else ():
             problem = f"the key {path[-1]!r} is given twice; only the last counts"
             self.problems.append(Problem(origin.at(path), problem))

@@ -64,7 +64,7 @@ class NativeDialect:
 
     def read_value(self, event: HookEventName, value: Mapping[str, Any]) -> Answer:
         """The mapping is the output."""
-        output, warnings = clean_output(event, codec.copy(value))
+        output, warnings = clean_output(event, codec.copy(dict(value)))
         return Answer(success=True, output=output, output_format="json", warnings=warnings)
 
 
@@ -73,8 +73,9 @@ def clean_output(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The output without the known fields of the wrong type, and what to say about it."""
     warnings: list[str] = []
-    for name, kind in TOP_LEVEL_FIELDS.items():
-        if name in output and not isinstance(output[name], kind):
+    for name, value in output.items():
+        kind = TOP_LEVEL_FIELDS.get(name)
+        if kind is not None and not isinstance(value, kind):
             output = {key: value for key, value in output.items() if key != name}
             warnings.append(f"{name} must be {_TYPE_WORDS[kind]}; it was ignored")
     word = output.get("decision")
@@ -141,6 +142,15 @@ def _tail_call_problem(value: object) -> str | None:
     return None if is_tail_tool_call(value) else "must be {name: string, args: object}"
 
 
+def _tool_config_problem(value: object) -> str | None:
+    if not isinstance(value, dict):
+        return "must be an object"
+    names = value.get("allowedFunctionNames", [])
+    if isinstance(names, list) and all(isinstance(name, str) for name in names):
+        return None
+    return "needs a list of strings as allowedFunctionNames"
+
+
 _CONTEXT = {"additionalContext": _must_be(str, "a string")}
 _SPECIFIC_FIELDS: dict[HookEventName, dict[str, Callable[[object], str | None]]] = {
     HookEventName.BEFORE_TOOL: {**_CONTEXT, "tool_input": _must_be(dict, "an object")},
@@ -153,5 +163,5 @@ _SPECIFIC_FIELDS: dict[HookEventName, dict[str, Callable[[object], str | None]]]
         "llm_response": llm_response_problem,
     },
     HookEventName.AFTER_MODEL: {"llm_response": llm_response_problem},
-    HookEventName.BEFORE_TOOL_SELECTION: {"toolConfig": _must_be(dict, "an object")},
+    HookEventName.BEFORE_TOOL_SELECTION: {"toolConfig": _tool_config_problem},
 }

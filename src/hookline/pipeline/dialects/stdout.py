@@ -5,6 +5,9 @@ for the last object that stands on lines of its own and has a field we know.
 """
 
 import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -12,12 +15,15 @@ import msgspec
 from hookline.wire import codec
 from hookline.wire.outputs import TOP_LEVEL_FIELDS
 
-# A hostile hook could print megabytes of half-open objects; what is searched is bounded.
-_MAX_CANDIDATES = 2_000
-_MAX_FAILED_CHARACTERS = 4 * 1024 * 1024
+# A hostile hook could print megabytes of half-open objects: only so many places are tried, those
+# near the end and, for the sake of one long object, those near the beginning.
+_LAST_STARTS = 2_000
+_FIRST_STARTS = 50
+# Characters read for each of the two; about a second's work.
+_MAX_CHARACTERS = 24 * 1024 * 1024
 
-_OBJECT_STARTS = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
-_REST_OF_LINE = re.compile(r"[ \t\r]*(?:\n|\Z)")
+_OBJECT_STARTS = re.compile(r"^[ \t]*(?=\{\s*\")", re.MULTILINE)
+_REST_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -58,29 +64,40 @@ def _among_noise(stdout: str) -> Said:
 
 
 def _last_object(text: str) -> dict[str, Any] | None:
-    import json
-
-    def refuse(constant: str) -> object:
-        raise ValueError(f"{constant} is not JSON")
-
-    scanner = json.JSONDecoder(parse_constant=refuse)
-    starts = [match.end() for match in _OBJECT_STARTS.finditer(text)][-_MAX_CANDIDATES:]
+    text = text.replace("\r", "\n")
+    matches = _OBJECT_STARTS.finditer(text)
+    first = [match.end() for match in islice(matches, _FIRST_STARTS)]
+    last = deque((match.end() for match in matches), maxlen=_LAST_STARTS)
     found: dict[str, Any] | None = None
     found_end = -1
-    budget = _MAX_FAILED_CHARACTERS
-    for start in reversed(starts):
-        try:
-            value, end = scanner.raw_decode(text, start)
-        except (ValueError, RecursionError) as error:
-            budget -= getattr(error, "pos", start) - start + 1
-            if budget < 0:
-                break
-            continue
-        # Going backwards, an object that reaches beyond the one found contains it.
-        if (
-            end > found_end
-            and _REST_OF_LINE.match(text, end)
-            and not TOP_LEVEL_FIELDS.keys().isdisjoint(value)
-        ):
-            found, found_end = value, end
+    # Going backwards, an object that reaches beyond the one found contains it.
+    for starts in (reversed(last), reversed(first)):
+        for value, end in _objects_at(starts, text):
+            if end > found_end and _is_answer(value) and _REST_OF_LINE.match(text, end):
+                found, found_end = value, end
+                if text.find("}", end) < 0:
+                    return found
     return found
+
+
+def _objects_at(starts: Iterable[int], text: str) -> Iterator[tuple[dict[str, Any], int]]:
+    """The objects that begin there, each with its end, until too much has been read."""
+    decoder = codec.lenient_decoder()
+    budget = _MAX_CHARACTERS
+    for start in starts:
+        if budget < 0:
+            return
+        # The error of a failed attempt counts the lines before it, so there must not be many.
+        rest = text[start:]
+        budget -= len(rest) // 8
+        try:
+            value, length = decoder.raw_decode(rest)
+        except (ValueError, RecursionError) as error:
+            budget -= getattr(error, "pos", len(rest))
+        else:
+            budget -= length
+            yield value, start + length
+
+
+def _is_answer(value: dict[str, Any]) -> bool:
+    return not TOP_LEVEL_FIELDS.keys().isdisjoint(value)

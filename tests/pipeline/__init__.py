@@ -1,0 +1,1 @@
+"""The stages an event passes, from settings to the aggregated answer."""

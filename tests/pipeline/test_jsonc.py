@@ -1,0 +1,131 @@
+"""JSON with comments and trailing commas, and places for everything in it."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookline.pipeline.jsonc import JsoncError, parse
+from tests.arbitrary import JSON
+
+PIECES = st.sampled_from(["{", "}", "[", "]", ",", ":", '"a"', "1", "//x\n", "/*", "*/", "\n", '"'])
+
+
+def value_of(text: str) -> Any:
+    return parse(text).value
+
+
+def problem_of(text: str) -> JsoncError:
+    with pytest.raises(JsoncError) as caught:
+        parse(text)
+    return caught.value
+
+
+@given(JSON)
+def test_plain_json_reads_as_the_standard_library_reads_it(value: Any) -> None:
+    text = (
+        json.dumps(value).replace("NaN", "null").replace("-Infinity", "0").replace("Infinity", "0")
+    )
+    assert value_of(text) == json.loads(text)
+
+
+@given(st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join))
+def test_any_text_is_a_document_or_an_error_with_a_place_in_it(text: str) -> None:
+    try:
+        parse(text)
+    except JsoncError as error:
+        lines = text.split("\n")
+        inside = (
+            1 <= error.line <= len(lines) and 1 <= error.column <= len(lines[error.line - 1]) + 1
+        )
+        if not inside:
+            pytest.fail(str(error))
+
+
+def test_comments_of_both_kinds_are_white_space_anywhere() -> None:
+    text = """// before
+    { // after the bracket
+      /* a key */ "a" /* x */ : /* y
+      over lines */ [1, // one
+        2 /* two */ ] // end
+    } /* after */ // the end"""
+    assert value_of(text) == {"a": [1, 2]}
+
+
+def test_what_looks_like_a_comment_in_a_string_is_text() -> None:
+    assert value_of('{"url": "https://x/*y*/", "a": "\\"//"}') == {
+        "url": "https://x/*y*/",
+        "a": '"//',
+    }
+
+
+def test_a_trailing_comma_is_accepted_in_objects_and_lists() -> None:
+    assert value_of('{"a": [1, 2,], "b": {"c": 1,},}') == {"a": [1, 2], "b": {"c": 1}}
+
+
+@pytest.mark.parametrize("text", ["[,]", "{,}", "[1,,2]", '{"a":1,,}', "[1 2]", '{"a" 1}'])
+def test_commas_and_colons_are_needed_where_json_needs_them(text: str) -> None:
+    assert "expected" in problem_of(text).problem
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ('{\n  "a": 1\n  "b": 2\n}', 3, 3),
+        ('{"a": tru}', 1, 7),
+        ('{\n  "a": [1, 2\n', 3, 1),
+        ('{\n  "open\n}', 2, 3),
+        ("{\n\n  key: 1}", 3, 3),
+        ('{"a": 1} extra', 1, 10),
+        ('{"a": 01}', 1, 7),
+        ('{"a": /* open', 1, 7),
+        ("", 1, 1),
+        ('{"a": "\\x"}', 1, 7),
+        ('{"é😀": 1, x}', 1, 11),
+        ("{'a': 1}", 1, 2),
+        ('{"a": NaN}', 1, 7),
+    ],
+)
+def test_a_syntax_error_says_its_line_and_column(text: str, line: int, column: int) -> None:
+    problem = problem_of(text)
+    assert (problem.line, problem.column) == (line, column)
+    assert str(problem) == f"{line}:{column}: {problem.problem}"
+
+
+def test_crlf_counts_as_one_line_end() -> None:
+    problem = problem_of('{\r\n  // one\r\n  "a": 1,\r\n  b\r\n}')
+    assert (problem.line, problem.column) == (4, 3)
+
+
+def test_every_value_has_its_place() -> None:
+    document = parse('{\n  "hooks": {\n    "A": [\n      {"x": 1}, /* c */ {"x": 2}\n]}}')
+    assert document.place(()) == (1, 1)
+    assert document.place(("hooks",)) == (2, 12)
+    assert document.place(("hooks", "A", 1)) == (4, 25)
+    assert document.place(("hooks", "A", 1, "x")) == (4, 31)
+
+
+def test_a_value_that_is_not_there_has_the_place_of_its_nearest_parent() -> None:
+    document = parse('{\n  "hooks": {}}')
+    assert document.place(("hooks", "BeforeTool", 0, "hooks")) == (2, 12)
+    assert document.place(("nothing",)) == (1, 1)
+
+
+def test_keys_given_twice_are_remembered_and_the_last_counts() -> None:
+    document = parse('{"a": {"b": 1, "b": 2}, "a": {"c": 3}}')
+    assert document.value == {"a": {"c": 3}}
+    assert document.duplicates == [("a", "b"), ("a",)]
+
+
+def test_nesting_without_end_is_an_error_with_a_place() -> None:
+    problem = problem_of("[" * 5_000)
+    assert problem.problem == "nested too deeply"
+    assert problem.line == 1
+
+
+def test_a_long_file_of_comments_is_read_in_a_moment() -> None:
+    text = "// x\n" * 200_000 + "/*" + "*" * 200_000 + '*/ {"a": 1}'
+    assert value_of(text) == {"a": 1}
+    assert problem_of("/*" + " * /" * 200_000).problem == "this comment is not closed"

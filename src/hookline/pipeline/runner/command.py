@@ -93,6 +93,8 @@ def _failure(
         return "output_limit", f"printed more than {limit} bytes on stdout and was stopped"
     if outcome.ended == "spawn":
         return "spawn", outcome.error or "could not be started"
+    if outcome.exit_code is None and outcome.signal is None:
+        return "error", outcome.error or "its end was not seen"
     if outcome.exit_code is None:
         said = _trimmed(outcome.stderr.decode("utf-8", "replace"))
         killed = f"was killed by {_signal_name(outcome.signal)}"

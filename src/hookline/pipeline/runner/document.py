@@ -2,19 +2,27 @@
 
 from typing import Any
 
+import msgspec
+
 from hookline.pipeline.chaining import chain_input
 from hookline.pipeline.dialects import dialect_of
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
 
+_NATIVE = dialect_of("native")
 
-class InputDocument:
+
+class InputDocument(msgspec.Struct, frozen=True, eq=False):
     """The JSON object hooks read; immutable, so that hooks in parallel can share it."""
 
-    def __init__(self, event: HookEventName, payload: dict[str, Any]) -> None:
-        self.event = event
-        self.payload = payload
-        self._encoded: dict[str, bytes] = {}
+    event: HookEventName
+    payload: dict[str, Any]
+    _encoded: dict[str, bytes] = {}
+
+    @classmethod
+    def checked(cls, event: HookEventName, payload: dict[str, Any]) -> "InputDocument":
+        """A document that is known to have a JSON form; raises PayloadEncodingError."""
+        return cls(event, payload, {"native": _NATIVE.write_input(event, payload)})
 
     def encoded(self, dialect: str = "native") -> bytes:
         """What a hook of that dialect reads on stdin; raises PayloadEncodingError."""
@@ -26,7 +34,7 @@ class InputDocument:
 
     def copy(self, dialect: str = "native") -> dict[str, Any]:
         """What a function reads: its own copy, of exactly what a script would have read."""
-        copy: dict[str, Any] = codec.decode(self.encoded(dialect))
+        copy: dict[str, Any] = codec.decode(self._encoded.get(dialect) or self.encoded(dialect))
         return copy
 
     def followed_by(self, output: dict[str, Any] | None) -> "InputDocument":

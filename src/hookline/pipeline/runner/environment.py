@@ -31,8 +31,8 @@ _SECRET_WORDS = (
 # Every repetition is bounded and ends at a character it cannot contain: a value of any length is
 # read in linear time.
 _SECRET_VALUES = (
-    r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY",
-    r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,4}CERTIFICATE-----",
+    r"-----begin (?:[a-z0-9]{1,16} ){0,4}private key",
+    r"-----begin (?:[a-z0-9]{1,16} ){0,4}certificate-----",
     r"[a-z0-9]://[^\s/:@]{0,1024}:[^\s/@]{1,4096}@",
     r"(?<![a-z0-9])xox[a-z]-[a-z0-9]",
 )
@@ -89,7 +89,7 @@ def _stays(
 ) -> bool:
     if name.startswith("GEMINI_CLI_"):
         return True
-    if _secret_value().search(value):
+    if _looks_secret(value.lower()):
         return False
     if name.startswith("GIT_CONFIG_") or name in allowed:
         return True
@@ -102,6 +102,13 @@ def _stays(
     return not any(word in name for word in _SECRET_WORDS)
 
 
+def _looks_secret(value: str) -> bool:
+    # Nearly every value has none of these, and then needs no regular expression.
+    if not ("://" in value or "-----" in value or "xox" in value):
+        return False
+    return _secret_value().search(value) is not None
+
+
 @functools.cache
 def _secret_value() -> re.Pattern[str]:
-    return re.compile("|".join(_SECRET_VALUES), re.IGNORECASE)
+    return re.compile("|".join(_SECRET_VALUES))

@@ -1,4 +1,4 @@
-"""Learns of a child's end on any event loop in any thread, and is the only one to wait for the child.
+"""Learns of a child's end on any event loop in any thread, and alone waits for the child.
 
 Signal handlers and child watchers belong to the main thread, or to whoever installed the last one;
 a descriptor of the process (Linux), or a thread of its own, belongs to the run alone.
@@ -10,11 +10,16 @@ import errno
 import os
 import subprocess
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 # Called on the loop, once, with what waitpid said; None when other code had waited before.
 Report: TypeAlias = Callable[[int | None], None]
+
+# Children that have not been reaped. A call that is thrown away half way, loop and all, is cleaned
+# up by the garbage collector in any order: its child must not be part of the garbage.
+_unreaped: set[subprocess.Popen[bytes]] = set()
 
 
 class ExitWatch(Protocol):
@@ -56,6 +61,7 @@ def _wait(child: subprocess.Popen[bytes], flags: int) -> tuple[bool, int | None]
         return False, None
     # Popen has to know, or it would look for the child again and warn that it still runs.
     child.returncode = os.waitstatus_to_exitcode(status or 0)
+    _unreaped.discard(child)
     return True, status
 
 
@@ -82,6 +88,7 @@ class PidfdWatch:
         except BaseException:
             os.close(self._descriptor)
             raise
+        _unreaped.add(child)
 
     def poll(self) -> None:
         if not self._open:
@@ -108,12 +115,12 @@ class ThreadWatch:
     def __init__(
         self, child: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, report: Report
     ) -> None:
-        self._child = child
-        self._loop = loop
         self._report: Report | None = report
         self._ended = False
         self._status: int | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        # The thread must not keep alive what nobody else remembers.
+        arguments = (child, loop, weakref.ref(self))
+        self._thread = threading.Thread(target=_wait_and_tell, args=arguments, daemon=True)
         self._thread.start()
 
     def poll(self) -> None:
@@ -127,9 +134,21 @@ class ThreadWatch:
     def close(self) -> None:
         self._report = None
 
-    def _run(self) -> None:
-        _, self._status = _wait(self._child, 0)
+    def end(self, status: int | None) -> None:
+        """Remember the status; called by the thread, whose last act is to have ``poll`` called."""
+        self._status = status
         self._ended = True
+
+
+def _wait_and_tell(
+    child: subprocess.Popen[bytes],
+    loop: asyncio.AbstractEventLoop,
+    reference: "weakref.ref[ThreadWatch]",
+) -> None:
+    _, status = _wait(child, 0)
+    watch = reference()
+    if watch is not None:
+        watch.end(status)
         # A loop that was closed meanwhile has nobody left to tell.
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self.poll)
+            loop.call_soon_threadsafe(watch.poll)

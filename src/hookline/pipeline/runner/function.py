@@ -10,12 +10,17 @@ import contextlib
 import contextvars
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
+from functools import lru_cache
 from inspect import isawaitable
+from types import CoroutineType
 from typing import Any
 
-from hookline.pipeline.dialects import dialect_of
+from hookline.errors import describe
+from hookline.pipeline.dialects import Answer, dialect_of
 from hookline.pipeline.runner.context import RunContext
 from hookline.pipeline.runner.document import InputDocument
+from hookline.wire import codec
+from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookConfig, RuntimeHook
 from hookline.wire.outputs import DefaultHookOutput
 from hookline.wire.results import HookExecutionResult
@@ -26,18 +31,19 @@ async def run_function(
 ) -> HookExecutionResult:
     """Call the function with a copy of the input; what it raises is this hook's failure."""
     assert isinstance(hook, RuntimeHook)
-    seconds = hook.timeout / 1000
-    grace = context.limits.kill_grace
     try:
+        argument = document.copy(hook.dialect)
         if hook.is_async:
-            value = await _drive(hook.function(document.copy(hook.dialect)), seconds, grace)
+            waiting, value = _first_step(hook.function(argument))
+            if waiting is not None:
+                value = await _go_on(waiting, value, hook.timeout / 1000, context.limits.kill_grace)
         else:
-            value = await _on_thread(hook, document.copy(hook.dialect), seconds, grace)
+            value = await _on_thread(hook, argument, context.limits.kill_grace)
     except _TimedOut as late:
         error = f"ran longer than its timeout of {hook.timeout:g} ms{late}"
         return _failed(hook, document, "timeout", error)
     except (Exception, SystemExit) as error:
-        return _failed(hook, document, "error", f"{type(error).__name__}: {error}")
+        return _failed(hook, document, "error", describe(error))
     return _answered(hook, document, value)
 
 
@@ -56,17 +62,27 @@ def _failed(
 def _answered(hook: RuntimeHook, document: InputDocument, value: object) -> HookExecutionResult:
     if value is None:
         return HookExecutionResult(hook=hook, event_name=document.event, success=True)
-    if isinstance(value, DefaultHookOutput):
-        value = value.to_wire()
-    if not isinstance(value, Mapping):
+    if isinstance(value, dict):
+        given = value
+    elif isinstance(value, DefaultHookOutput):
+        given = value.to_wire()
+    elif isinstance(value, Mapping):
+        given = dict(value)
+    else:
         error = f"returned {type(value).__name__}; a hook returns a mapping or None"
         return _failed(hook, document, "error", error)
-    answer = dialect_of(hook.dialect).read_value(document.event, value)
+    text = codec.encode(given)
+    answer = _short_answer(hook.dialect, document.event, text) if len(text) <= _SHORT else None
+    if answer is None:
+        answer = dialect_of(hook.dialect).read_value(document.event, codec.decode(text))
+        output = answer.output
+    else:
+        output = answer.output and dict(answer.output)
     return HookExecutionResult(
         hook=hook,
         event_name=document.event,
         success=answer.success,
-        output=answer.output,
+        output=output,
         output_format=answer.output_format,
         failed=answer.failed,
         error=answer.error,
@@ -74,35 +90,47 @@ def _answered(hook: RuntimeHook, document: InputDocument, value: object) -> Hook
     )
 
 
-async def _drive(awaitable: Awaitable[Any], seconds: float, grace: float) -> Any:
-    if not isinstance(awaitable, Coroutine):
-        awaitable = _awaiting(awaitable)
+def _first_step(awaitable: Awaitable[Any]) -> tuple[Coroutine[Any, Any, Any] | None, Any]:
+    """The result, if the first step is the last; else the coroutine and what it waits for."""
+    if isinstance(awaitable, (CoroutineType, Coroutine)):
+        coroutine = awaitable
+    else:
+        coroutine = _awaiting(awaitable)
     try:
-        first = awaitable.send(None)
+        return coroutine, coroutine.send(None)
     except StopIteration as done:
-        return done.value
+        return None, done.value
     except asyncio.CancelledError:
         raise RuntimeError(_CANCELLED_ITSELF) from None
-    task = asyncio.current_task()
-    assert task is not None
-    cancelled_before = task.cancelling()
-    clock = asyncio.timeout(seconds)
+
+
+# What a hook says that allows is short, and it says it again and again.
+_SHORT = 512
+
+
+@lru_cache(maxsize=256)
+def _short_answer(dialect: str, event: HookEventName, text: bytes) -> Answer | None:
+    """An answer to be read once and handed out often, as copies of its top level; None for one
+    that has objects in it, which such copies would share."""
+    answer = dialect_of(dialect).read_value(event, codec.decode(text))
+    values = (answer.output or {}).values()
+    return None if any(isinstance(value, dict | list) for value in values) else answer
+
+
+async def _go_on(
+    coroutine: Coroutine[Any, Any, Any], first: Any, seconds: float, grace: float
+) -> Any:
+    bounds = _Bounds(seconds)
     try:
-        async with clock:
-            value = await _Resumed(awaitable, first, grace)
-    except TimeoutError:
-        if clock.expired():
-            raise _TimedOut from None
-        raise
+        async with bounds.clock:
+            value = await _Resumed(coroutine, first, bounds, grace)
     except asyncio.CancelledError:
-        if task.cancelling() > cancelled_before:
-            raise
+        bounds.check()
         raise RuntimeError(_CANCELLED_ITSELF) from None
-    if clock.expired():
-        raise _TimedOut
-    if task.cancelling() > cancelled_before:
-        # The hook swallowed a cancellation that was meant for its caller.
-        raise asyncio.CancelledError
+    except (Exception, SystemExit):
+        bounds.check()
+        raise
+    bounds.check()
     return value
 
 
@@ -113,13 +141,40 @@ async def _awaiting(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
 
 
+class _Bounds:
+    """The two ways in which a hook is interrupted from outside: its clock, and its caller."""
+
+    def __init__(self, seconds: float) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.task = task
+        self.clock = asyncio.timeout(seconds)
+        self._cancelled_before = task.cancelling()
+
+    def are_passed(self) -> bool:
+        return self.clock.expired() or self._is_cancelled()
+
+    def check(self) -> None:
+        """Say what interrupted the hook, whatever it made of the interruption itself."""
+        if self._is_cancelled():
+            raise asyncio.CancelledError
+        if self.clock.expired():
+            raise _TimedOut
+
+    def _is_cancelled(self) -> bool:
+        return self.task.cancelling() > self._cancelled_before
+
+
 class _Resumed:
     """Goes on with a coroutine that has yielded once already, and gives up on one that will not
-    end: after a cancellation it has ``grace`` seconds to clean up."""
+    end: after an interruption it has ``grace`` seconds to clean up."""
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any], first: Any, grace: float) -> None:
+    def __init__(
+        self, coroutine: Coroutine[Any, Any, Any], first: Any, bounds: _Bounds, grace: float
+    ) -> None:
         self._coroutine = coroutine
         self._first = first
+        self._bounds = bounds
         self._grace = grace
         self._force: asyncio.TimerHandle | None = None
         self._forced = False
@@ -144,30 +199,33 @@ class _Resumed:
         if self._forced or isinstance(error, GeneratorExit):
             self._abandon()
             raise error
-        if isinstance(error, asyncio.CancelledError) and self._force is None:
-            task = asyncio.current_task()
-            assert task is not None
-            self._force = task.get_loop().call_later(self._grace, self._give_up, task)
-        return self._coroutine.throw(error)
+        yielded = self._coroutine.throw(error)
+        # A timeout or a task group of the hook's own cancels too, but takes that back by itself.
+        if self._force is None and self._bounds.are_passed():
+            loop = self._bounds.task.get_loop()
+            self._force = loop.call_later(self._grace, self._give_up)
+        return yielded
 
-    def _give_up(self, task: "asyncio.Task[Any]") -> None:
+    def _give_up(self) -> None:
+        self._force = None
+        if not self._bounds.are_passed():
+            return
         self._forced = True
-        task.cancel()
+        self._bounds.task.cancel()
         # This second cancellation is ours: whoever asked for the first must count only its own.
-        task.uncancel()
+        self._bounds.task.uncancel()
 
     def _abandon(self) -> None:
-        # One that ignores even GeneratorExit raises RuntimeError; it is never resumed either way.
-        with contextlib.suppress(RuntimeError):
+        # One that ignores even GeneratorExit, or raises, is never resumed either way.
+        with contextlib.suppress(Exception):
             self._coroutine.close()
 
 
-async def _on_thread(
-    hook: RuntimeHook, argument: dict[str, Any], seconds: float, grace: float
-) -> Any:
+async def _on_thread(hook: RuntimeHook, argument: dict[str, Any], grace: float) -> Any:
     """A thread for each call, not a pool: none is left when the call is over, and one that never
     returns cannot starve the others."""
     loop = asyncio.get_running_loop()
+    deadline = loop.time() + hook.timeout / 1000
     finished: asyncio.Future[Callable[[], Any]] = loop.create_future()
 
     def deliver(outcome: Callable[[], Any]) -> None:
@@ -186,7 +244,7 @@ async def _on_thread(
     )
     thread.start()
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout_at(deadline):
             outcome = await finished
     except TimeoutError:
         raise _TimedOut(
@@ -194,7 +252,12 @@ async def _on_thread(
         ) from None
     thread.join()
     value = outcome()
-    return await _drive(value, seconds, grace) if isawaitable(value) else value
+    if not isawaitable(value):
+        return value
+    waiting, value = _first_step(value)
+    if waiting is None:
+        return value
+    return await _go_on(waiting, value, max(deadline - loop.time(), 0), grace)
 
 
 def _outcome_of(function: Callable[..., Any], argument: dict[str, Any]) -> Callable[[], Any]:
@@ -204,7 +267,7 @@ def _outcome_of(function: Callable[..., Any], argument: dict[str, Any]) -> Calla
         return _raising(error)
     except BaseException as error:
         # On a thread of its own nothing but the function itself can have raised this.
-        return _raising(RuntimeError(f"{type(error).__name__}: {error}"))
+        return _raising(RuntimeError(describe(error)))
     return lambda: value
 
 

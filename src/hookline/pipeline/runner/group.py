@@ -1,4 +1,4 @@
-"""The processes a hook started that have not left its process group: signalled and counted as one."""
+"""The processes a hook started, but for those that left its group: signalled and counted as one."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""The three pipes of a process on an event loop, so written that neither side can hold up the other."""
+"""The three pipes of a process on an event loop, where neither side can hold up the other."""
 
 import asyncio
 import os
@@ -85,6 +85,8 @@ class Outflow:
             chunk = os.read(self._pipe.fileno(), _CHUNK)
         except BlockingIOError:
             return False
+        except OSError:
+            chunk = b""
         if chunk:
             self._keep.add(chunk)
         else:

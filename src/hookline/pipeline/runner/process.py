@@ -5,6 +5,7 @@ a hook may leave a server running. A process that is stopped takes its whole gro
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -24,7 +25,7 @@ Ended: TypeAlias = Literal["exit", "timeout", "output_limit", "spawn"]
 # Seconds: what a cancelled call waits at most for an orderly end, and what the kernel gets to
 # carry out a SIGKILL before the answer no longer waits for it.
 _CANCEL_GRACE = 0.5
-_KILL_SECONDS = 0.25
+_KILL_SECONDS = 0.5
 _FIRST_PAUSE = 0.005
 _LONGEST_PAUSE = 0.1
 
@@ -40,7 +41,7 @@ class ProcessLimits(msgspec.Struct, frozen=True):
 
 
 class ProcessOutcome(msgspec.Struct, frozen=True):
-    """How a process ended. Without ``exit_code`` and ``signal`` its end was not seen: see ``error``."""
+    """How a process ended; with neither ``exit_code`` nor ``signal``, ``error`` says why."""
 
     exit_code: int | None
     signal: int | None
@@ -124,15 +125,14 @@ class _Run:
         if ended != "exit":
             await self._terminate(self._limits.grace)
             await self._kill()
+            self._sweep()
         self._is_settled = True
         return ended
 
     async def cancel(self) -> None:
         """End the group sooner than at a timeout; at once if the task is cancelled again."""
-        try:
+        with contextlib.suppress(asyncio.CancelledError):
             await self._terminate(min(self._limits.grace, _CANCEL_GRACE))
-        except asyncio.CancelledError:
-            pass
         await self._kill()
 
     def close(self) -> None:
@@ -184,9 +184,12 @@ class _Run:
 
     async def _drain(self) -> None:
         # All that the process wrote itself is in the pipes by now; others may have more to say.
+        self._sweep()
+        await self._until(self._is_drained, self._loop.time() + self._limits.drain)
+
+    def _sweep(self) -> None:
         for flow in self._flows:
             flow.sweep()
-        await self._until(self._is_drained, self._loop.time() + self._limits.drain)
 
     def _is_drained(self) -> bool:
         return self._stdout.is_over or not any(flow.is_open for flow in self._flows)
@@ -217,11 +220,11 @@ class _Run:
         cancelled: asyncio.CancelledError | None = None
         self._group.signal(signal.SIGKILL)
         while self._remains() and self._loop.time() < deadline:
+            self._group.signal(signal.SIGKILL)
             try:
                 await asyncio.sleep(_FIRST_PAUSE)
             except asyncio.CancelledError as error:
                 cancelled = error
-            self._group.signal(signal.SIGKILL)
         self._is_settled = True
         if cancelled:
             raise cancelled

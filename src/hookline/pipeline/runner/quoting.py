@@ -64,6 +64,7 @@ class _Scanner:
         self.names = names
         self.bare: list[tuple[int, int]] = []
         self._pending: list[_HereDocument] = []
+        self._in_substitution = False
         self._not_arithmetic: set[int] = set()
 
     def commands(self, at: int, *, closer: str = "") -> int:
@@ -249,13 +250,14 @@ class _Scanner:
         return self.end
 
     def _substitution(self, at: int) -> int:
-        pending, self._pending = self._pending, []
+        outside = self._pending, self._in_substitution
+        self._pending, self._in_substitution = [], True
         end = self.commands(at, closer=")")
-        self._pending = pending
+        self._pending, self._in_substitution = outside
         return end
 
     def _backticks(self, at: int, *, quoted: bool) -> int:
-        """A command in backticks, without the backslashes that the shell removes before it reads."""
+        """A command in backticks, less the backslashes that the shell removes before reading it."""
         escaped = '$`\\"' if quoted else "$`\\"
         inner, origins = [], []
         while at < self.end and self.text[at] != "`":
@@ -311,9 +313,14 @@ class _Scanner:
         continued = False
         while at < self.end:
             line = self.text[at : self._find("\n", at)]
+            tabs = len(line) - len(line.lstrip("\t")) if document.tabs_stripped else 0
+            rest = line[tabs:].removeprefix(document.delimiter)
+            delimited = not continued and line.startswith(document.delimiter, tabs)
+            if delimited and self._in_substitution and ")" in rest:
+                # Bash takes this for the end of both, though it warns.
+                return at + len(line) - len(rest)
             at += len(line) + 1
-            bare = line.lstrip("\t") if document.tabs_stripped else line
-            if bare == document.delimiter and not continued:
+            if delimited and not rest:
                 break
             backslashes = len(line) - len(line.rstrip("\\"))
             continued = not document.literal and backslashes % 2 == 1

@@ -5,7 +5,10 @@ import os
 import stat
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from io import FileIO
 from pathlib import Path
+from typing import Any
 
 _NAMED_FILE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP})
 _REMEDIES: dict[int | None, str] = {
@@ -29,18 +32,39 @@ def spawn(argv: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> subproces
     if not argv or not argv[0]:
         raise SpawnError("cannot start a hook whose command is empty; give it a command")
     try:
-        return subprocess.Popen(
+        return _start(argv, cwd, env)
+    except Exception as error:
+        raise SpawnError(f"cannot start {argv[0]!r}: {_cause(error, argv, cwd, env)}") from error
+
+
+def _start(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    # The pipes are ours because older releases of subprocess leave theirs open when descriptors
+    # run out half way.
+    with ExitStack() as child_ends, ExitStack() as our_ends:
+        (its_stdin, stdin), (stdout, its_stdout), (stderr, its_stderr) = [
+            _pipe(child_ends, our_ends, child_reads=reads) for reads in (True, False, False)
+        ]
+        child = subprocess.Popen(
             argv,
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdin=its_stdin,
+            stdout=its_stdout,
+            stderr=its_stderr,
             cwd=cwd,
             env=env,
             start_new_session=True,
         )
-    except Exception as error:
-        raise SpawnError(f"cannot start {argv[0]!r}: {_cause(error, argv, cwd, env)}") from error
+        our_ends.pop_all()
+    child.stdin, child.stdout, child.stderr = stdin, stdout, stderr
+    return child
+
+
+def _pipe(child_ends: ExitStack, our_ends: ExitStack, *, child_reads: bool) -> tuple[Any, Any]:
+    """Both ends of a new pipe, reading end first, each closed by the stack of its side."""
+    reading, writing = os.pipe()
+    ends = FileIO(reading, "r"), FileIO(writing, "w")
+    (child_ends if child_reads else our_ends).push(ends[0])
+    (our_ends if child_reads else child_ends).push(ends[1])
+    return ends
 
 
 def _cause(error: Exception, argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> str:

@@ -1,0 +1,1 @@
+"""Hooks that run for real: processes, shells and functions."""

@@ -1,0 +1,61 @@
+"""Scripts run with short limits, and a look at what became of their processes."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hookline.pipeline.runner.exitwatch import PidfdWatch, ThreadWatch
+from hookline.pipeline.runner.process import ProcessLimits, ProcessOutcome, run_process
+
+WATCHES = [
+    pytest.param(
+        PidfdWatch,
+        marks=pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="no process descriptors"),
+    ),
+    ThreadWatch,
+]
+# What a loaded machine of two cores may add to any of the times below.
+SLACK = 2.0
+
+
+async def run_script(
+    script: str, *, stdin: bytes = b"", env: dict[str, str] | None = None, **limits: float
+) -> ProcessOutcome:
+    """Run a bash script in the working directory, by default for ten seconds at most."""
+    return await run_process(
+        ["bash", "-c", script],
+        stdin=stdin,
+        cwd=str(Path.cwd()),
+        env=dict(os.environ) if env is None else env,
+        limits=ProcessLimits(**{"timeout": 10.0, "grace": 0.3} | limits),  # type: ignore[arg-type]
+    )
+
+
+async def appears(path: str | Path) -> Path:
+    """Wait for a file that a script writes."""
+    await comes_true(lambda: Path(path).exists() and Path(path).read_text() != "")
+    return Path(path)
+
+
+async def comes_true(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in ten seconds"
+        await asyncio.sleep(0.005)
+
+
+def is_running(pid: int | str | bytes) -> bool:
+    """Whether a process exists and is not merely waiting to be reaped."""
+    try:
+        os.kill(int(pid), 0)
+        stat = Path(f"/proc/{int(pid)}/stat").read_text()
+    except ProcessLookupError:
+        return False
+    except FileNotFoundError:
+        # Gone since the line before, or a system without /proc.
+        return not Path("/proc/self").exists()
+    return stat.rpartition(")")[2].split()[0] not in "ZX"

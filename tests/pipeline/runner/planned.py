@@ -1,0 +1,49 @@
+"""Runs hooks of any kind through a plan, with short limits."""
+
+from collections.abc import Callable, Sequence
+from inspect import iscoroutinefunction
+from pathlib import Path
+from typing import Any
+
+from hookline.pipeline.runner.context import RunContext, RunLimits
+from hookline.pipeline.runner.document import InputDocument
+from hookline.pipeline.runner.runner import HookRunner
+from hookline.wire.events import HookEventName
+from hookline.wire.hooks import CommandHook, HookConfig, RuntimeHook
+from hookline.wire.results import HookExecutionPlan, HookExecutionResult
+from tests.eleven import Json
+
+GRACE = 0.2
+TOOL: Json = {"tool_name": "read", "tool_input": {"path": "a"}}
+
+
+def function(call: Callable[..., Any], *, name: str = "f", **fields: Any) -> RuntimeHook:
+    is_async = iscoroutinefunction(call) or iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
+    return RuntimeHook(name=name, function=call, is_async=is_async, **fields)
+
+
+def script(command: str, *, name: str = "c", **fields: Any) -> CommandHook:
+    return CommandHook(name=name, command=command, **fields)
+
+
+async def run(
+    *hooks: HookConfig,
+    event: HookEventName = HookEventName.BEFORE_TOOL,
+    payload: Json | None = None,
+    sequential: bool = False,
+    is_trusted: Callable[[], bool] = lambda: True,
+    **context: Any,
+) -> Sequence[HookExecutionResult]:
+    """The results of a plan of these hooks."""
+    here = str(Path.cwd())
+    options: Json = {"cwd": here, "limits": RunLimits(kill_grace=GRACE), **context}
+    return await HookRunner().execute_plan(
+        HookExecutionPlan(event, hooks, sequential),
+        InputDocument(event, TOOL if payload is None else payload),
+        RunContext(project_dir=here, session_id="s-1", is_trusted=is_trusted, **options),
+    )
+
+
+async def run_one(hook: HookConfig, **options: Any) -> HookExecutionResult:
+    (result,) = await run(hook, **options)
+    return result

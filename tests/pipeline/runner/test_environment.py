@@ -1,0 +1,148 @@
+"""Which of the caller's variables reach a hook, rule by rule, and what is added to them."""
+
+import os
+import time
+
+import pytest
+
+from hookline.pipeline.redaction import Redaction
+from hookline.pipeline.runner.environment import hook_environment, hook_variables, redact
+
+ON = Redaction(enabled=True)
+PRIVATE_KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaA==\n-----END"
+
+
+def kept(parent: dict[str, str], redaction: Redaction = ON) -> set[str]:
+    return set(redact(parent, redaction))
+
+
+def test_every_hook_finds_nine_variables() -> None:
+    assert hook_variables(project_dir="/p", cwd="/p/c", session_id="s-1", event="BeforeTool") == {
+        "HOOKLINE_PROJECT_DIR": "/p",
+        "LLXPRT_PROJECT_DIR": "/p",
+        "GEMINI_PROJECT_DIR": "/p",
+        "CLAUDE_PROJECT_DIR": "/p",
+        "HOOKLINE_CWD": "/p/c",
+        "GEMINI_CWD": "/p/c",
+        "HOOKLINE_SESSION_ID": "s-1",
+        "GEMINI_SESSION_ID": "s-1",
+        "HOOKLINE_EVENT": "BeforeTool",
+    }
+
+
+def test_a_hooks_own_variables_override_all_others() -> None:
+    parent = {"SHADE": "grey", "OUTER": "sea", "GEMINI_CWD": "/stale"}
+    environment = hook_environment(
+        parent, Redaction(), {"GEMINI_CWD": "/here", "HOOKLINE_EVENT": "E"}, {"SHADE": "blue"}
+    )
+    assert environment == {
+        "SHADE": "blue",
+        "OUTER": "sea",
+        "GEMINI_CWD": "/here",
+        "HOOKLINE_EVENT": "E",
+    }
+    assert parent == {"SHADE": "grey", "OUTER": "sea", "GEMINI_CWD": "/stale"}
+
+
+def test_what_is_added_to_the_environment_is_never_redacted() -> None:
+    environment = hook_environment(
+        {"API_KEY": "x"}, ON, {"HOOKLINE_CWD": PRIVATE_KEY}, {"MY_TOKEN": "t", "API_KEY": "own"}
+    )
+    assert environment == {"HOOKLINE_CWD": PRIVATE_KEY, "MY_TOKEN": "t", "API_KEY": "own"}
+
+
+def test_without_redaction_everything_is_inherited() -> None:
+    parent = {"GITHUB_TOKEN": "t", "DATABASE_URL": "db", "KEY": PRIVATE_KEY, "path": "p"}
+    assert redact(parent, Redaction()) == parent
+    assert redact(parent, Redaction(blocked=("path",))) == parent
+    assert redact(os.environ, Redaction()) == dict(os.environ)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_API_KEY", "DB_PASSWORD", "PASSWD_FILE"),
+        *("AUTHOR", "GOOGLE_CREDENTIALS", "DB_CREDS", "PRIVATE_THING", "SSL_CERT_FILE"),
+        *("my_token", "monkeypatch"),
+    ],
+)
+def test_names_that_look_secret_go(name: str) -> None:
+    assert kept({name: "v", "EDITOR": "ed"}) == {"EDITOR"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        PRIVATE_KEY,
+        "-----BEGIN PRIVATE KEY-----",
+        "text before -----BEGIN RSA PRIVATE KEY-----",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----",
+        "-----BEGIN CERTIFICATE-----\nMIIB",
+        "-----begin ec private key-----",
+        "https://user:secret@example.org/x",
+        "postgres://u:p%40ss@db:5432/app",
+        "redis://:secret@cache",
+        "see HTTP://a:b@c",
+        "xoxb-1234-abc",
+        "token=XOXP-9",
+    ],
+)
+def test_values_that_look_secret_go_whatever_their_name(value: str) -> None:
+    assert kept({"PATH": value, "GIT_CONFIG_VALUE_0": value, "MINE": value}) == set()
+    assert kept({"MINE": value}, Redaction(enabled=True, allowed=("MINE",))) == set()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "https://example.org:8443/users/@me",
+        "https://user@example.org/",
+        "git@example.org:team/project.git",
+        "-----BEGIN PUBLIC KEY-----",
+        "/usr/bin:/bin",
+        "foxxoxb-1",
+        "xoxb",
+        "",
+    ],
+)
+def test_values_that_only_resemble_them_stay(value: str) -> None:
+    assert kept({"PLAIN": value}) == {"PLAIN"}
+
+
+def test_the_first_rule_that_applies_decides() -> None:
+    everything = {"GEMINI_CLI_TOKEN", "GIT_CONFIG_KEY_0", "MY_KEY", "HOME", "CLIENT_ID", "EDITOR"}
+    parent = dict.fromkeys(everything, "v")
+    assert kept(parent | {"GEMINI_CLI_TOKEN": PRIVATE_KEY}) == everything - {"MY_KEY", "CLIENT_ID"}
+    blocked = Redaction(enabled=True, blocked=tuple(everything))
+    assert kept(parent, blocked) == {"GEMINI_CLI_TOKEN", "GIT_CONFIG_KEY_0"}
+    both = Redaction(enabled=True, allowed=("my_key", "Client_Id"), blocked=("MY_KEY", "home"))
+    assert kept(parent, both) == everything - {"HOME"}
+
+
+def test_names_are_compared_without_case() -> None:
+    parent = {"Path": "p", "database_url": "d", "gemini_cli_x": "x", "git_config_y": "y"}
+    assert kept(parent) == {"Path", "gemini_cli_x", "git_config_y"}
+    assert kept({"Editor": "e"}, Redaction(enabled=True, blocked=("eDITOR",))) == set()
+
+
+@pytest.mark.parametrize("marker", [{"GITHUB_SHA": "0"}, {"SURFACE": "Github"}])
+@pytest.mark.parametrize("enabled", [True, False])
+def test_on_a_ci_runner_only_what_is_named_stays(marker: dict[str, str], enabled: bool) -> None:
+    names = ["PATH", "BRANCH_NAME", "ISSUE_TITLE", "GEMINI_CLI_X", "GIT_CONFIG_COUNT", "TERM"]
+    parent = dict.fromkeys([*names, "EDITOR", "MINE", "CLIENT_ID"], "v") | marker
+    redaction = Redaction(enabled=enabled, allowed=("mine",), blocked=("TERM",))
+    assert kept(parent, redaction) == {*names, "MINE"} - {"TERM"}
+
+
+@pytest.mark.parametrize("parent", [{"SURFACE": "github"}, {"SURFACE": ""}, {"CI": "true"}])
+def test_other_surroundings_are_no_ci_runner(parent: dict[str, str]) -> None:
+    assert redact(parent | {"MY_KEY": "v"}, Redaction()) == parent | {"MY_KEY": "v"}
+
+
+@pytest.mark.parametrize(
+    "unit", ["a://", "a://b:", "-----BEGIN A ", "xoxb", "a://b:c", "-----BEGIN " + "A" * 16 + " "]
+)
+def test_a_long_value_is_looked_at_in_a_moment(unit: str) -> None:
+    started = time.monotonic()
+    assert kept({"LONG": unit * (200_000 // len(unit))}) == {"LONG"}
+    assert time.monotonic() - started < 2

@@ -1,0 +1,162 @@
+"""Watching a child by descriptor or by thread; either way somebody reaps it."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from hookline.pipeline.runner import exitwatch, process
+from hookline.pipeline.runner.exitwatch import PidfdWatch, Report, ThreadWatch, watch_exit
+from tests.pipeline.runner.contained import SLACK, WATCHES, comes_true, run_script
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+
+
+def start(*argv: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(argv)
+
+
+@LINUX
+async def test_a_descriptor_is_used_where_the_system_has_them() -> None:
+    ended: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+    watch = watch_exit(start("sh", "-c", "exit 4"), ended.get_loop(), ended.set_result)
+    assert isinstance(watch, PidfdWatch)
+    assert os.waitstatus_to_exitcode(await ended or 0) == 4
+
+
+async def test_a_thread_is_used_where_the_system_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+    ended: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+    watch = watch_exit(start("sh", "-c", "exit 4"), ended.get_loop(), ended.set_result)
+    assert isinstance(watch, ThreadWatch)
+    assert os.waitstatus_to_exitcode(await ended or 0) == 4
+
+
+@pytest.mark.parametrize("kind", WATCHES)
+async def test_an_end_is_reported_once_however_often_one_asks(
+    kind: type[PidfdWatch | ThreadWatch],
+) -> None:
+    reports: list[int | None] = []
+    watch = kind(start("true"), asyncio.get_running_loop(), reports.append)
+    while not reports:
+        watch.poll()
+        time.sleep(0.001)  # noqa: ASYNC251 - the loop must not report it first
+    await asyncio.sleep(0.05)
+    watch.close()
+    assert reports == [0]
+
+
+@pytest.mark.parametrize("kind", WATCHES)
+async def test_a_child_nobody_watches_any_more_is_still_reaped(
+    kind: type[PidfdWatch | ThreadWatch],
+) -> None:
+    reports: list[int | None] = []
+    child = start("sleep", "0.1")
+    kind(child, asyncio.get_running_loop(), reports.append).close()
+    await comes_true(lambda: child.returncode == 0)
+    assert reports == []
+
+
+@pytest.mark.parametrize("kind", WATCHES)
+def test_a_child_that_outlives_its_event_loop_is_still_reaped(
+    kind: type[PidfdWatch | ThreadWatch],
+) -> None:
+    child = start("sleep", "0.1")
+
+    async def watch_a_moment() -> None:
+        watch = kind(child, asyncio.get_running_loop(), lambda _status: None)
+        asyncio.get_running_loop().call_soon(watch.close)
+
+    asyncio.run(watch_a_moment())
+    asyncio.run(comes_true(lambda: child.returncode == 0))
+
+
+class BlindWatch:
+    """Sees no end: what a process in an uninterruptible wait of the kernel looks like."""
+
+    def __init__(
+        self, child: subprocess.Popen[bytes], _loop: asyncio.AbstractEventLoop, _report: Report
+    ) -> None:
+        self._child = child
+
+    def poll(self) -> None:
+        pass
+
+    def close(self) -> None:
+        exitwatch.reap_later(self._child)
+
+
+async def test_a_process_that_even_sigkill_does_not_end_delays_the_answer_no_further(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process, "watch_exit", BlindWatch)
+    outcome = await run_script("echo so far; exec sleep 30", timeout=0.2, grace=0.2)
+    assert (outcome.ended, outcome.exit_code, outcome.signal) == ("timeout", None, None)
+    assert outcome.stdout == b"so far\n"
+    assert outcome.error is not None
+    assert "has not ended although it was sent SIGKILL" in outcome.error
+    assert outcome.duration < 0.4 + SLACK
+
+
+async def test_a_process_that_cannot_be_watched_is_killed_and_counts_as_not_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_watch(*_arguments: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(process, "watch_exit", no_watch)
+    outcome = await run_script("exec sleep 30")
+    assert outcome.ended == "spawn"
+    assert outcome.error is not None
+    assert "cannot watch 'bash' run: can't start new thread" in outcome.error
+
+
+LOST_STATUS = """
+import asyncio, os, signal, sys
+from hookline.pipeline.runner import exitwatch, process
+process.watch_exit = getattr(exitwatch, sys.argv[1])
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+limits = process.ProcessLimits(timeout=5)
+outcome = asyncio.run(process.run_process(["sh", "-c", "sleep 0.1; echo hi; exit 2"], stdin=b"",
+                                          cwd="/", env=dict(os.environ), limits=limits))
+print(outcome.ended, outcome.exit_code, outcome.signal, outcome.stdout, outcome.error)
+"""
+
+
+@pytest.mark.parametrize("kind", ["PidfdWatch", "ThreadWatch"])
+def test_an_exit_status_that_others_took_is_not_reported_as_exit_0(kind: str) -> None:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", LOST_STATUS, kind]
+    program = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert program.stdout.startswith(r"exit None None b'hi\n' the exit status of"), program.stderr
+    assert "must not ignore SIGCHLD" in program.stdout
+
+
+FIRST_PROCESS = """
+import asyncio, ctypes, os, sys
+from hookline.pipeline.runner import exitwatch, process
+process.watch_exit = getattr(exitwatch, sys.argv[1])
+PR_SET_CHILD_SUBREAPER = 36
+assert ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1) == 0
+script = "(trap '' TERM; sleep 30) & (sleep 30) & wait"
+limits = process.ProcessLimits(timeout=0.2, grace=0.2)
+call = process.run_process(["bash", "-c", script], stdin=b"", cwd="/", env=dict(os.environ),
+                           limits=limits)
+print(asyncio.run(call).ended)
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("no child left")
+"""
+
+
+@LINUX
+@pytest.mark.parametrize("kind", ["PidfdWatch", "ThreadWatch"])
+def test_the_first_process_of_a_container_reaps_the_orphans_of_what_it_stopped(kind: str) -> None:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", FIRST_PROCESS, kind]
+    program = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert program.stdout == "timeout\nno child left\n", program.stderr

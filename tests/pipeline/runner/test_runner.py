@@ -1,0 +1,211 @@
+"""One plan: in parallel or in sequence, results in plan order, and a result whatever happens."""
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from hookline.wire.events import HookEventName
+from hookline.wire.hooks import HookConfig, HookSource
+from tests.eleven import Json
+from tests.pipeline.runner.planned import function, run, run_one, script
+
+
+async def test_parallel_hooks_run_at_the_same_time_and_results_keep_plan_order() -> None:
+    both = asyncio.Barrier(3)
+
+    async def meet(_input: Json) -> Json:
+        async with asyncio.timeout(10):
+            await both.wait()
+        return {"reason": "met"}
+
+    async def last(given: Json) -> Json:
+        answer = await meet(given)
+        await asyncio.sleep(0.05)
+        return answer
+
+    hooks = [function(last, name="a"), function(meet, name="b"), function(meet, name="c")]
+    results = await run(*hooks)
+    assert [result.hook.name for result in results] == ["a", "b", "c"]
+    assert all(result.output == {"reason": "met"} for result in results)
+
+
+async def test_plain_functions_of_a_parallel_plan_run_at_the_same_time() -> None:
+    both = threading.Barrier(2, timeout=10)
+
+    def meet(_input: Json) -> None:
+        both.wait()
+
+    results = await run(function(meet, name="a"), function(meet, name="b"))
+    assert all(result.success for result in results)
+
+
+async def test_sequential_hooks_run_one_after_the_other() -> None:
+    log: list[str] = []
+
+    def hook(name: str) -> HookConfig:
+        async def record(_input: Json) -> None:
+            log.append(f"{name} begins")
+            await asyncio.sleep(0.01)
+            log.append(f"{name} ends")
+
+        return function(record, name=name)
+
+    await run(hook("a"), hook("b"), sequential=True)
+    assert log == ["a begins", "a ends", "b begins", "b ends"]
+
+
+@pytest.mark.requirement("GUAR-3")
+@pytest.mark.parametrize("sequential", [True, False])
+async def test_one_failing_hook_leaves_the_others_their_results(sequential: bool) -> None:
+    def broken(_input: Json) -> None:
+        raise RuntimeError("boom")
+
+    async def stubborn(_input: Json) -> None:
+        await asyncio.sleep(60)
+
+    results = await run(
+        function(lambda _: {"reason": "a"}),
+        function(broken),
+        function(stubborn, timeout=20),
+        script("exit 3"),
+        script("""cat >/dev/null; echo '{"reason": "b"}'"""),
+        sequential=sequential,
+    )
+    assert [result.failed for result in results] == [None, "error", "timeout", "exit", None]
+    assert [result.output for result in results] == [
+        {"reason": "a"},
+        None,
+        None,
+        None,
+        {"reason": "b"},
+    ]
+
+
+async def test_every_result_has_its_hook_event_and_duration() -> None:
+    async def slow(_input: Json) -> None:
+        await asyncio.sleep(0.02)
+
+    hook = function(slow)
+    result = await run_one(hook)
+    assert result.hook is hook
+    assert result.event_name is HookEventName.BEFORE_TOOL
+    assert 10 < result.duration < 10_000
+
+
+@pytest.mark.parametrize("kind", ["command", "function"])
+async def test_an_untrusted_project_hook_is_not_started(tmp_path: Path, kind: str) -> None:
+    touched = tmp_path / "touched"
+    source = HookSource.PROJECT
+    hook: HookConfig = (
+        script(f"touch {touched}", source=source)
+        if kind == "command"
+        else function(lambda _: touched.touch(), source=source)
+    )
+    result = await run_one(hook, is_trusted=lambda: False)
+    assert (result.success, result.failed, result.output) == (False, "untrusted", None)
+    assert not touched.exists()
+
+
+@pytest.mark.parametrize("source", [s for s in HookSource if s is not HookSource.PROJECT])
+async def test_hooks_of_other_layers_need_no_trust(source: HookSource) -> None:
+    result = await run_one(function(lambda _: None, source=source), is_trusted=lambda: False)
+    assert result.success
+
+
+async def test_trust_is_asked_for_each_time_a_project_hook_runs() -> None:
+    answers = iter([True, False])
+    hooks = [function(lambda _: None, source=HookSource.PROJECT) for _ in range(2)]
+    results = await run(*hooks, sequential=True, is_trusted=lambda: next(answers))
+    assert [result.failed for result in results] == [None, "untrusted"]
+
+
+async def test_a_trust_check_that_raises_keeps_the_hook_from_running() -> None:
+    def confused() -> bool:
+        raise RuntimeError("no idea")
+
+    ran: list[Json] = []
+    result = await run_one(function(ran.append, source=HookSource.PROJECT), is_trusted=confused)
+    assert result.failed == "error"
+    assert ran == []
+
+
+@pytest.mark.parametrize("sequential", [True, False])
+async def test_an_empty_plan_has_no_results(sequential: bool) -> None:
+    assert await run(sequential=sequential) == ()
+
+
+async def test_a_block_does_not_keep_later_hooks_from_running() -> None:
+    ran: list[str] = []
+    results = await run(
+        script("exit 2", name="guard"),
+        function(lambda _: ran.append("audit"), name="audit"),
+        sequential=True,
+    )
+    assert [result.success for result in results] == [False, True]
+    assert ran == ["audit"]
+
+
+def reading(log: list[Json], output: Json | None = None) -> HookConfig:
+    def hook(given: Json) -> Json | None:
+        log.append(given)
+        return output
+
+    return function(hook)
+
+
+async def test_a_sequential_hook_reads_what_the_one_before_it_changed() -> None:
+    log: list[Json] = []
+    change = {"hookSpecificOutput": {"tool_input": {"mode": "safe"}}}
+    await run(reading(log, change), reading(log), reading(log), sequential=True)
+    inputs = [given["tool_input"] for given in log]
+    assert inputs == [{"path": "a"}, *[{"path": "a", "mode": "safe"}] * 2]
+
+
+async def test_in_parallel_every_hook_reads_the_original() -> None:
+    log: list[Json] = []
+    change = {"hookSpecificOutput": {"tool_input": {"mode": "safe"}}}
+    await run(reading(log, change), reading(log, change), reading(log, change))
+    assert [given["tool_input"] for given in log] == [{"path": "a"}] * 3
+
+
+async def test_the_output_of_a_hook_that_failed_is_not_chained() -> None:
+    log: list[Json] = []
+    change = '{"hookSpecificOutput": {"tool_input": {"mode": "safe"}}}'
+    failing = [script(f"echo '{change}'; exit {code}", name=f"c{code}") for code in (1, 2)]
+    await run(*failing, reading(log), sequential=True)
+    assert [given["tool_input"] for given in log] == [{"path": "a"}]
+
+
+async def test_the_denial_of_a_successful_hook_is_chained_like_any_other_answer() -> None:
+    log: list[Json] = []
+    denial = {"decision": "deny", "hookSpecificOutput": {"tool_input": {"mode": "safe"}}}
+    await run(reading(log, denial), reading(log), sequential=True)
+    assert log[1]["tool_input"] == {"path": "a", "mode": "safe"}
+
+
+async def test_a_sequential_command_reads_the_change_on_its_stdin(tmp_path: Path) -> None:
+    change = '{"hookSpecificOutput": {"additionalContext": "and be brief"}}'
+    await run(
+        script(f"cat >/dev/null; echo '{change}'", name="a"),
+        script(f"cat > {tmp_path}/seen", name="b"),
+        event=HookEventName.BEFORE_AGENT,
+        payload={"prompt": "hello"},
+        sequential=True,
+    )
+    assert (tmp_path / "seen").read_text() == '{"prompt":"hello\\n\\nand be brief"}'
+
+
+async def test_one_runner_serves_many_events_at_once() -> None:
+    async def hook(given: Json) -> Json:
+        await asyncio.sleep(0.01)
+        return {"reason": given["tool_name"]}
+
+    names = [f"tool-{number}" for number in range(50)]
+    started = time.monotonic()
+    calls = [run_one(function(hook), payload={"tool_name": n, "tool_input": {}}) for n in names]
+    results = await asyncio.gather(*calls)
+    assert [result.output for result in results] == [{"reason": name} for name in names]
+    assert time.monotonic() - started < 10

@@ -7,7 +7,7 @@ content among them would split it. Contents that are no list become a list of co
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from typing import Any
 
 import msgspec
@@ -102,25 +102,19 @@ def _align(
 def _differences(
     before: Sequence[MessageChange], after: Sequence[MessageChange]
 ) -> Iterator[tuple[int, int, int, int]]:
-    """The runs that differ, as difflib sees them between the ends that are alike.
+    """The runs that differ, as difflib sees them before the end that is alike.
 
-    Without setting those ends apart, difflib would take one edited message among equal ones for
-    a message added and another one removed.
+    Without setting that end apart, difflib would take one edited message among equal ones for a
+    message added and another one removed.
     """
     from difflib import SequenceMatcher
 
-    start = _alike(before, after)
-    end = _alike(before[start:][::-1], after[start:][::-1])
-    old, new = before[start : len(before) - end], after[start : len(after) - end]
+    pairs = zip(reversed(before), reversed(after), strict=False)
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    old, new = before[: len(before) - alike], after[: len(after) - alike]
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
-            yield start + i1, start + i2, start + j1, start + j2
-
-
-def _alike(before: Sequence[MessageChange], after: Sequence[MessageChange]) -> int:
-    """How many messages are the same from the start."""
-    pairs = enumerate(zip(before, after, strict=False))
-    return next((count for count, (a, b) in pairs if a != b), min(len(before), len(after)))
+            yield i1, i2, j1, j2
 
 
 def _changed_entries(turn: Turn, message: MessageChange | None, form: Form) -> list[Any]:

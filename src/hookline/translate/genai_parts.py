@@ -60,6 +60,9 @@ def as_part(value: Any, *, form: Form) -> Any:
         return text_part(value, form=form)
     if isinstance(value, Mapping) or is_typed(value, "Part"):
         return value
+    if is_typed(value, "File"):
+        file = build_typed("FileData", file_uri=value.uri, mime_type=value.mime_type)
+        return build_typed("Part", file_data=file)
     return build_typed("Part", value)
 
 

@@ -1,0 +1,103 @@
+"""Tool configs both ways, and what a request says of its tools."""
+
+from typing import Any
+
+import pytest
+from google.genai import types
+
+from hookline.errors import TranslationError
+from hookline.translate.genai import GenerateContentParameters
+from tests.translate.forms import Form, as_json, in_both_forms, translator
+
+TOOLS = [{"functionDeclarations": [{"name": "fs_read"}, {"name": "fs_write"}]}]
+
+
+@in_both_forms
+def test_a_tool_config_keeps_what_the_hook_does_not_name(form: Form) -> None:
+    base = form.tool_config(
+        {"functionCallingConfig": {"mode": "ANY"}, "retrievalConfig": {"languageCode": "de"}}
+    )
+    edited = translator.from_hook_tool_config({"allowedFunctionNames": ["a"]}, base)
+    assert as_json(edited) == {
+        "functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["a"]},
+        "retrievalConfig": {"languageCode": "de"},
+    }
+    assert type(edited) is type(base)
+    assert translator.to_hook_tool_config(edited) == {
+        "mode": "ANY",
+        "allowedFunctionNames": ["a"],
+    }
+
+
+@in_both_forms
+def test_an_untouched_tool_config_is_the_very_same(form: Form) -> None:
+    base = form.tool_config({"functionCallingConfig": {"mode": "ANY"}})
+    assert translator.from_hook_tool_config(translator.to_hook_tool_config(base), base) is base
+    assert translator.from_hook_tool_config({"mode": None}, base) is base
+    assert translator.to_hook_tool_config(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("like", "kind"),
+    [
+        (None, dict),
+        ({"model": "m", "config": {"tools": TOOLS}}, dict),
+        (GenerateContentParameters("m"), types.ToolConfig),
+        (GenerateContentParameters("m", "q", types.GenerateContentConfig()), types.ToolConfig),
+        (GenerateContentParameters("m", "q", {"tools": TOOLS}), dict),
+    ],
+)
+def test_without_a_base_the_tool_config_fits_the_request(like: object, kind: type[Any]) -> None:
+    made = translator.from_hook_tool_config({"mode": "NONE", "allowedFunctionNames": []}, like=like)
+    assert type(made) is kind
+    assert translator.to_hook_tool_config(made) == {"mode": "NONE", "allowedFunctionNames": []}
+    types.ToolConfig.model_validate(made)
+
+
+@pytest.mark.parametrize("hook", [5, {"mode": 5}, {"mode": "X"}, {"allowedFunctionNames": [1]}])
+def test_a_malformed_tool_config_is_refused(hook: Any) -> None:
+    with pytest.raises(TranslationError):
+        translator.from_hook_tool_config(hook, {})
+
+
+def test_what_is_no_tool_config_is_refused() -> None:
+    with pytest.raises(TranslationError):
+        translator.to_hook_tool_config(5)
+    with pytest.raises(TranslationError):
+        translator.from_hook_tool_config({"mode": "ANY"}, 5)
+
+
+@in_both_forms
+def test_the_names_of_declared_functions_are_listed_in_order(form: Form) -> None:
+    tools = [*TOOLS, {"googleSearch": {}}]
+    request = form.request({"model": "m", "contents": "q", "config": {"tools": tools}})
+    assert translator.tool_names(request) == ["fs_read", "fs_write"]
+
+
+@in_both_forms
+@pytest.mark.parametrize("config", [None, {}, {"tools": []}, {"tools": [{"googleSearch": {}}]}])
+def test_a_request_that_declares_no_functions_has_no_tool_names(form: Form, config: Any) -> None:
+    request = form.request({"model": "m", "contents": "q", "config": config})
+    assert translator.tool_names(request) is None
+
+
+def test_python_functions_are_tools_by_their_name() -> None:
+    search = types.Tool(google_search=types.GoogleSearch())
+    config = types.GenerateContentConfig(tools=[len, search])
+    assert translator.tool_names(GenerateContentParameters("m", "q", config)) == ["len"]
+
+
+@in_both_forms
+def test_the_tool_selection_is_the_requests_own(form: Form) -> None:
+    calling = {"functionCallingConfig": {"mode": "ANY"}}
+    config = {"tools": TOOLS, "toolConfig": calling}
+    tool_config, tools = translator.tool_selection(
+        form.request({"model": "m", "contents": "q", "config": config})
+    )
+    assert (as_json(tool_config), as_json(tools)) == (calling, TOOLS)
+    assert translator.tool_selection(form.request({"model": "m"})) == (None, None)
+
+
+def test_tools_that_are_no_list_are_refused() -> None:
+    with pytest.raises(TranslationError):
+        translator.tool_names({"model": "m", "config": {"tools": 5}})

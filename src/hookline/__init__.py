@@ -4,8 +4,6 @@ The public names are imported on first use, so that ``import hookline`` costs ne
 loads no SDK.
 """
 
-from typing import Any
-
 from hookline._version import __version__
 
 # Module -> the public names it has.
@@ -85,7 +83,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = ["__version__", *_HOME_OF]  # type checkers read __init__.pyi
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'hookline' has no attribute {name!r}")

@@ -2,13 +2,10 @@
 
 import os
 import threading
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hookline.bus.messages import MessageBus
-from hookline.debuglog import DebugLogger
 from hookline.pipeline.layers import Settings, combine
 from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.runner.context import RunContext, RunLimits
@@ -21,9 +18,14 @@ from hookline.pipeline.settings import (
     home_dir,
     read_layer,
 )
-from hookline.system import HookSystem
-from hookline.translate import HookTranslator
 from hookline.wire.hooks import HookSource
+
+# Whoever only reads settings, as ``hookline list`` does, is spared the engine and asyncio.
+if TYPE_CHECKING:
+    from hookline.bus.messages import MessageBus
+    from hookline.debuglog import DebugLogger
+    from hookline.system import HookSystem
+    from hookline.translate import HookTranslator
 
 Hooks: TypeAlias = Mapping[str, Any]
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -55,14 +57,14 @@ class Config:
         trusted: bool | Callable[[], bool] = True,
         redaction: Redaction | None = None,
         limits: RunLimits | None = None,
-        message_bus: MessageBus | None = None,
-        debug_logger: DebugLogger | None = None,
-        translator: HookTranslator | None = None,
+        message_bus: "MessageBus | None" = None,
+        debug_logger: "DebugLogger | None" = None,
+        translator: "HookTranslator | None" = None,
     ) -> None:
         self._working_dir = os.path.abspath(working_dir or os.getcwd())
         self._target_dir = os.path.abspath(target_dir) if target_dir else self._working_dir
         self._project_dir = os.path.abspath(project_dir) if project_dir else self._working_dir
-        self._session_id = session_id or str(uuid.uuid4())
+        self._session_id = session_id
         self._transcript_path = transcript_path
         self._enable_hooks = enable_hooks
         self._disabled = tuple(disabled)
@@ -83,21 +85,22 @@ class Config:
         cls,
         working_dir: PathLike | None = None,
         *,
+        project_dir: PathLike | None = None,
         settings_files: Sequence[PathLike] | None = None,
         trusted: bool | Callable[[], bool] = False,
         **options: Any,
     ) -> "Config":
         """The configuration of a directory, from the settings layers on disk.
 
-        ``settings_files`` are used instead of the layers found, highest priority first; they are
-        the caller's own and need no trust. Project hooks run only when ``trusted``. Other options
-        are those of ``Config``.
+        ``project_dir`` is found from the working directory unless it is given. ``settings_files``
+        are used instead of the layers found, highest priority first; they are the caller's own
+        and need no trust. Project hooks run only when ``trusted``. Other options are those of
+        ``Config``.
         """
         here = Path(os.path.abspath(working_dir or os.getcwd()))
         home = home_dir()
-        project = find_project_dir(here, home)
-        options = {"project_dir": project, **options}
-        config = cls(working_dir=here, trusted=trusted, **options)
+        project = Path(os.path.abspath(project_dir or find_project_dir(here, home)))
+        config = cls(working_dir=here, project_dir=project, trusted=trusted, **options)
         files = find_settings_files(project, home)
         if settings_files is not None:
             files = [
@@ -106,20 +109,28 @@ class Config:
         config._reader = SettingsReader(files)
         return config
 
-    def get_hook_system(self) -> HookSystem | None:
+    def get_hook_system(self) -> "HookSystem | None":
         """The one hook system, made on first use; None, at no cost, when hooks are disabled."""
-        if self._hook_system is not None:
-            return self._hook_system
         if not self.get_enable_hooks():
             return None
+        if self._hook_system is not None:
+            return self._hook_system
         with self._lock:
             if self._hook_system is None:
+                from hookline.system import HookSystem
+
                 self._hook_system = HookSystem(self)
             return self._hook_system
 
     def get_session_id(self) -> str:
         """The session all events belong to."""
-        return self._session_id
+        if self._session_id is not None:
+            return self._session_id
+        import uuid
+
+        with self._lock:
+            self._session_id = self._session_id or str(uuid.uuid4())
+            return self._session_id
 
     def get_working_dir(self) -> str:
         """Where hooks run."""
@@ -147,18 +158,20 @@ class Config:
         """Whether the project's own hooks may run."""
         return self._trusted() if callable(self._trusted) else self._trusted
 
-    def get_message_bus(self) -> MessageBus | None:
+    def get_message_bus(self) -> "MessageBus | None":
         """The bus whose requests the hook system serves."""
         return self._message_bus
 
-    def get_debug_logger(self) -> DebugLogger:
+    def get_debug_logger(self) -> "DebugLogger":
         """Who hears what hooks did."""
         with self._lock:
             if self._debug_logger is None:
+                from hookline.debuglog import DebugLogger
+
                 self._debug_logger = DebugLogger.from_environment()
             return self._debug_logger
 
-    def get_translator(self) -> HookTranslator:
+    def get_translator(self) -> "HookTranslator":
         """What turns the model SDK's types into what hooks are shown."""
         with self._lock:
             if self._translator is None:

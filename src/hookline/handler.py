@@ -6,6 +6,7 @@ for cancellation, which kills what is running; whatever else goes wrong is a fai
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
@@ -20,7 +21,7 @@ from hookline.bus.messages import (
     success_response,
 )
 from hookline.debuglog import DebugLogger
-from hookline.errors import InvalidPayloadError
+from hookline.errors import HooklineError, message_of
 from hookline.inputs import FiredEvent, build_payload, read_fired_event
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.planner import HookPlanner
@@ -42,11 +43,13 @@ from hookline.wire.outputs import ModelCall
 from hookline.wire.results import (
     FailureMeta,
     HookError,
-    HookExecutionPlan,
+    HookExecutionResult,
     ProcessedHookResult,
     build_failure_envelope,
     make_empty_success_result,
 )
+
+_log = logging.getLogger("hookline")
 
 
 class Session(Protocol):
@@ -82,8 +85,9 @@ class HookEventHandler:
         self._aggregator = aggregator
         self._translator = translator
         self._bus = message_bus
-        self._log = debug_logger or DebugLogger()
+        self._log = DebugLogger() if debug_logger is None else debug_logger
         self._ready = ready
+        self._disposed = False
         self._unsubscribe: Callable[[], None] | None = None
         if message_bus is not None:
             self._unsubscribe = message_bus.subscribe(
@@ -179,28 +183,33 @@ class HookEventHandler:
         self, event_name: str | HookEventName, input: Mapping[str, Any]
     ) -> ProcessedHookResult:
         """Fire an event whose name and fields are at hand as data."""
+        event = None
         try:
             event = narrow_event(event_name)
             fired = read_fired_event(event, input, sdk_objects=True)
         except Exception as error:
-            return self._failure(error, "validation")
+            return self._failure(error, "validation", FailureMeta(event_name=event))
         return await self._execute_fired(fired)
 
     async def handle_hook_execution_request(self, message: object) -> None:
-        """Carry out one request of a bus and publish its one response, whatever happens."""
+        """Carry out one request of a bus and publish its one response, whatever happens; after
+        ``dispose()`` do nothing."""
+        if self._disposed:
+            return
         correlation_id = correlation_of(message)
         try:
             response = await self._respond(message, correlation_id)
-        except asyncio.CancelledError as error:
-            await self._publish(self._failed_response(error, "execution", correlation_id))
+        except asyncio.CancelledError:
+            cancelled = HooklineError("the request was cancelled before its hooks had answered")
+            await self._publish(self._failed_response(cancelled, "execution", correlation_id))
             raise
         except Exception as error:
-            internal = HookError(code="internal_error", message=str(error), stage="execution")
-            response = failure_response(correlation_id, internal)
+            response = self._internal_failure(error, correlation_id)
         await self._publish(response)
 
     def dispose(self) -> None:
         """Serve the bus no longer; calls under way finish."""
+        self._disposed = True
         unsubscribe, self._unsubscribe = self._unsubscribe, None
         if unsubscribe is not None:
             unsubscribe()
@@ -208,7 +217,7 @@ class HookEventHandler:
     async def _fire_trigger(self, event: HookEventName, value: object) -> ProcessedHookResult:
         try:
             trigger = narrow_trigger(EVENTS[event], value)
-        except InvalidPayloadError as error:
+        except Exception as error:
             return self._failure(error, "validation", FailureMeta(event_name=event))
         return await self._execute(event, trigger, (trigger,))
 
@@ -225,43 +234,39 @@ class HookEventHandler:
         fired: FiredEvent | None = None,
         correlation_id: str | None = None,
     ) -> ProcessedHookResult:
+        stage, started = "planning", 0.0
         try:
             plan = self._planner.create_execution_plan(event, target)
-        except Exception as error:
-            meta = FailureMeta(event_name=event, correlation_id=correlation_id)
-            return self._failure(error, "planning", meta)
-        if plan is None:
-            processed = ProcessedHookResult(make_empty_success_result())
-            if self._log.enabled:
-                self._log_event(processed, None, event, target)
-            return processed
-        return await self._run(plan, fired or FiredEvent(event, target, values), correlation_id)
-
-    async def _run(
-        self, plan: HookExecutionPlan, fired: FiredEvent, correlation_id: str | None
-    ) -> ProcessedHookResult:
-        started = time.perf_counter()
-        stage = "translation"
-        try:
+            if plan is None:
+                return self._unmatched(event, target)
+            stage, started = "translation", time.perf_counter()
+            fired = fired or FiredEvent(event, target, values)
             payload = build_payload(fired, self._session, self._translator)
             stage = "validation"
-            document = InputDocument(fired.event, payload)
-            document.encoded()
+            document = InputDocument.checked(event, payload)
             stage = "execution"
             context = self._session.run_context(payload["session_id"])
             results = await self._runner.execute_plan(plan, document, context)
             stage = "aggregation"
-            call = ModelCall(self._translator, fired.values[0]) if fired.spec.model else None
+            spec = EVENTS[event]
+            call = ModelCall(self._translator, fired.values[0]) if spec.model else None
             aggregated = self._aggregator.aggregate_results(plan, results, call=call)
             processed = process_common_hook_output_fields(aggregated)
         except Exception as error:
             meta = FailureMeta(
-                event_name=fired.event,
+                event_name=event,
                 correlation_id=correlation_id,
-                duration=(time.perf_counter() - started) * 1000,
+                duration=(time.perf_counter() - started) * 1000 if started else 0.0,
             )
             return self._failure(error, stage, meta)
-        self._log_event(processed, payload, fired.event, fired.target)
+        if self._log.enabled or not spec.blockable or any(map(_is_news, results)):
+            self._log_event(processed, payload, event, target)
+        return processed
+
+    def _unmatched(self, event: HookEventName, target: str) -> ProcessedHookResult:
+        processed = ProcessedHookResult(make_empty_success_result())
+        if self._log.enabled:
+            self._log_event(processed, None, event, target)
         return processed
 
     def _log_event(
@@ -271,8 +276,16 @@ class HookEventHandler:
         event: HookEventName,
         target: str,
     ) -> None:
-        session_id = payload["session_id"] if payload else self._session.get_session_id()
-        self._log.event(processed, payload, session_id=session_id, event=event.value, target=target)
+        try:
+            session_id = payload["session_id"] if payload else self._session.get_session_id()
+            self._log.event(
+                processed, payload, session_id=session_id, event=event.value, target=target
+            )
+            self._warn_of_no_effect(processed, event)
+        except Exception:
+            _log.warning("what hooks did on %s could not be logged", event.value, exc_info=True)
+
+    def _warn_of_no_effect(self, processed: ProcessedHookResult, event: HookEventName) -> None:
         output = processed.final_output
         if output is None or EVENTS[event].blockable:
             return
@@ -283,7 +296,7 @@ class HookEventHandler:
             )
 
     def _failure(
-        self, error: BaseException, stage: str, meta: FailureMeta | None = None
+        self, error: Exception, stage: str, meta: FailureMeta | None = None
     ) -> ProcessedHookResult:
         envelope = build_failure_envelope(error, stage, meta)
         failure = envelope.errors[0]
@@ -294,7 +307,7 @@ class HookEventHandler:
         return process_common_hook_output_fields(envelope)
 
     async def _respond(self, message: object, correlation_id: str) -> HookExecutionResponse:
-        stage = "envelope"
+        stage, event = "envelope", None
         try:
             request = read_request(message, correlation_id)
             event = narrow_event(request.event_name)
@@ -304,24 +317,41 @@ class HookEventHandler:
             if self._ready is not None:
                 await self._ready()
         except Exception as error:
-            return self._failed_response(error, stage, correlation_id)
+            return self._failed_response(error, stage, correlation_id, event)
         processed = await self._execute_fired(fired, correlation_id)
         if processed.plan is None and not processed.success:
             return failure_response(correlation_id, processed.errors[0])
         try:
             return success_response(correlation_id, processed.aggregated)
         except Exception as error:
-            return self._failed_response(error, "response", correlation_id)
+            return self._failed_response(error, "response", correlation_id, event)
 
     def _failed_response(
-        self, error: BaseException, stage: str, correlation_id: str
+        self,
+        error: Exception,
+        stage: str,
+        correlation_id: str,
+        event: HookEventName | None = None,
     ) -> HookExecutionResponse:
-        processed = self._failure(error, stage, FailureMeta(correlation_id=correlation_id))
-        return failure_response(correlation_id, processed.errors[0])
+        meta = FailureMeta(event_name=event, correlation_id=correlation_id)
+        return failure_response(correlation_id, self._failure(error, stage, meta).errors[0])
+
+    def _internal_failure(self, error: Exception, correlation_id: str) -> HookExecutionResponse:
+        said = message_of(error)
+        self._log.warning(f"a hook request failed for a reason nobody foresaw: {said}")
+        failure = HookError(code="internal_error", message=said, stage="execution")
+        return failure_response(correlation_id, failure)
 
     async def _publish(self, response: HookExecutionResponse) -> None:
-        assert self._bus is not None
+        if self._bus is None:
+            self._log.warning("a hook request was answered, but there is no bus to answer on")
+            return
         try:
             await self._bus.publish(response)
         except Exception as error:
-            self._log.warning(f"a hook response could not be published: {error}")
+            self._log.warning(f"a hook response could not be published: {message_of(error)}")
+
+
+def _is_news(result: HookExecutionResult) -> bool:
+    """Whether people must hear of a result even when no records are kept."""
+    return bool(result.failed or result.warnings)

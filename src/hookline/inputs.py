@@ -73,20 +73,21 @@ def build_payload(
     fired: FiredEvent, session: SessionFields, translator: HookTranslator
 ) -> dict[str, Any]:
     """The document hooks read; raises TranslationError for a model event it cannot show."""
-    spec = fired.spec
-    transcript = fired.transcript_path
+    spec, transcript = EVENTS[fired.event], fired.transcript_path
     payload: dict[str, Any] = {
         "session_id": session.get_session_id() if fired.session_id is None else fired.session_id,
         "transcript_path": session.get_transcript_path() if transcript is None else transcript,
         "cwd": session.get_working_dir(),
-        "hook_event_name": spec.event.value,
+        "hook_event_name": fired.event._value_,  # ``value`` is a Python-level descriptor
         "timestamp": timestamp(),
     }
-    values = _translated(fired, translator) if spec.model else fired.values
-    required = len(spec.required)
-    payload.update(zip(spec.required, values[:required], strict=True))
-    optional = zip(spec.optional, values[required:], strict=True)
-    payload.update({name: value for name, value in optional if value is not None})
+    values = iter(_translated(fired, translator) if spec.model else fired.values)
+    for name in spec.required:
+        payload[name] = next(values)
+    for name in spec.optional:
+        value = next(values)
+        if value is not None:
+            payload[name] = value
     if fired.extra:
         payload.update(fired.extra)
     return payload

@@ -1,6 +1,7 @@
 """The composition root: builds the engine's parts once, wires them, and owns their lifetime."""
 
 import asyncio
+import contextvars
 import threading
 from collections.abc import Callable, Coroutine, Mapping
 from inspect import iscoroutinefunction
@@ -22,13 +23,7 @@ from hookline.pipeline.registry import HookRegistry, HookRegistryEntry
 from hookline.pipeline.runner.runner import HookRunner
 from hookline.translate import HookTranslator
 from hookline.wire.events import HookEventName, narrow_event
-from hookline.wire.hooks import (
-    DEFAULT_TIMEOUT_MS,
-    HookConfig,
-    HookFunction,
-    HookSource,
-    RuntimeHook,
-)
+from hookline.wire.hooks import HookConfig, HookFunction, HookSource, RuntimeHook
 from hookline.wire.results import ProcessedHookResult
 
 F = TypeVar("F", bound=HookFunction)
@@ -78,10 +73,10 @@ class HookSystem:
         translator: HookTranslator | None = None,
     ) -> None:
         self._config = config
-        self._log = debug_logger or config.get_debug_logger()
+        self._log = config.get_debug_logger() if debug_logger is None else debug_logger
         self._load_lock = threading.Lock()
         self._initialized = False
-        self._only_managed = False
+        self._runtime_enabled = True
         self._problems: tuple[Problem, ...] = ()
         self._registry = HookRegistry()
         self._handler = HookEventHandler(
@@ -89,8 +84,8 @@ class HookSystem:
             HookPlanner(self._registry, warn=self._log.warning),
             HookRunner(),
             HookAggregator(),
-            translator=translator or config.get_translator(),
-            message_bus=message_bus or config.get_message_bus(),
+            translator=config.get_translator() if translator is None else translator,
+            message_bus=config.get_message_bus() if message_bus is None else message_bus,
             debug_logger=self._log,
             ready=self.initialize,
         )
@@ -155,7 +150,7 @@ class HookSystem:
         matcher: str | None = None,
         name: str | None = None,
         sequential: bool = False,
-        timeout: float = DEFAULT_TIMEOUT_MS,
+        timeout: float | None = None,
         source: HookSource | str = HookSource.RUNTIME,
     ) -> Callable[[], None]:
         """Register a function, plain or async, or a hook as settings write it (for a function:
@@ -163,10 +158,10 @@ class HookSystem:
 
         Works before ``initialize()`` too. The returned function takes the hook out again. Raises
         InvalidHookError for what could never run, UnknownEventError for no event. ``timeout`` is
-        in milliseconds.
+        in milliseconds, a minute if nothing is said.
         """
         narrowed = narrow_event(event)
-        layer = HookSource(source)
+        layer = _layer_of(source)
         config = _hook_of(hook, name=name, timeout=timeout, source=layer)
         if matcher is not None and not isinstance(matcher, str):
             raise InvalidHookError(f"the matcher of {config.name!r} must be a string")
@@ -180,7 +175,7 @@ class HookSystem:
                 matcher=msgspec.UNSET if matcher is None else matcher,
                 matches=matches,
                 sequential=sequential,
-                enabled=not self._only_managed,
+                enabled=self._runtime_enabled,
                 trusted=layer is not HookSource.PROJECT or self._config.is_trusted_folder(),
             )
         )
@@ -192,7 +187,7 @@ class HookSystem:
         matcher: str | None = None,
         name: str | None = None,
         sequential: bool = False,
-        timeout: float = DEFAULT_TIMEOUT_MS,
+        timeout: float | None = None,
     ) -> Callable[[F], F]:
         """``register_hook`` as a decorator."""
 
@@ -246,11 +241,20 @@ class HookSystem:
         return await self._handler.fire(event_name, input)
 
     def _load(self, settings: Settings) -> None:
-        self._only_managed = settings.only_managed
         self._registry.load(settings.entries)
+        self._switch_runtime_hooks(settings.enabled and not settings.only_managed)
         self._problems = settings.problems
         for problem in settings.problems:
             self._log.warning(str(problem))
+
+    def _switch_runtime_hooks(self, enabled: bool) -> None:
+        """Who switches all hooks off switches off those registered in code as well."""
+        if enabled is self._runtime_enabled:
+            return
+        self._runtime_enabled = enabled
+        runtime = (e for e in self._registry.get_all_hooks() if e.source is HookSource.RUNTIME)
+        for name in {entry.name for entry in runtime}:
+            self._registry.set_hook_enabled(name, enabled)
 
     def _require_initialized(self) -> None:
         if not self._initialized:
@@ -261,29 +265,46 @@ def _hook_of(
     hook: HookFunction | Mapping[str, Any],
     *,
     name: str | None,
-    timeout: float,
+    timeout: float | None,
     source: HookSource,
 ) -> HookConfig:
-    function: Any = hook
-    if isinstance(hook, Mapping):
-        if hook.get("type") != "runtime":
-            given = {"name": name} if name else {}
-            return command_hook({**hook, **given}, source=source)
-        function, name = hook.get("function"), name or hook.get("name")
-        if not name or not isinstance(name, str):
-            raise InvalidHookError("a runtime hook needs a name")
+    said = {"name": name or None, "timeout": timeout}
+    given = {key: value for key, value in said.items() if value is not None}
+    if not isinstance(hook, Mapping):
+        called = getattr(hook, "__qualname__", "") or type(hook).__qualname__
+        return _runtime_hook({"name": called, "function": hook, **given}, source)
+    if hook.get("type") == "runtime":
+        return _runtime_hook({**hook, **given}, source)
+    return command_hook({**hook, **given}, source=source)
+
+
+def _runtime_hook(config: Mapping[str, Any], source: HookSource) -> RuntimeHook:
+    function = config.get("function")
+    if not config.get("name"):
+        raise InvalidHookError("a runtime hook needs a name")
     if not callable(function):
         raise InvalidHookError("a hook is a function, or a mapping as in the settings")
-    if not (isinstance(timeout, int | float) and timeout > 0):
-        raise InvalidHookError("the timeout must be a number of milliseconds above 0")
+    # What all kinds of hooks have in common is read, and refused, as it is for commands.
+    common = command_hook({**config, "type": "command", "command": "-"}, source=source)
     call = getattr(function, "__call__", None)  # noqa: B004
     return RuntimeHook(
-        name=name or getattr(function, "__qualname__", "") or type(function).__qualname__,
+        name=common.name,
         source=source,
-        timeout=timeout,
+        description=common.description,
+        timeout=common.timeout,
+        on_failure=common.on_failure,
+        managed=common.managed,
         function=function,
         is_async=iscoroutinefunction(function) or iscoroutinefunction(call),
     )
+
+
+def _layer_of(source: HookSource | str) -> HookSource:
+    try:
+        return HookSource(source)
+    except ValueError:
+        known = ", ".join(layer.value for layer in HookSource)
+        raise InvalidHookError(f"the source must be one of {known}, not {source!r}") from None
 
 
 def _run_to_end(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -302,7 +323,8 @@ def _on_thread(call: Callable[[], T]) -> T:
         except BaseException as error:
             failure.append(error)
 
-    thread = threading.Thread(target=work, name="hookline fire_blocking")
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(work,), name="hookline fire_blocking")
     thread.start()
     thread.join()
     if failure:

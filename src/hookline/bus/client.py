@@ -1,7 +1,6 @@
 """The caller's side of mediated execution: publish a request, wait for its one response."""
 
 import asyncio
-import contextlib
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -13,9 +12,12 @@ from hookline.bus.messages import (
     failure_response,
     make_request,
 )
+from hookline.errors import message_of
 from hookline.wire.results import HookError
 
 DEFAULT_REQUEST_TIMEOUT = 70.0
+# Longer than a hook that is told to end may take; somebody else's handler may not end at all.
+_END_SECONDS = 10.0
 
 
 async def request_hook_execution(
@@ -32,7 +34,6 @@ async def request_hook_execution(
     executing on behalf of the request in this process is stopped then.
     """
     correlation_id = correlation_id or str(uuid.uuid4())
-    event_name = str(event_name)
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[HookExecutionResponse] = loop.create_future()
 
@@ -46,14 +47,13 @@ async def request_hook_execution(
             loop.call_soon_threadsafe(settle, response)
 
     unsubscribe = bus.subscribe(MessageBusType.HOOK_EXECUTION_RESPONSE, receive)
-    publishing = asyncio.ensure_future(bus.publish(make_request(event_name, input, correlation_id)))
+    request = make_request(event_name, input, correlation_id)
+    publishing = asyncio.ensure_future(bus.publish(request))
     try:
         return await _first_answer(answered, publishing, correlation_id, timeout)
     finally:
         unsubscribe()
-        publishing.cancel()
-        with contextlib.suppress(asyncio.CancelledError, Exception):
-            await publishing
+        await _end(publishing)
 
 
 async def _first_answer(
@@ -62,18 +62,43 @@ async def _first_answer(
     correlation_id: str,
     timeout: float,
 ) -> HookExecutionResponse:
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + timeout
-    waiting: set[asyncio.Future[Any]] = {answered, publishing}
-    while not answered.done() and (left := deadline - loop.time()) > 0:
-        done, _ = await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-        if publishing in done:
-            waiting.discard(publishing)
-            if (error := publishing.exception()) is not None:
-                return _failed(correlation_id, "internal_error", f"publishing failed: {error}")
+    deadline = asyncio.get_running_loop().time() + timeout
+    # A bus may return from publish when all who heard the request are done with it. They are not
+    # cut short because one of them has answered.
+    while not (answered.done() and publishing.done()) and await _wait(
+        {answered, publishing}, deadline
+    ):
+        if publishing.done() and not answered.done() and (problem := _problem_of(publishing)):
+            return _failed(correlation_id, "internal_error", f"publishing failed: {problem}")
     if answered.done():
         return answered.result()
     return _failed(correlation_id, "timeout", f"no response within {timeout:g} s")
+
+
+async def _wait(futures: "set[asyncio.Future[Any]]", deadline: float) -> bool:
+    """Wait for one more of them to be done; False when there was no time left."""
+    left = deadline - asyncio.get_running_loop().time()
+    if left <= 0:
+        return False
+    waiting = {future for future in futures if not future.done()}
+    await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+    return True
+
+
+def _problem_of(publishing: "asyncio.Future[None]") -> str | None:
+    if publishing.cancelled():
+        return "the bus gave up"
+    error = publishing.exception()
+    return None if error is None else message_of(error)
+
+
+async def _end(publishing: "asyncio.Future[None]") -> None:
+    """Cancel what is left of the request and see it end, so that no process outlives it."""
+    if not publishing.done():
+        publishing.cancel()
+        await asyncio.wait({publishing}, timeout=_END_SECONDS)
+    if publishing.done() and not publishing.cancelled():
+        publishing.exception()
 
 
 def _failed(correlation_id: str, code: str, message: str) -> HookExecutionResponse:

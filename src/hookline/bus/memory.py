@@ -64,5 +64,11 @@ def _call(handler: MessageHandler, message: Mapping[str, Any]) -> Awaitable[None
 async def _guarded(answer: Awaitable[None]) -> None:
     try:
         await answer
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        # Nobody cancelled us: the handler waited for something that was.
+        _log.warning("a bus handler was cancelled", exc_info=True)
     except Exception:
         _log.warning("a bus handler failed", exc_info=True)

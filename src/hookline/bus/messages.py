@@ -3,11 +3,12 @@
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
-from typing import Any, Literal, NotRequired, Protocol, TypeAlias, TypedDict
+from typing import Any, Literal, NotRequired, Protocol, TypeAlias, TypedDict, cast
 
 import msgspec
 
 from hookline.errors import HooklineError
+from hookline.wire.events import HookEventName
 from hookline.wire.results import AggregatedHookResult, HookError
 
 
@@ -22,7 +23,7 @@ class HookExecutionRequest(TypedDict):
     """Asks for the hooks of one event."""
 
     type: Literal["hook-execution-request"]
-    eventName: str
+    eventName: HookEventName
     input: dict[str, Any]
     correlationId: str
 
@@ -111,10 +112,11 @@ def read_request(message: object, correlation_id: str) -> ReadRequest:
 def make_request(
     event_name: str, input: Mapping[str, Any], correlation_id: str
 ) -> HookExecutionRequest:
-    """A request for the hooks of an event."""
+    """A request for the hooks of an event; whether there is such an event is for who serves it
+    to say."""
     return {
         "type": "hook-execution-request",
-        "eventName": event_name,
+        "eventName": cast("HookEventName", str(event_name)),
         "input": dict(input),
         "correlationId": correlation_id,
     }

@@ -45,13 +45,14 @@ async def answer_of(case: Mapping[str, Any], work: Path) -> dict[str, Any]:
         system.set_hook_enabled(toggle["name"], toggle["enabled"])
     registry = [_entry(entry) for entry in system.get_all_hooks()]
     trust["now"] = settings.get("trusted_at_run", trust["now"])
-    for _ in range(case.get("fire_times", 1)):
-        processed = await _fire(system.get_event_handler(), case["event"], case["args"])
+    args = case.get("args", {})
+    for _ in range(max(1, case.get("fire_times", 1))):
+        processed = await _fire(system.get_event_handler(), case["event"], args)
     return {
         "registry": registry,
         **({"registration_errors": runtime.refused} if runtime.refused else {}),
         **_outcome(processed),
-        **_view(processed, case["args"], config),
+        **_view(processed, args, config),
         **_collected(case, work),
         **({"runtime_inputs": runtime.inputs} if runtime.inputs else {}),
     }
@@ -85,16 +86,17 @@ class _RuntimeHooks:
 
     def register_all(self, hooks: Any) -> None:
         for hook in hooks:
-            config = dict(hook["config"])
-            if config.get("type") == "runtime":
-                config["function"] = self._function(config.get("name", ""), hook.get("action", {}))
+            config = hook["config"]
+            if isinstance(config, dict) and config.get("type") == "runtime":
+                function = self._function(config.get("name", ""), hook.get("action", {}))
+                config = {**config, "function": function}
             try:
                 self._system.register_hook(
                     hook["event"],
                     config,
                     matcher=hook.get("matcher"),
                     sequential=hook.get("sequential", False),
-                    source=hook.get("source", "runtime"),
+                    source=hook.get("source") or "runtime",
                 )
             except HooklineError:
                 self.refused += 1
@@ -182,9 +184,10 @@ def _collected(case: Mapping[str, Any], work: Path) -> dict[str, Any]:
 
 
 def _content(path: Path) -> Any:
-    if not path.exists():
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
         return None
-    text = path.read_text(encoding="utf-8", errors="replace")
     try:
         return {"json": codec.decode(text)}
     except codec.DecodeError:

@@ -1,0 +1,140 @@
+"""What was fired, and the document hooks read of it."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookline.errors import InvalidPayloadError, TranslationError
+from hookline.inputs import FiredEvent, build_payload, read_fired_event
+from hookline.translate.genai import GenAITranslator
+from hookline.wire import codec
+from hookline.wire.events import EVENTS, HookEventName
+from tests.arbitrary import JSON_PAYLOADS
+from tests.eleven import FIRINGS, REQUEST, Firing, Json, label
+
+BASE = ["session_id", "transcript_path", "cwd", "hook_event_name", "timestamp"]
+
+
+class Session:
+    def get_session_id(self) -> str:
+        return "s-1"
+
+    def get_working_dir(self) -> str:
+        return "/work"
+
+    def get_transcript_path(self) -> str:
+        return ""
+
+
+def payload(event: HookEventName, given: Json) -> Json:
+    return build_payload(read_fired_event(event, given), Session(), GenAITranslator())
+
+
+@pytest.mark.requirement("INV-6")
+@pytest.mark.parametrize("firing", FIRINGS, ids=label)
+def test_base_fields_come_first_then_the_events_own_in_order(firing: Firing) -> None:
+    built = payload(firing.event, firing.payload)
+    own = {name: value for name, value in built.items() if name not in BASE}
+    assert list(built) == [*BASE, *firing.own]
+    assert own == firing.own
+    assert list(own) == list(firing.own)
+    assert (built["session_id"], built["transcript_path"]) == ("s-1", "")
+    assert (built["cwd"], built["hook_event_name"]) == ("/work", firing.event.value)
+    assert built["timestamp"].endswith("Z")
+
+
+def test_optional_fields_that_are_absent_or_null_are_left_out() -> None:
+    given: Json = {"message": "m", "level": None, "details": {}}
+    built = payload(HookEventName.NOTIFICATION, given)
+    assert list(built)[len(BASE) :] == ["message", "details"]
+
+
+def test_required_fields_stay_even_when_they_are_null() -> None:
+    given: Json = {"tool_name": "t", "tool_input": {}, "tool_response": None}
+    assert payload(HookEventName.AFTER_TOOL, given)["tool_response"] is None
+
+
+def test_session_and_transcript_of_the_input_are_taken_over_and_the_rest_is_ours() -> None:
+    given: Json = {
+        "prompt": "p",
+        "session_id": "theirs",
+        "transcript_path": "/t",
+        "cwd": "/elsewhere",
+        "timestamp": "yesterday",
+        "hook_event_name": "AfterTool",
+    }
+    built = payload(HookEventName.BEFORE_AGENT, given)
+    assert (built["session_id"], built["transcript_path"]) == ("theirs", "/t")
+    assert (built["cwd"], built["hook_event_name"]) == ("/work", "BeforeAgent")
+    assert built["timestamp"] != "yesterday"
+
+
+@pytest.mark.parametrize("value", [7, None, ["s"], {}])
+def test_a_session_or_transcript_that_is_no_string_is_not_taken_over(value: object) -> None:
+    given = {"prompt": "p", "session_id": value, "transcript_path": value}
+    built = payload(HookEventName.BEFORE_AGENT, given)
+    assert (built["session_id"], built["transcript_path"]) == ("s-1", "")
+
+
+def test_further_fields_of_an_input_pass_through_to_hooks_at_the_end() -> None:
+    given = {"novel": [1], "prompt": "p", "tool_name": "x"}
+    built = payload(HookEventName.BEFORE_AGENT, given)
+    assert list(built)[len(BASE) :] == ["prompt", "novel", "tool_name"]
+
+
+@pytest.mark.parametrize(
+    ("event", "given", "target"),
+    [
+        ("BeforeTool", {"tool_name": "read", "tool_input": {}}, "read"),
+        ("SessionStart", {"source": "resume"}, "resume"),
+        ("SessionEnd", {"reason": "exit"}, "exit"),
+        ("PreCompress", {"trigger": "auto"}, "auto"),
+        ("Notification", {"message": "m", "notification_type": "T"}, "T"),
+        ("Notification", {"message": "m", "notification_type": None}, ""),
+        ("Notification", {"message": "m"}, ""),
+        ("BeforeAgent", {"prompt": "p"}, ""),
+    ],
+)
+def test_the_target_is_what_matchers_are_compared_with(
+    event: str, given: Json, target: str
+) -> None:
+    assert read_fired_event(HookEventName(event), given).target == target
+
+
+def test_both_names_of_a_model_request_give_hooks_the_same() -> None:
+    event = HookEventName.BEFORE_MODEL
+    by_name = [payload(event, {name: REQUEST}) for name in ("llm_request", "model_request")]
+    assert by_name[0]["llm_request"] == by_name[1]["llm_request"]
+    assert "model_request" not in by_name[1]
+
+
+def test_a_payload_with_a_field_missing_is_invalid() -> None:
+    with pytest.raises(InvalidPayloadError, match="BeforeTool input: tool_input is missing"):
+        read_fired_event(HookEventName.BEFORE_TOOL, {"tool_name": "t"})
+
+
+def test_sdk_objects_are_admitted_only_where_they_are_asked_for() -> None:
+    request = object()
+    fired = read_fired_event(HookEventName.BEFORE_MODEL, {"llm_request": request}, sdk_objects=True)
+    assert fired.values == (request,)
+    with pytest.raises(InvalidPayloadError):
+        read_fired_event(HookEventName.BEFORE_MODEL, {"llm_request": request})
+    with pytest.raises(TranslationError):
+        build_payload(fired, Session(), GenAITranslator())
+
+
+def test_a_fired_event_knows_how_it_is_written() -> None:
+    fired = FiredEvent(HookEventName.BEFORE_AGENT, "", ("p",))
+    assert fired.spec is EVENTS[HookEventName.BEFORE_AGENT]
+
+
+@given(st.sampled_from(HookEventName), JSON_PAYLOADS)
+def test_any_json_is_an_event_or_an_error_of_ours(event: HookEventName, given: Any) -> None:
+    try:
+        built = payload(event, given)
+    except (InvalidPayloadError, TranslationError):
+        return
+    assert list(built)[: len(BASE)] == BASE
+    assert codec.copy(built) is not None

@@ -1,0 +1,87 @@
+"""What an output's accessors say, as one JSON object."""
+
+from typing import Any
+
+import pytest
+
+from hookline.translate.genai import GenAITranslator
+from hookline.views import output_view
+from hookline.wire import codec
+from hookline.wire.events import HookEventName
+from hookline.wire.outputs import ModelCall, create_hook_output
+from tests.eleven import REQUEST, RESPONSE, WITH_TOOLS, Json
+
+COMMON = {
+    "blocked": False,
+    "ask": False,
+    "stop": False,
+    "effective_reason": "No reason provided",
+    "additional_context": None,
+    "clear_context": False,
+    "tail_tool_call": None,
+}
+
+
+def view(event: HookEventName, request: Any = REQUEST, **answer: Any) -> Json:
+    translator = GenAITranslator()
+    output = create_hook_output(event, answer, ModelCall(translator, request))
+    return output_view(output, translator=translator, request=request, response=RESPONSE)
+
+
+@pytest.mark.parametrize("event", HookEventName)
+def test_every_event_has_the_common_part(event: HookEventName) -> None:
+    seen = view(event)
+    assert {name: seen[name] for name in COMMON} == COMMON
+    assert codec.copy(seen) == seen
+
+
+def test_the_common_part_says_what_the_accessors_say() -> None:
+    seen = view(
+        HookEventName.AFTER_TOOL,
+        decision="block",
+        reason="r",
+        **{"continue": False},
+        hookSpecificOutput={
+            "additionalContext": "c",
+            "clearContext": True,
+            "tailToolCallRequest": {"name": "t", "args": {}},
+        },
+    )
+    assert seen == {
+        "blocked": True,
+        "ask": False,
+        "stop": True,
+        "effective_reason": "r",
+        "additional_context": "c",
+        "clear_context": True,
+        "tail_tool_call": {"name": "t", "args": {}},
+    }
+
+
+def test_before_tool_shows_the_rewritten_input() -> None:
+    seen = view(HookEventName.BEFORE_TOOL, hookSpecificOutput={"tool_input": {"a": 1}})
+    assert seen["tool_input"] == {"a": 1}
+
+
+def test_before_model_shows_the_request_and_an_answer_in_the_models_place() -> None:
+    specific = {"llm_request": {"model": "model-b"}, "llm_response": {"text": "cached"}}
+    seen = view(HookEventName.BEFORE_MODEL, hookSpecificOutput=specific)
+    assert seen["blocked"]
+    assert seen["modified_request"] == {**REQUEST, "model": "model-b"}
+    assert seen["synthetic_response"]["candidates"][0]["content"]["parts"] == [{"text": "cached"}]
+
+
+def test_after_model_shows_the_changed_response() -> None:
+    seen = view(HookEventName.AFTER_MODEL, hookSpecificOutput={"llm_response": {"text": "bye"}})
+    assert seen["modified_response"]["candidates"][0]["content"]["parts"] == [{"text": "bye"}]
+    assert view(HookEventName.AFTER_MODEL)["modified_response"] is None
+
+
+def test_before_tool_selection_shows_the_tools_that_are_left() -> None:
+    config = {"mode": "ANY", "allowedFunctionNames": ["read"]}
+    event = HookEventName.BEFORE_TOOL_SELECTION
+    seen = view(event, WITH_TOOLS, hookSpecificOutput={"toolConfig": config})
+    selection = seen["tool_selection"]
+    assert selection["toolConfig"]["functionCallingConfig"] == config
+    assert selection["tools"] == WITH_TOOLS["config"]["tools"]
+    assert view(event)["tool_selection"] == {}

@@ -1,0 +1,87 @@
+"""The one place where an exception becomes an exit status and a sentence on stderr."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterable
+from typing import TextIO
+
+from hookline.errors import HooklineError
+
+FAILED = 1
+
+
+class CommandError(HooklineError):
+    """The command cannot do what was asked; the message says what to do instead."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal ended the command; what it ran has been stopped."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(signal.Signals(number).name)
+
+
+def unknown_verb(verb: str, known: Iterable[str]) -> CommandError:
+    """The error for a word that is no verb, with the nearest that are."""
+    if verb.startswith("-"):
+        return CommandError(f"put options behind the verb: hookline VERB {verb}")
+    from difflib import get_close_matches
+
+    near = get_close_matches(verb, list(known), n=2)
+    hint = f"did you mean {' or '.join(near)}?" if near else '"hookline --help" lists the verbs'
+    return CommandError(f"{verb!r} is not a verb; {hint}")
+
+
+def report(error: BaseException) -> int:
+    """Say what went wrong, in one sentence, and give the status to exit with."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 0
+    if isinstance(error, KeyboardInterrupt):
+        number = error.number if isinstance(error, Interrupted) else signal.SIGINT
+        return 128 + number
+    if isinstance(error, BrokenPipeError):
+        discard(sys.stdout)
+        return FAILED
+    if isinstance(error, OSError):
+        discard(sys.stdout)
+    _say(f"hookline: {_sentence(error)}")
+    return FAILED
+
+
+def discard(stream: TextIO | None) -> None:
+    """Send the rest of a stream nowhere, so that the interpreter's own last flush cannot fail."""
+    if stream is None:
+        return
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, HooklineError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else "cannot go on: "
+        return where + error.strerror
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
+    return f"an error of its own, please report it: {type(error).__name__}: {error}{place}"
+
+
+def _say(text: str) -> None:
+    if sys.stderr is None:
+        return
+    from hookline.cli.text import printable
+
+    try:
+        print(printable(text), file=sys.stderr, flush=True)
+    except OSError:
+        discard(sys.stderr)

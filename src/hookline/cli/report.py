@@ -1,0 +1,163 @@
+"""One fired event for people: the hooks that ran, what each decided, and what they changed."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hookline.cli.layout import Column, Row, Span
+from hookline.cli.screen import Screen
+from hookline.cli.text import duration
+from hookline.translate import HookTranslator
+from hookline.wire import codec
+from hookline.wire.outputs import DefaultHookOutput, create_hook_output
+from hookline.wire.results import HookExecutionResult, ProcessedHookResult
+from hookline.wire.validators import own_field
+
+_ROLES: dict[str, str] = {
+    "stop": "bad",
+    "deny": "bad",
+    "block": "bad",
+    "failed": "bad",
+    "ask": "care",
+    "answers": "change",
+    "rewrites": "change",
+    "restricts": "change",
+    "adds": "change",
+}
+# What a hook does that decides nothing, by the field it answers with.
+_DOES: dict[str, str] = {
+    "tool_input": "rewrites",
+    "llm_request": "rewrites",
+    "llm_response": "rewrites",
+    "toolConfig": "restricts",
+    "additionalContext": "adds",
+}
+
+
+def show_hooks(
+    screen: Screen, processed: ProcessedHookResult, *, source: bool = True, indent: int = 2
+) -> None:
+    """A row for each hook: name, source, time, what it decided and why."""
+    rows = [_row(result) for result in processed.results]
+    columns: list[Column] = ["cut", "keep", "right", "keep"]
+    if not source:
+        del columns[1]
+        rows = [(name, *rest) for name, _, *rest in rows]
+    if rows:
+        screen.table(rows, columns, indent=indent)
+
+
+def show_changes(
+    screen: Screen,
+    processed: ProcessedHookResult,
+    view: Mapping[str, Any],
+    payload: Mapping[str, Any],
+    translator: HookTranslator,
+    *,
+    indent: int = 2,
+) -> None:
+    """A line for each thing the hooks add to the event or change in it."""
+    changes = [*_changes(view, payload, translator), *_messages(processed)]
+    if changes:
+        rows: list[Row] = [((f"{what}:", "change"), text) for what, text in changes]
+        screen.table(rows, ("keep",), indent=indent)
+
+
+def _row(result: HookExecutionResult) -> tuple[Span, ...]:
+    word, why = _decision(result)
+    return (
+        (result.hook.name, "name"),
+        (result.hook.source.value, "faint"),
+        (duration(result.duration), "faint"),
+        (word, _ROLES.get(word, "good")),
+        why,
+    )
+
+
+def _decision(result: HookExecutionResult) -> tuple[str, str]:
+    """A hook's own decision and its reason; what went wrong in full is told on stderr."""
+    if result.failed is not None:
+        return "failed", _failure(result)
+    if result.output is None:
+        return "ok", ""
+    output = create_hook_output(result.event_name, result.output)
+    return _word(output), output.stop_reason or output.reason or ""
+
+
+def _word(output: DefaultHookOutput) -> str:
+    if output.should_stop_execution():
+        return "stop"
+    if output.is_blocking_decision():
+        return output.decision or "answers"
+    given = output.hook_specific_output or {}
+    did = next((word for field, word in _DOES.items() if given.get(field)), "ok")
+    return output.decision or did
+
+
+def _failure(result: HookExecutionResult) -> str:
+    if result.failed == "exit":
+        return f"exit {result.exit_code}"
+    killed = result.signal if result.failed == "signal" else None
+    return killed or str(result.failed).replace("_", " ")
+
+
+def _changes(
+    view: Mapping[str, Any], payload: Mapping[str, Any], translator: HookTranslator
+) -> Iterator[tuple[str, str]]:
+    if view.get("tool_input"):
+        yield "tool input", _json(view["tool_input"])
+    if view.get("additional_context"):
+        yield "context added", view["additional_context"]
+    if view.get("synthetic_response") is not None:
+        yield "answer", _answer(view["synthetic_response"], translator)
+    if (request := view.get("modified_request")) is not None:
+        changed = _changed(own_field(payload, "llm_request"), request)
+        if changed:
+            yield "request", f"{', '.join(changed)} changed"
+    if view.get("modified_response") is not None:
+        yield "response", _answer(view["modified_response"], translator)
+    if "tool_selection" in view:
+        yield from _tools(view["tool_selection"], own_field(payload, "llm_request"), translator)
+    if view.get("tail_tool_call"):
+        call = view["tail_tool_call"]
+        yield "tool call to follow", f"{call['name']} {_json(call['args'])}"
+    if view.get("clear_context"):
+        yield "context", "cleared"
+
+
+def _messages(processed: ProcessedHookResult) -> Iterator[tuple[str, str]]:
+    if processed.system_message is not None:
+        yield "message", processed.system_message
+    if processed.suppress_output:
+        yield "output", "not to be shown"
+
+
+def _changed(before: Any, after: Any, path: str = "") -> list[str]:
+    """The names of the fields that differ, those of ``config`` one by one."""
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    found: list[str] = []
+    for name in names:
+        old, new = before.get(name) or {}, after.get(name) or {}
+        nested = name == "config" and isinstance(old, dict) and isinstance(new, dict)
+        found += _changed(old, new, f"{name}.") if nested else [path + name]
+    return found
+
+
+def _answer(response: Any, translator: HookTranslator) -> str:
+    return str(translator.to_hook_llm_response(response).get("text", "(no text)"))
+
+
+def _tools(
+    selection: Mapping[str, Any], request: Any, translator: HookTranslator
+) -> Iterator[tuple[str, str]]:
+    before, _ = translator.tool_selection(request)
+    after = selection.get("toolConfig")
+    if after == before or after is None:
+        return
+    shown = translator.to_hook_tool_config(after)
+    allowed = shown.get("allowedFunctionNames")
+    mode = shown.get("mode", "AUTO")
+    yield "tools", f"mode {mode}" + (f", only {', '.join(allowed)}" if allowed else "")
+
+
+def _json(value: object) -> str:
+    return codec.encode(value).decode("utf-8")

@@ -1,0 +1,1 @@
+"""One module a verb; ``hookline.cli.VERBS`` is the table of them."""

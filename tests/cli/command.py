@@ -1,0 +1,111 @@
+"""The real command in a process of its own: piped, or on a terminal that remembers its screen."""
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HOOKLINE = (sys.executable, "-m", "hookline")
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+_TIME = re.compile(r" *\b\d+(\.\d+)? (ms|s)\b")
+
+
+class Done(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """The one JSON document on stdout."""
+        return json.loads(self.out)
+
+
+def hookline(
+    *arguments: str, cwd: Path | None = None, stdin: str | None = None, **environment: str
+) -> Done:
+    """Run the command with its output piped."""
+    done = subprocess.run(
+        [*HOOKLINE, *arguments],
+        cwd=cwd,
+        env=os.environ | environment,
+        input=stdin,
+        stdin=subprocess.DEVNULL if stdin is None else None,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=50,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def on_terminal(
+    *arguments: str,
+    cwd: Path | None = None,
+    columns: int = 80,
+    typed: bytes = b"",
+    **environment: str,
+) -> Done:
+    """Run the command on a terminal where something is typed; ``out`` is all that it shows."""
+    with _terminal(columns) as (master, slave):
+        process = subprocess.Popen(
+            [*HOOKLINE, *arguments],
+            cwd=cwd,
+            env=os.environ | {"TERM": "xterm-256color"} | environment,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+        )
+        os.close(slave)
+        os.write(master, typed)
+        written = b"".join(_read(master))
+        status = process.wait(50)
+    return Done(status, written.decode().replace("\r\n", "\n"), "")
+
+
+@contextlib.contextmanager
+def _terminal(columns: int) -> Iterator[tuple[int, int]]:
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    try:
+        yield master, slave
+    finally:
+        os.close(master)
+
+
+def _read(master: int) -> Iterator[bytes]:
+    # Linux ends a terminal whose other side is closed with an error, macOS with nothing.
+    with contextlib.suppress(OSError):
+        while data := os.read(master, 65536):
+            yield data
+
+
+def timeless(text: str) -> str:
+    """The text with durations, and the blanks that set them, in one form."""
+    return _TIME.sub(" 0 ms", text)
+
+
+def command_hook(command: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "command", "command": command, **fields}
+
+
+def settings(event: str, *hooks: dict[str, Any], matcher: str | None = None) -> dict[str, Any]:
+    """Settings with one definition of one event."""
+    definition: dict[str, Any] = {"hooks": list(hooks)}
+    if matcher is not None:
+        definition["matcher"] = matcher
+    return {"hooks": {event: [definition]}}
+
+
+def answer(**fields: Any) -> str:
+    """A command that prints an answer."""
+    return f"cat > /dev/null; printf '%s' '{json.dumps(fields)}'"

@@ -1,0 +1,155 @@
+"""Readers that go away, full disks, and signals while a hook runs."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import HOOKLINE, command_hook, hookline, settings
+from tests.harness.scratch import Project
+
+WRITE = ("fire", "BeforeTool", "--tool", "write_file", "--tool-input", "{}")
+
+
+@pytest.fixture
+def rules(project: Project) -> tuple[str, str]:
+    hook = command_hook("echo no >&2; exit 2", name="no")
+    return "--settings", str(project.settings(settings("BeforeTool", hook), file="r.json"))
+
+
+@contextlib.contextmanager
+def slow_fire(project: Project, *extra: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A fire whose hook and the hook's child have begun to sleep."""
+    command = "sleep 30 & echo $! > child; echo $$ > leader; wait"
+    file = project.settings(settings("BeforeTool", command_hook(command)), file="slow.json")
+    arguments = [*HOOKLINE, *WRITE, "--settings", str(file), *extra]
+    process = subprocess.Popen(
+        arguments, cwd=project.path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        wait_for(project.path / "leader")
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def wait_for(file: Path) -> None:
+    end = time.monotonic() + 20
+    while not (file.exists() and file.read_text().strip()):
+        assert time.monotonic() < end, f"{file} never came"
+        time.sleep(0.01)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def is_gone(pid: int) -> bool:
+    """Whether nothing is left of a process once its new parent has had a moment to wait for it."""
+    end = time.monotonic() + 2
+    while is_running(pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    return not is_running(pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_the_hook_and_its_children_and_says_nothing(
+    project: Project, number: signal.Signals
+) -> None:
+    with slow_fire(project) as process:
+        pids = [int((project.path / name).read_text()) for name in ("child", "leader")]
+        assert all(map(is_running, pids))
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 128 + number
+    assert (out, err) == (b"", b"")
+    assert all(map(is_gone, pids))
+
+
+def test_ctrl_c_in_the_demo_leaves_no_project_behind(project: Project) -> None:
+    hook = command_hook("echo $$ > ../leader; sleep 30", name="slow")
+    file = project.settings(settings("SessionStart", hook), file="slow.json")
+    arguments = [*HOOKLINE, "demo", "--cwd", str(project.path), "--settings", str(file)]
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    wait_for(project.path / "leader")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (130, b"")
+    assert not list(project.path.glob("hookline-demo-*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(WRITE, 2), ((*WRITE, "--json"), 2), (("list",), 0)]
+)
+def test_a_reader_that_has_gone_changes_nothing_but_the_output(
+    rules: tuple[str, str], arguments: tuple[str, ...], status: int
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [*HOOKLINE, *arguments, *rules]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (status, "blocked: no\n" if status else "")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["fire", "--help"], ["--version"]])
+def test_a_reader_of_the_help_that_has_gone_is_no_error_to_speak_of(arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*HOOKLINE, *arguments], stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert done.stderr == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+@pytest.mark.parametrize("arguments", [("list",), ("--help",), (*WRITE, "--json")])
+def test_a_full_disk_is_one_sentence(rules: tuple[str, str], arguments: tuple[str, ...]) -> None:
+    options = () if arguments[0] == "--help" else rules
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*HOOKLINE, *arguments, *options], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr == "hookline: cannot go on: No space left on device\n"
+
+
+def test_closed_streams_keep_the_verdict(rules: tuple[str, str]) -> None:
+    for closed in (">&-", ">&- 2>&-", "<&- >&- 2>&-"):
+        line = f'exec "$@" {closed}'
+        done = subprocess.run(["sh", "-c", line, "sh", *HOOKLINE, *WRITE, *rules], stdin=None)
+        assert done.returncode == 2
+
+
+def test_a_closed_stdin_is_told() -> None:
+    line = 'exec "$@" <&-'
+    command = ["sh", "-c", line, "sh", *HOOKLINE, "fire", "BeforeAgent", "--input", "-"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "stdin is closed; give the JSON itself, or @FILE" in done.stderr
+
+
+def test_a_working_directory_that_is_gone_is_one_sentence(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    line = 'rmdir "$0"; exec "$@"'
+    command = ["sh", "-c", line, str(gone), *HOOKLINE, "list"]
+    done = subprocess.run(command, cwd=gone, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "hookline: cannot go on: No such file or directory\n"
+
+
+def test_two_commands_at_once_do_not_disturb_each_other(rules: tuple[str, str]) -> None:
+    command = [*HOOKLINE, *WRITE, *rules]
+    both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [process.communicate(timeout=30)[1] for process in both] == ["blocked: no\n"] * 2
+    assert hookline("--version").status == 0

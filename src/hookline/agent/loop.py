@@ -1,0 +1,285 @@
+"""The agent: a session of turns in which every one of the eleven events fires, and every answer
+counts."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import aclosing
+from inspect import isawaitable
+from types import TracebackType
+from typing import Any, TypeAlias
+
+import msgspec
+
+from hookline.agent.chat import Chat, Display, ModelTurn
+from hookline.agent.providers import ModelProvider
+from hookline.agent.scheduler import OnStatus, Publish, ScheduledCall, ToolScheduler
+from hookline.agent.tools import Tool
+from hookline.config import Config
+from hookline.translate.genai_forms import field, list_field
+from hookline.translate.genai_parts import visible_texts
+from hookline.triggers.lifecycle import (
+    fire_after_agent_hook,
+    fire_before_agent_hook,
+    fire_pre_compress_hook,
+    fire_session_end_hook,
+    fire_session_start_hook,
+    fire_tool_notification_hook,
+)
+from hookline.triggers.tool import Confirm, ConfirmationRequest
+from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionStartSource
+from hookline.wire.outputs import DefaultHookOutput
+
+MAX_SENT_BACK = 8
+
+Show: TypeAlias = Callable[[Any], None]
+
+
+class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a turn ended: ``refused`` by a hook before it began, ``stop_reason`` when a hook ended
+    the loop, ``blocked`` when a hook kept the model from answering."""
+
+    text: str = ""
+    refused: bool = False
+    blocked: bool = False
+    reason: str | None = None
+    stop_reason: str | None = None
+
+
+class Agent:
+    """A model, its tools and its hooks. ``async with`` is the session: SessionStart at its
+    beginning, SessionEnd at its end, each exactly once however it ends."""
+
+    def __init__(
+        self,
+        config: Config,
+        provider: ModelProvider,
+        tools: Iterable[Tool] = (),
+        *,
+        model_config: Any = None,
+        display: Display = "live",
+        show: Show | None = None,
+        confirm: Confirm | None = None,
+        on_status: OnStatus | None = None,
+        publish: Publish | None = None,
+        compress_above: int | None = None,
+        keep_turns: int = 2,
+        max_model_calls: int = 100,
+        source: SessionStartSource = SessionStartSource.STARTUP,
+    ) -> None:
+        self._config = config
+        self._max_model_calls = max_model_calls
+        self._provider = provider
+        self._tools = {tool.name: tool for tool in tools}
+        self._show = show
+        self._ask = confirm
+        self._compress_above = compress_above
+        self._keep_turns = max(1, keep_turns)
+        self._source = source
+        self._started = False
+        self._ended = False
+        self._opening: list[str] = []
+        declared = _with_tools(model_config, self._tools.values(), provider)
+        self.chat = Chat(config, provider, model_config=declared, display=display)
+        self._scheduler = ToolScheduler(
+            config,
+            self._tools,
+            confirm=self._confirm if confirm is not None else None,
+            on_status=on_status,
+            publish=publish,
+        )
+
+    async def __aenter__(self) -> "Agent":
+        try:
+            await self.start()
+        except BaseException:
+            await self.end(SessionEndReason.OTHER)
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.end(SessionEndReason.EXIT if kind is None else SessionEndReason.OTHER)
+
+    async def start(self) -> None:
+        """Begin the session, once."""
+        if not self._started:
+            self._started = True
+            await self._start_session(self._source)
+
+    async def end(self, reason: SessionEndReason = SessionEndReason.EXIT) -> None:
+        """End the session, once; a session that never began has no end either."""
+        if self._started and not self._ended:
+            self._ended = True
+            await fire_session_end_hook(self._config, reason)
+
+    async def run(self, prompt: str) -> TurnResult:
+        """One turn: the prompt, the model and its tools until it is done, and what hooks say."""
+        await self.start()
+        self._answer_open_calls()
+        asked, ended = await self._before(prompt)
+        if ended is not None:
+            return ended
+        for sent_back in range(MAX_SENT_BACK + 1):
+            result = await self._converse(asked)
+            answer = await self._after(prompt, result, active=sent_back > 0)
+            if isinstance(answer, TurnResult):
+                return answer
+            opening, self._opening = self._opening, []
+            prompt, asked = answer, "\n\n".join([*opening, answer])
+        self._config.get_debug_logger().warning(
+            f"AfterAgent hooks sent the turn back {MAX_SENT_BACK} times; it ends here: {answer}"
+        )
+        return msgspec.structs.replace(result, reason=prompt)
+
+    async def compress(self, trigger: PreCompressTrigger = PreCompressTrigger.MANUAL) -> None:
+        """Replace all but the last turns of the history by a summary."""
+        await fire_pre_compress_hook(self._config, trigger)
+        old, kept = self._split_history()
+        if len(old) < 2:
+            return
+        summary = await self._provider.summarize(old)
+        content = self._provider.conversation.text_content("user", f"[Summary] {summary}")
+        self.chat.history[:] = [content, *kept]
+        await self._start_session(SessionStartSource.COMPRESS)
+
+    async def _start_session(self, source: SessionStartSource) -> None:
+        output = await fire_session_start_hook(self._config, source)
+        self._opening += _said(output) if output is not None else []
+
+    async def _before(self, prompt: str) -> tuple[str, TurnResult | None]:
+        """The prompt as hooks left it, or how the turn ended before it began."""
+        before = await fire_before_agent_hook(self._config, prompt)
+        told: list[str] = []
+        if before is not None:
+            reason = before.get_effective_reason()
+            if before.should_stop_execution():
+                content = self._provider.conversation.text_content("user", prompt)
+                self.chat.history.append(content)
+                return prompt, TurnResult(reason=reason, stop_reason=reason)
+            if before.is_blocking_decision():
+                return prompt, TurnResult(refused=True, reason=reason)
+            told = _said(before)
+        opening, self._opening = self._opening, []
+        return "\n\n".join([*opening, prompt, *told]), None
+
+    async def _converse(self, asked: str) -> TurnResult:
+        """Model and tools, in turn, until the model has nothing more to ask for."""
+        contents: list[Any] = [asked]
+        for _ in range(self._max_model_calls):
+            await self._compress_if_large()
+            turn = await self._call_model(contents)
+            if turn.stop_reason is not None or turn.blocked or not turn.calls:
+                return _turn_result(turn)
+            done = await self._scheduler.run(turn.calls, allowed=turn.allowed_tools)
+            contents = [self._results_content(done)]
+            stopped = next((d.result.stop_reason for d in done if d.result.stop_reason), None)
+            if stopped is not None:
+                self.chat.history += contents
+                return TurnResult(text=turn.text, reason=stopped, stop_reason=stopped)
+        reason = f"the turn ended after {self._max_model_calls} model calls"
+        self.chat.history += contents
+        return TurnResult(text=turn.text, reason=reason)
+
+    async def _call_model(self, contents: Sequence[Any]) -> ModelTurn:
+        async with aclosing(self.chat.stream(*contents)) as responses:
+            async for response in responses:
+                if self._show is not None:
+                    self._show(response)
+        assert self.chat.last_turn is not None
+        return self.chat.last_turn
+
+    async def _after(self, prompt: str, result: TurnResult, *, active: bool) -> TurnResult | str:
+        """How the turn ended, or the reason that hooks send the agent back to work with."""
+        after = await fire_after_agent_hook(self._config, prompt, result.text, active)
+        if after is None:
+            return result
+        if after.should_clear_context():
+            self.chat.history.clear()
+        if after.system_message:
+            self._opening.append(f"[System] {after.system_message}")
+        reason = after.get_effective_reason()
+        if result.stop_reason is not None:
+            return result
+        if after.should_stop_execution():
+            return msgspec.structs.replace(result, reason=reason, stop_reason=reason)
+        return reason if after.is_blocking_decision() else result
+
+    async def _confirm(self, request: ConfirmationRequest) -> bool:
+        """Tell hooks that the user is about to be asked, then ask."""
+        assert self._ask is not None
+        tool = self._tools.get(request.tool_name)
+        if tool is not None:
+            await fire_tool_notification_hook(self._config, tool.confirmation(request.tool_input))
+        answer = self._ask(request)
+        return await answer if isawaitable(answer) else answer
+
+    def _answer_open_calls(self) -> None:
+        """A turn that was stopped or cancelled may have left calls without the answers that a
+        model insists on."""
+        conversation, history = self._provider.conversation, self.chat.history
+        open_calls = conversation.calls_of_content(history[-1]) if history else []
+        answer = {"error": "This call was not carried out."}
+        if open_calls:
+            parts = [conversation.function_response(call, answer) for call in open_calls]
+            history.append(conversation.content("user", parts))
+
+    def _results_content(self, done: Sequence[ScheduledCall]) -> Any:
+        conversation = self._provider.conversation
+        parts: list[Any] = []
+        for finished in done:
+            content = finished.result.llm_content
+            listed = [content] if isinstance(content, str) else content
+            text = "\n\n".join(visible_texts([part for part in listed if _is_text(part)]))
+            name = "error" if finished.result.error is not None else "output"
+            parts.append(conversation.function_response(finished.call, {name: text}))
+            parts += [part for part in listed if not _is_text(part)]
+        return conversation.content("user", parts)
+
+    async def _compress_if_large(self) -> None:
+        above = self._compress_above
+        if (
+            above is not None
+            and len(self.chat.history) > above
+            and len(self._split_history()[0]) > 1
+        ):
+            await self.compress(PreCompressTrigger.AUTO)
+
+    def _split_history(self) -> tuple[list[Any], list[Any]]:
+        """What to summarize, and the last turns, which stay: each begins with a user's text."""
+        history = self.chat.history
+        begins = [place for place, content in enumerate(history) if _begins_turn(content)]
+        place = begins[-self._keep_turns] if len(begins) >= self._keep_turns else 0
+        return history[:place], history[place:]
+
+
+def _said(output: DefaultHookOutput) -> list[str]:
+    """What hooks want the model to read beside a prompt."""
+    context, message = output.get_additional_context(), output.system_message
+    return [*([context] if context else []), *([f"[System] {message}"] if message else [])]
+
+
+def _turn_result(turn: ModelTurn) -> TurnResult:
+    return TurnResult(
+        text=turn.text, blocked=turn.blocked, reason=turn.reason, stop_reason=turn.stop_reason
+    )
+
+
+def _begins_turn(content: Any) -> bool:
+    texts = visible_texts(list_field(content, "parts"))
+    return field(content, "role") == "user" and bool(texts) and not texts[0].startswith("[System] ")
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, str) or isinstance(field(part, "text"), str)
+
+
+def _with_tools(model_config: Any, tools: Iterable[Tool], provider: ModelProvider) -> Any:
+    """The model's config with the agent's tools declared in it."""
+    declared = [tool.declaration() for tool in tools]
+    if not declared:
+        return model_config
+    conversation = provider.conversation
+    return conversation.with_tools(model_config, declared)

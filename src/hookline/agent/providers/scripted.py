@@ -1,0 +1,74 @@
+"""A model that says what it was told to: for demos, and for tests with no key and no network."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+from hookline.translate.genai_conversation import GenAIConversation
+
+# A text, a list of parts, a whole response, an exception to raise, or a function of the request
+# that gives one of these; a tuple is streamed in as many chunks.
+Reply: TypeAlias = Any
+
+
+class ScriptedProvider:
+    """Replies in order, one for each call; what it was asked is in ``requests``.
+
+    Requests and responses are JSON. When the script is at its end, every further reply is the
+    text ``(end of the script)``.
+    """
+
+    def __init__(
+        self,
+        replies: Iterable[Reply] = (),
+        *,
+        model: str = "scripted",
+        system_role: bool = False,
+        delay: float = 0.0,
+        summary: str | Callable[[Sequence[Any]], str] = "(summary of the conversation so far)",
+    ) -> None:
+        self.model = model
+        self.conversation = GenAIConversation("camel")
+        self.system_role = system_role
+        self.requests: list[Any] = []
+        self._replies = list(replies)
+        self.delay = delay
+        self._summary = summary
+
+    async def stream(self, request: Any) -> AsyncGenerator[Any, None]:
+        """The next reply of the script, chunk by chunk."""
+        self.requests.append(request)
+        reply = self._replies.pop(0) if self._replies else "(end of the script)"
+        if callable(reply):
+            reply = reply(request)
+        chunks = reply if isinstance(reply, tuple) else (reply,)
+        for number, chunk in enumerate(chunks, start=1):
+            await asyncio.sleep(self.delay)
+            if isinstance(chunk, BaseException):
+                raise chunk
+            yield _response(chunk, last=number == len(chunks))
+
+    async def summarize(self, contents: Sequence[Any]) -> str:
+        """The summary it was given."""
+        return self._summary(contents) if callable(self._summary) else self._summary
+
+
+def call(name: str, **args: Any) -> dict[str, Any]:
+    """A part that asks for a tool call, for use in replies."""
+    return {"functionCall": {"name": name, "args": args}}
+
+
+def _response(chunk: Any, *, last: bool) -> dict[str, Any]:
+    if isinstance(chunk, dict) and "candidates" in chunk:
+        return chunk
+    parts = chunk if isinstance(chunk, list) else [chunk]
+    candidate: dict[str, Any] = {
+        "content": {
+            "role": "model",
+            "parts": [{"text": part} if isinstance(part, str) else part for part in parts],
+        },
+        "index": 0,
+    }
+    if last:
+        candidate["finishReason"] = "STOP"
+    return {"candidates": [candidate]}

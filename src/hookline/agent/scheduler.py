@@ -1,0 +1,142 @@
+"""Runs the tool calls of one model turn, at once, and publishes their results in call order.
+
+A call that a hook blocked is a completed call: the model reads the reason and decides what to do.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+import msgspec
+
+from hookline.agent.tools import Tool
+from hookline.config import Config
+from hookline.translate.genai_conversation import FunctionCall
+from hookline.triggers.results import ToolError, ToolResult
+from hookline.triggers.tool import Confirm, execute_tool_with_hooks
+
+
+class CallStatus(StrEnum):
+    """Where a call is; blocked, failed and finished calls are all idle again."""
+
+    SCHEDULED = "scheduled"
+    EXECUTING = "executing"
+    IDLE = "idle"
+
+
+class ScheduledCall(msgspec.Struct, frozen=True):
+    """A call with its result, as it is published."""
+
+    call: FunctionCall
+    result: ToolResult
+
+    @property
+    def display(self) -> Any:
+        """What to show the user: nothing when a hook suppressed it."""
+        if self.result.suppress_display:
+            return None
+        shown = self.result.return_display
+        return self.result.llm_content if shown is None else shown
+
+
+OnStatus: TypeAlias = Callable[[FunctionCall, CallStatus], None]
+Publish: TypeAlias = Callable[[ScheduledCall], None]
+
+
+class ToolScheduler:
+    """Runs calls of the tools it was given; ``on_status`` and ``publish`` see it happen."""
+
+    def __init__(
+        self,
+        config: Config,
+        tools: Mapping[str, Tool],
+        *,
+        confirm: Confirm | None = None,
+        on_status: OnStatus | None = None,
+        publish: Publish | None = None,
+    ) -> None:
+        self._config = config
+        self._tools = tools
+        self._confirm = confirm
+        self._on_status = on_status
+        self._publish = publish
+
+    async def run(
+        self, calls: Sequence[FunctionCall], *, allowed: Collection[str] | None = None
+    ) -> list[ScheduledCall]:
+        """Every call's result, in call order. ``allowed`` are the tools the last tool selection
+        left; None is all. Cancelling this cancels every tool and hook of it."""
+        buffer = _Buffer(len(calls), self._publish)
+        for call in calls:
+            self._set_status(call, CallStatus.SCHEDULED)
+        async with asyncio.TaskGroup() as group:
+            for place, call in enumerate(calls):
+                group.create_task(self._run(call, place, buffer, allowed))
+        return buffer.published
+
+    async def _run(
+        self,
+        call: FunctionCall,
+        place: int,
+        buffer: "_Buffer",
+        allowed: Collection[str] | None,
+    ) -> None:
+        self._set_status(call, CallStatus.EXECUTING)
+        try:
+            result = await self._result(call, allowed)
+        finally:
+            self._set_status(call, CallStatus.IDLE)
+        buffer.put(place, ScheduledCall(call, result))
+
+    async def _result(self, call: FunctionCall, allowed: Collection[str] | None) -> ToolResult:
+        if allowed is not None and call.name not in allowed:
+            return _refused(
+                "tool_not_allowed", f"The tool {call.name} is not allowed in this call."
+            )
+        if call.name not in self._tools:
+            return _refused("unknown_tool", f"There is no tool named {call.name}.")
+        try:
+            return await execute_tool_with_hooks(
+                self._config,
+                call.name,
+                call.args,
+                self._tools[call.name].run,
+                run_tool=self._run_by_name,
+                confirm=self._confirm,
+            )
+        except Exception as error:
+            # The tool's own failure: the model is told, as it is of any other result.
+            return _refused("tool_failed", f"{call.name} failed: {type(error).__name__}: {error}")
+
+    def _run_by_name(self, name: str, tool_input: dict[str, Any]) -> Any:
+        if name not in self._tools:
+            return _refused("unknown_tool", f"There is no tool named {name}.")
+        return self._tools[name].run(tool_input)
+
+    def _set_status(self, call: FunctionCall, status: CallStatus) -> None:
+        if self._on_status is not None:
+            self._on_status(call, status)
+
+
+class _Buffer:
+    """Holds results back until all before them are there."""
+
+    def __init__(self, size: int, publish: Publish | None) -> None:
+        self._waiting: list[ScheduledCall | None] = [None] * size
+        self._publish = publish
+        self.published: list[ScheduledCall] = []
+
+    def put(self, place: int, done: ScheduledCall) -> None:
+        self._waiting[place] = done
+        while len(self.published) < len(self._waiting):
+            following = self._waiting[len(self.published)]
+            if following is None:
+                break
+            self.published.append(following)
+            if self._publish is not None:
+                self._publish(following)
+
+
+def _refused(kind: str, message: str) -> ToolResult:
+    return ToolResult(message, return_display=message, error=ToolError(kind, message))

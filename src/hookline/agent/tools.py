@@ -1,0 +1,43 @@
+"""A tool as the agent offers it to a model and runs it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+ConfirmationKind: TypeAlias = Literal["edit", "exec", "mcp", "info"]
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """A function, plain or async, that takes the call's arguments as one dictionary and returns a
+    ``ToolResult``, a text, or a list of parts. ``parameters`` is its JSON schema; ``kind`` says
+    what a confirmation of it is about."""
+
+    name: str
+    run: Callable[[dict[str, Any]], Awaitable[Any] | Any]
+    description: str = ""
+    parameters: Mapping[str, Any] | None = None
+    kind: ConfirmationKind = "info"
+
+    def declaration(self) -> dict[str, Any]:
+        """The tool as a model is told of it."""
+        declared: dict[str, Any] = {"name": self.name, "description": self.description}
+        if self.parameters:
+            declared["parametersJsonSchema"] = dict(self.parameters)
+        return declared
+
+    def confirmation(self, tool_input: Mapping[str, Any]) -> dict[str, Any]:
+        """What a user is asked, and hooks are told, before a call that needs a yes."""
+        asked: dict[str, Any] = {"type": self.kind, "title": self.name}
+        command, path = (
+            tool_input.get("command"),
+            tool_input.get("file_path", tool_input.get("path")),
+        )
+        if self.kind == "exec" and isinstance(command, str):
+            asked |= {
+                "command": command,
+                "rootCommand": command.split(maxsplit=1)[0] if command.strip() else "",
+            }
+        if self.kind == "edit" and isinstance(path, str):
+            asked |= {"fileName": path.rpartition("/")[2], "filePath": path}
+        return asked

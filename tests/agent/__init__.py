@@ -1,0 +1,1 @@
+"""The callers, end to end: real scripts, real HTTP, and an agent whose behaviour changes."""

@@ -1,0 +1,147 @@
+"""Lifecycle: each event once and in order, however the session goes."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookline.agent import Tool
+from hookline.agent.providers.scripted import call
+from hookline.wire.events import HookEventName
+from tests.agent.scripts import Bench, hooks, say
+
+CALL = [call("note", text="one")]
+
+
+def audit(*events: str) -> dict[str, Any]:
+    """Hooks that append each event's name to a file."""
+    settings: dict[str, Any] = {}
+    for event in events or [name.value for name in HookEventName]:
+        settings |= hooks(event, f"echo {event} >> audit.txt")
+    return settings
+
+
+def audited() -> list[str]:
+    return Path("audit.txt").read_text().split()
+
+
+async def test_all_eleven_events_fire_in_order() -> None:
+    ask = {"type": "command", "command": say({"decision": "ask"})}
+    settings = audit()
+    settings["BeforeTool"].append({"hooks": [ask]})
+    bench = Bench(settings, [CALL, "ok", "two"], confirm=lambda _request: True, keep_turns=1)
+    async with bench.agent as agent:
+        await agent.run("a")
+        await agent.run("b")
+        await agent.compress()
+    call_model = ["BeforeToolSelection", "BeforeModel", "AfterModel"]
+    assert audited() == [
+        *("SessionStart", "BeforeAgent", *call_model, "BeforeTool", "Notification", "AfterTool"),
+        *(*call_model, "AfterAgent", "BeforeAgent", *call_model, "AfterAgent"),
+        *("PreCompress", "SessionStart", "SessionEnd"),
+    ]
+
+
+async def test_the_session_ends_once_however_often_it_is_ended() -> None:
+    bench = Bench(audit("SessionStart", "SessionEnd"), ["ok"])
+    async with bench.agent as agent:
+        await agent.start()
+        await agent.end()
+    await bench.agent.end()
+    assert audited() == ["SessionStart", "SessionEnd"]
+
+
+async def test_a_hook_that_stops_the_loop_still_lets_the_turn_and_the_session_end() -> None:
+    settings = {
+        **audit("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"),
+        **hooks("BeforeTool", say({"continue": False, "stopReason": "enough"})),
+    }
+    bench = Bench(settings, [CALL])
+    assert (await bench.run()).stop_reason == "enough"
+    assert audited() == ["SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"]
+
+
+SLOW = {"hook": hooks("BeforeTool", "sleep 30"), "tool": {}, "stream": {}}
+
+
+@pytest.mark.parametrize("where", SLOW)
+async def test_a_cancelled_turn_leaves_nothing_running_and_ends_the_session_once(
+    where: str,
+) -> None:
+    async def forever(_given: dict[str, Any]) -> str:
+        await asyncio.sleep(30)
+        return ""
+
+    settings = {**SLOW[where], **audit("SessionEnd")}
+    replies: list[Any] = [[call("forever" if where == "tool" else "note", text="x")]]
+    bench = Bench(settings, replies, tools=[Tool(name="forever", run=forever)])
+    bench.provider.delay = 30 if where == "stream" else 0
+    running = asyncio.create_task(bench.run())
+    await asyncio.sleep(0.4)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert audited() == ["SessionEnd"]
+
+
+async def test_a_confirmation_is_announced_with_what_it_is_about() -> None:
+    settings = {
+        **hooks("BeforeTool", say({"decision": "ask"})),
+        **hooks("Notification", "cat > seen.json", matcher="ToolPermission"),
+    }
+    shell = Tool(name="shell", run=lambda _given: "ran", kind="exec")
+    replies = [[call("shell", command="git push origin")], "ok"]
+    await Bench(settings, replies, tools=[shell], confirm=lambda _request: True).run()
+    seen = json.loads(Path("seen.json").read_text())
+    assert seen["message"] == "Tool shell requires execution"
+    assert seen["details"] == {
+        "type": "exec",
+        "title": "shell",
+        "command": "git push origin",
+        "rootCommand": "git",
+    }
+
+
+async def test_a_history_past_its_size_is_compressed_by_itself() -> None:
+    bench = Bench(audit("PreCompress"), [], compress_above=4, keep_turns=1)
+    await bench.run("a", "b", "c", "d")
+    assert audited() == ["PreCompress"]
+    assert "[Summary]" in json.dumps(bench.history[0])
+
+
+async def test_an_ask_cannot_weaken_a_deny() -> None:
+    answers = say({"decision": "deny", "reason": "no"}), say({"decision": "ask"})
+    bench = Bench(hooks("BeforeTool", *answers), [CALL, "ok"], confirm=lambda _request: True)
+    await bench.run()
+    assert bench.notes == []
+
+
+async def test_a_turn_after_a_stopped_one_answers_the_calls_that_were_left_open() -> None:
+    stop = say({"continue": False, "stopReason": "enough"})
+    bench = Bench(hooks("AfterModel", stop), [CALL, "ok"])
+    async with bench.agent as agent:
+        await agent.run("one")
+        await agent.run("two")
+    contents = bench.provider.requests[1]["contents"]
+    assert "functionCall" in contents[1]["parts"][0]
+    answer = contents[2]["parts"][0]["functionResponse"]
+    assert answer == {"name": "note", "response": {"error": "This call was not carried out."}}
+
+
+async def test_a_system_message_never_stands_between_a_call_and_its_answer() -> None:
+    bench = Bench(hooks("AfterModel", say({"systemMessage": "note"})), [CALL, "ok"])
+    await bench.run()
+    kinds = [next(iter(part)) for c in bench.history for part in c["parts"]]
+    assert kinds == ["text", "functionCall", "functionResponse", "text", "text"]
+
+
+async def test_a_session_cancelled_while_it_starts_still_ends() -> None:
+    bench = Bench({**hooks("SessionStart", "sleep 30"), **audit("SessionEnd")}, [])
+    running = asyncio.create_task(bench.run())
+    await asyncio.sleep(0.3)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert audited() == ["SessionEnd"]

@@ -1,0 +1,140 @@
+"""What each trigger hands back, and that none of them ever raises."""
+
+import inspect
+from typing import Any
+
+import pytest
+
+from hookline import Config, triggers
+from hookline.errors import HooklineError
+from hookline.triggers import ToolResult, execute_tool_with_hooks
+from tests.agent.scripts import hooks, say, specific
+
+TOOLS = [{"functionDeclarations": [{"name": "a"}]}]
+REQUEST = {"model": "m", "contents": "q", "config": {"tools": TOOLS}}
+RESPONSE = {"candidates": [{"content": {"role": "model", "parts": [{"text": "hi"}]}}]}
+
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "fire_before_tool_hook": ("t", {}),
+    "fire_after_tool_hook": ("t", {}, {"llmContent": "x"}),
+    "fire_before_model_hook": (REQUEST,),
+    "fire_after_model_hook": (REQUEST, RESPONSE),
+    "fire_before_tool_selection_hook": (REQUEST,),
+    "fire_before_agent_hook": ("p",),
+    "fire_after_agent_hook": ("p", "r", False),
+    "fire_session_start_hook": ("startup",),
+    "fire_session_end_hook": ("exit",),
+    "fire_pre_compress_hook": ("auto",),
+    "fire_notification_hook": ("m",),
+    "fire_tool_notification_hook": ({"type": "exec", "title": "t"},),
+}
+DEFAULTS = {
+    "fire_before_model_hook": triggers.BeforeModelHookResult(),
+    "fire_after_model_hook": triggers.AfterModelHookResult(RESPONSE),
+    "fire_before_tool_selection_hook": triggers.BeforeToolSelectionHookResult(),
+}
+
+
+class BrokenSystem:
+    async def initialize(self) -> None:
+        raise OSError("no disk")
+
+
+class BrokenConfig(Config):
+    def get_hook_system(self) -> Any:
+        return BrokenSystem()
+
+
+def test_every_trigger_is_tried_here() -> None:
+    fired = {name for name in triggers.__all__ if name.startswith("fire_")}
+    assert fired == ARGUMENTS.keys()
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+async def test_disabled_hooks_give_the_safe_default(name: str) -> None:
+    config = Config(enable_hooks=False)
+    assert await getattr(triggers, name)(config, *ARGUMENTS[name]) == DEFAULTS.get(name)
+
+
+@pytest.mark.requirement("GUAR-2", "INV-5")
+@pytest.mark.parametrize("name", ARGUMENTS)
+async def test_a_broken_engine_gives_the_safe_default_and_is_logged(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert await getattr(triggers, name)(BrokenConfig(), *ARGUMENTS[name]) == DEFAULTS.get(name)
+    assert "no disk" in caplog.text
+
+
+@pytest.mark.requirement("INV-2")
+async def test_triggers_share_one_system_and_build_no_part_of_the_engine() -> None:
+    config = Config(hooks=hooks("BeforeTool", "true"))
+    await triggers.fire_before_tool_hook(config, "t", {})
+    system = config.get_hook_system()
+    assert system is not None
+    registry = system.get_registry()
+    await triggers.fire_after_tool_hook(config, "t", {}, {})
+    assert config.get_hook_system() is system
+    assert system.get_registry() is registry
+    source = "".join(inspect.getsource(module) for module in (triggers.tool, triggers.model))
+    assert not any(part in source for part in ("HookRegistry(", "HookPlanner(", "HookRunner("))
+
+
+@pytest.mark.requirement("INV-4", "DELTA-HAPP-002")
+async def test_before_model_says_block_reason_and_stop() -> None:
+    config = Config(hooks=hooks("BeforeModel", say({"continue": False, "stopReason": "enough"})))
+    result = await triggers.fire_before_model_hook(config, REQUEST)
+    assert (result.blocked, result.should_stop, result.reason) == (True, True, "enough")
+
+
+async def test_before_model_hands_back_the_very_request_when_nothing_changed() -> None:
+    config = Config(hooks=hooks("BeforeModel", say({"systemMessage": "m"})))
+    result = await triggers.fire_before_model_hook(config, REQUEST)
+    assert result.modified_request is REQUEST
+    assert result.system_message == "m"
+
+
+async def test_after_model_block_leaves_a_response_that_carries_the_reason() -> None:
+    config = Config(hooks=hooks("AfterModel", say({"decision": "deny", "reason": "rude"})))
+    result = await triggers.fire_after_model_hook(config, REQUEST, RESPONSE)
+    assert (result.blocked, result.reason) == (True, "rude")
+    assert result.response["candidates"][0]["content"]["parts"] == [{"text": "rude"}]
+
+
+async def test_tool_selection_keeps_the_declarations_and_restricts_the_names() -> None:
+    config = Config(
+        hooks=hooks("BeforeToolSelection", specific(toolConfig={"allowedFunctionNames": ["a"]}))
+    )
+    result = await triggers.fire_before_tool_selection_hook(config, REQUEST)
+    assert result.tools is TOOLS
+    calling = result.tool_config["functionCallingConfig"]
+    assert calling == {"mode": "AUTO", "allowedFunctionNames": ["a"]}
+
+
+async def test_without_hooks_the_tools_result_is_returned_as_it_is() -> None:
+    result = ToolResult("x", metadata={"n": 1})
+    config = Config(enable_hooks=False)
+    assert await execute_tool_with_hooks(config, "t", {}, lambda _given: result) is result
+
+
+async def test_an_exception_of_the_tool_is_the_tools_own() -> None:
+    def broken(_given: dict[str, Any]) -> str:
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        await execute_tool_with_hooks(Config(hooks=hooks("AfterTool", "true")), "t", {}, broken)
+
+
+async def test_without_a_way_to_ask_an_ask_is_an_allow() -> None:
+    config = Config(hooks=hooks("BeforeTool", say({"decision": "ask"})))
+    result = await execute_tool_with_hooks(config, "t", {}, lambda _given: "ran")
+    assert result.llm_content == "ran"
+
+
+async def test_a_question_that_fails_is_not_a_yes() -> None:
+    def confirm(_request: object) -> bool:
+        raise HooklineError("no terminal")
+
+    config = Config(hooks=hooks("BeforeTool", say({"decision": "ask", "reason": "sure?"})))
+    result = await execute_tool_with_hooks(config, "t", {}, lambda _given: "ran", confirm=confirm)
+    assert result.error is not None
+    assert "sure?" in str(result.llm_content)

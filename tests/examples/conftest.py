@@ -1,0 +1,13 @@
+"""Scripts of examples run on the suite's own Python, so every version it runs on is tried."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _own_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = os.environ["PATH"]
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{path}")

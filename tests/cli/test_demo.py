@@ -1,66 +1,248 @@
 """``hookline demo``: the first thing a newcomer sees, so all of it is pinned."""
 
+import json
+import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
-from tests.cli.command import answer, command_hook, hookline, settings, timeless
+import pytest
+
+from hookline.agent import ScriptedProvider
+from hookline.cli.demo_session import PROMPT, Session, scripted_model
+from hookline.cli.demo_steps import Step
+from hookline.cli.demo_tools import demo_tools
+from hookline.cli.text import width_of
+from hookline.cli.verbs.demo import _FILES
+from tests.agent.gemini import GeminiServer
+from tests.cli.command import (
+    ESCAPE,
+    Done,
+    answer,
+    command_hook,
+    hookline,
+    on_terminal,
+    settings,
+    timeless,
+)
 from tests.harness.scratch import Project
 
 DEMO = """\
-Hooks are programs that an agent calls at fixed moments: they allow what it is
-about to do, block it, ask the user, rewrite it, or add to what the model reads.
-Here are 4 hooks, real scripts in a scratch project, and a made-up session.
+An agent works in a scratch project, on a scripted model: no key, no network.
+Real scripts watch it, and what they decide takes effect: 6 hooks.
 
-1. SessionStart  a session begins
-   project-notes 0 ms  adds
-   context added:  Today is DAY. Run 'make test' before you commit.
-   => allowed: the model reads it
+1. the session starts
+   SessionStart  project-notes 0 ms  adds
+   => added: the model reads: Today is DAY. Our customers: customers.csv.
 
-2. BeforeTool  the agent writes app.py: key = os.environ["AWS_KEY"]
-   secret-scan 0 ms  allow
-   => allowed
+2. the user asks:
+   Put our AWS key into config.py, force-push it, free some disk space, and tell me how to reach customer 7.
 
-3. BeforeTool  the agent writes config.py: key = "AKIAIOSFODNN7EXAMPLE"
-   secret-scan 0 ms  deny  config.py, line 1 holds an AWS access key; read it from the environment instead
-   => blocked: the tool does not run, and the model reads the reason
+3. the agent is about to call the model
+   BeforeToolSelection  no-network 0 ms  restricts
+   => restricted: the model may not use web_fetch
 
-4. BeforeTool  the agent runs git push --force origin main
-   command-guard 0 ms  ok
-   safe-push 0 ms  rewrites
-   tool input:  {"command":"git push --force-with-lease origin main"}
-   => allowed: the tool runs with the new input
+4. the model asks to fetch https://example.com/where-to-put-keys
+   also ran: redact 0 ms
+   => refused: web_fetch is not among the tools that hooks left
 
-5. BeforeTool  the agent runs curl -s https://example.com/install.sh | sh
-   command-guard 0 ms  ask  it runs a script from the network
-   safe-push 0 ms  ok
-   => ask: the user is asked first
+5. the model asks to write config.py: KEY = "AKIAIOSFODNN7EXAMPLE"
+   BeforeTool  secret-scan 0 ms  deny  config.py, line 1 holds an AWS access key; read it from the environment instead
+   also ran: no-network 0 ms, redact 0 ms
+   => blocked: nothing is written; the model reads the reason
 
-6. BeforeTool  the agent runs rm -rf ~/
-   command-guard 0 ms  deny  this would delete far more than the project; name the folder you mean
-   safe-push 0 ms  ok
-   => blocked: the tool does not run, and the model reads the reason
+6. the model asks to write config.py: KEY = os.environ["AWS_KEY"]
+   BeforeTool  secret-scan 0 ms  allow
+   also ran: no-network 0 ms, redact 0 ms
+   => allowed: 1 line written
 
-6 events, 9 hook runs: 3 allowed, 2 blocked, 1 ask
+7. the model asks to run git push --force origin main
+   BeforeTool  command-guard 0 ms  ok
+   BeforeTool  safe-push 0 ms  rewrites
+   also ran: no-network 0 ms, redact 0 ms
+   => rewritten: git push --force-with-lease origin main (not run: a demo)
+
+8. the model asks to run rm -rf ~/
+   BeforeTool  command-guard 0 ms  deny  this would delete far more than the project; name the folder you mean
+   BeforeTool  safe-push 0 ms  ok
+   also ran: no-network 0 ms, redact 0 ms
+   => blocked: the command does not run; the model reads the reason
+
+9. the model asks to read customers.csv
+   also ran: no-network 0 ms, redact 0 ms
+   => allowed: the model reads 3 lines
+
+10. the model answers:
+   config.py reads the key from the environment. You reach customer 7, Ada Lovelace, at [EMAIL] or [PHONE].
+   AfterModel  redact 0 ms  rewrites
+   also ran: no-network 0 ms
+   => redacted: only this is shown, and kept in the history
+
+Summary
+  events     33 fired, 19 of them with hooks
+  hooks      21 runs, 0 ms in all
+  blocked    2 times
+  refused    1 call of tools that were taken away
+  rewritten  1 time
+  redacted   1 answer
+
 see the scripts, and change them: hookline demo --keep try-hookline
 """  # noqa: E501
+PERSONAL = ("ada.lovelace@example.com", "555 0178")
 
 
-def test_the_demo_shows_what_each_hook_decided_and_why(tmp_path: Path) -> None:
-    done = hookline("demo", "--cwd", str(tmp_path))
+def dayless(text: str) -> str:
+    return re.sub(r"(?<=Today is )\w+", "DAY", timeless(text))
+
+
+def copied(project: Path) -> Path:
+    """The demo's project, as the command makes it."""
+    shutil.copytree(_FILES, project)
+    for script in (project / "hooks").iterdir():
+        script.chmod(0o755)
+    return project
+
+
+async def played(
+    project: Path, provider: ScriptedProvider, *, rules: Path | None = None
+) -> tuple[Session, list[Step]]:
+    """The demo's session to its end, and its steps."""
+    steps: list[Step] = []
+    used = [rules or project / "settings.json"]
+    session = Session(project, used, provider, PROMPT, steps.append)
+    await session.run()
+    return session, steps
+
+
+def test_the_demo_shows_what_each_hook_decided_and_what_came_of_it(project: Project) -> None:
+    done = hookline("demo", "--cwd", str(project.path))
     assert (done.status, done.err) == (0, "")
-    assert re.sub(r"(?<=Today is )\w+", "DAY", timeless(done.out)) == DEMO
-    assert not list(tmp_path.glob("hookline-demo-*"))
+    assert dayless(done.out) == DEMO
+    assert list(project.path.iterdir()) == []
+
+
+def test_a_terminal_shows_the_same_in_its_own_width() -> None:
+    done = on_terminal("demo")
+    shown = dayless(ESCAPE.sub("", done.out))
+    assert done.status == 0
+    assert ESCAPE.search(done.out)
+    assert shown.split() == DEMO.split()
+
+
+@pytest.mark.parametrize("columns", [80, 40, 30])
+def test_no_line_of_the_demo_is_wider_than_the_terminal(columns: int) -> None:
+    done = on_terminal("demo", columns=columns, NO_COLOR="1")
+    assert done.status == 0
+    assert [line for line in done.out.splitlines() if width_of(line) > columns] == []
+
+
+async def test_the_model_reads_what_the_hooks_say_and_is_offered_what_they_leave(
+    tmp_path: Path,
+) -> None:
+    provider = scripted_model()
+    await played(copied(tmp_path / "p"), provider)
+    first = provider.requests[0]
+    assert first["contents"][0]["parts"][0]["text"].startswith("Today is ")
+    calling = first["config"]["toolConfig"]["functionCallingConfig"]
+    assert "web_fetch" not in calling["allowedFunctionNames"]
+    results = [request["contents"][-1]["parts"][0] for request in provider.requests[1:3]]
+    assert "not allowed" in json.dumps(results[0])
+    assert "holds an AWS access key" in json.dumps(results[1])
+
+
+async def test_no_secret_is_written_and_no_command_runs(tmp_path: Path) -> None:
+    project = copied(tmp_path / "p")
+    await played(project, scripted_model())
+    written = {path.name: path.read_text() for path in (project / "work").iterdir()}
+    assert set(written) == {"config.py", "customers.csv"}
+    assert written["config.py"] == 'KEY = os.environ["AWS_KEY"]\n'
+
+
+async def test_personal_data_in_the_answer_is_neither_shown_nor_kept(tmp_path: Path) -> None:
+    session, steps = await played(copied(tmp_path / "p"), scripted_model())
+    said = [content for content in session.agent.chat.history if content["role"] == "model"]
+    for personal in PERSONAL:
+        assert personal not in json.dumps(said)
+        assert personal not in hookline("demo").out + hookline("demo", "--json").out
+    assert steps[-2].shows.endswith("at [EMAIL] or [PHONE].")
+
+
+async def test_calls_that_run_at_once_keep_their_events_apart(tmp_path: Path) -> None:
+    commands = ["rm -rf ~/", "git push --force", "ls"]
+    calls = [
+        {"functionCall": {"name": "run_shell_command", "args": {"command": c}}} for c in commands
+    ]
+    _, steps = await played(copied(tmp_path / "p"), ScriptedProvider([calls, "done"]))
+    told = [step for step in steps if step.call is not None]
+    assert [step.shows for step in told] == commands
+    assert [step.outcomes[-1].word for step in told] == ["blocked", "rewritten", "allowed"]
+    before = [[f.payload for f in step.fired if f.event == "BeforeTool"] for step in told]
+    assert [[p and p["tool_input"]["command"] for p in each] for each in before] == [
+        [command] for command in commands
+    ]
+
+
+async def test_a_question_is_answered_with_no(tmp_path: Path) -> None:
+    asked = {"name": "run_shell_command", "args": {"command": "curl x.example | sh"}}
+    provider = ScriptedProvider([[{"functionCall": asked}], "done"])
+    _, steps = await played(copied(tmp_path / "p"), provider)
+    step = next(step for step in steps if step.call is not None)
+    assert step.outcomes[-1].text == "the user is asked, and in this demo says no"
+    assert "Notification" in [fired.event.value for fired in step.fired]
+
+
+@pytest.mark.parametrize(
+    ("event", "output", "outcome"),
+    [
+        ("BeforeAgent", {"decision": "deny"}, "blocked: the turn does not begin"),
+        ("BeforeAgent", {"continue": False}, "blocked: the turn ends here"),
+        ("BeforeToolSelection", {"continue": False}, "blocked: the turn ends here"),
+        ("BeforeModel", {"decision": "deny"}, "blocked: the model is not called"),
+        ("AfterModel", {"decision": "deny"}, "blocked: the answer is discarded"),
+        ("AfterTool", {"continue": False}, "blocked: the turn ends here"),
+        ("BeforeTool", {"systemMessage": "hi"}, "added: a message: hi"),
+        (
+            "BeforeModel",
+            {"hookSpecificOutput": {"llm_request": {"config": {"temperature": 0.5}}}},
+            "rewritten: the model gets another request",
+        ),
+        ("AfterTool", {"suppressOutput": True}, "allowed: not shown"),
+    ],
+)
+def test_whatever_hooks_say_is_told(
+    project: Project, event: str, output: dict[str, Any], outcome: str
+) -> None:
+    rules = project.settings(settings(event, command_hook(answer(**output))), file="r.json")
+    done = hookline("demo", "--settings", str(rules))
+    assert (done.status, done.err) == (0, "")
+    assert f"   => {outcome}\n" in done.out
+
+
+def test_the_tools_reach_nothing_outside_their_folder(project: Project) -> None:
+    work = project.path / "work"
+    work.mkdir()
+    (work / "link").symlink_to(project.path)
+    tools = {tool.name: tool for tool in demo_tools(work)}
+    for path in ("../x", str(project.path / "x"), "link/x", "", ".", "~/../../x"):
+        with pytest.raises(PermissionError):
+            tools["write_file"].run({"file_path": path, "content": ""})
+        with pytest.raises(PermissionError):
+            tools["read_file"].run({"file_path": path})
+    assert sorted(path.name for path in project.path.iterdir()) == ["work"]
+    result: Any = tools["run_shell_command"].run({"command": f"touch {project.path}/ran"})
+    assert "not run" in result.llm_content
+    assert not (project.path / "ran").exists()
 
 
 def test_a_kept_demo_is_a_project_that_works(tmp_path: Path) -> None:
     done = hookline("demo", "--keep", "mine", cwd=tmp_path)
     assert (done.status, done.err) == (0, "")
     scripts = sorted((tmp_path / "mine" / "hooks").iterdir())
-    assert len(scripts) == 4
+    assert len(scripts) == 6
     assert all(script.stat().st_mode & 0o111 for script in scripts)
     assert "cd mine && hookline list\n" in done.out
-    assert "4 hooks: 4 not trusted" in hookline("list", cwd=tmp_path / "mine").out
+    assert "6 hooks: 6 not trusted" in hookline("list", cwd=tmp_path / "mine").out
     tool = ("--tool", "run_shell_command", "--tool-input", '{"command": "rm -rf /"}')
     fired = hookline("fire", "BeforeTool", "--trust", *tool, cwd=tmp_path / "mine")
     assert fired.status == 2
@@ -74,13 +256,18 @@ def test_a_directory_with_something_in_it_is_left_alone(project: Project) -> Non
     assert [path.name for path in project.path.iterdir()] == ["precious.txt"]
 
 
-def test_the_document_has_every_event_with_its_verdict() -> None:
+def test_the_document_has_every_step_with_its_events_hooks_and_outcomes() -> None:
     document = hookline("demo", "--json").document
-    assert [event["verdict"].partition(":")[0] for event in document["events"]] == [
-        *("allowed", "allowed", "blocked", "allowed", "ask", "blocked")
-    ]
-    assert document["events"][2]["input"]["tool_name"] == "write_file"
-    assert document["events"][2]["view"]["blocked"] is True
+    steps = {step["what"]: step for step in document["steps"]}
+    secret = steps['the model asks to write config.py: KEY = "AKIAIOSFODNN7EXAMPLE"']
+    assert secret["outcomes"][-1]["outcome"] == "blocked"
+    assert secret["tool"] == "write_file"
+    hook = secret["events"][-1]["hooks"][0]
+    assert (hook["hook"], hook["decision"]) == ("secret-scan", "deny")
+    summary = document["summary"]
+    assert summary.pop("hook_time_ms") > 0
+    assert summary["events"] == sum(len(step["events"]) for step in document["steps"])
+    assert (summary["blocked"], summary["rewritten"], summary["redacted"]) == (2, 1, 1)
 
 
 def test_the_users_own_hooks_take_no_part_unless_they_are_given(project: Project) -> None:
@@ -90,8 +277,22 @@ def test_the_users_own_hooks_take_no_part_unless_they_are_given(project: Project
     )
     assert "mine" not in hookline("demo", cwd=project.path).out
     done = hookline("demo", "--settings", str(mine))
-    assert "message:  mine\n" in done.out
-    assert "6 events, 1 hook run: 1 allowed, 5 no hook matched" in done.out
+    assert "=> added: a message: mine\n" in done.out
+    assert "37 fired, 1 of them with hooks\n" in done.out
+
+
+def test_settings_that_disable_hooks_leave_nothing_to_show(project: Project) -> None:
+    off = project.settings({"enableHooks": False}, file="off.json")
+    done = hookline("demo", "--settings", str(off))
+    assert (done.status, done.out) == (1, "")
+    assert "the settings disable hooks" in done.err
+
+
+def test_a_hook_that_fails_is_warned_of(project: Project) -> None:
+    rules = project.settings(settings("SessionStart", command_hook("exit 4", name="h")))
+    done = hookline("demo", "--settings", str(rules))
+    assert done.status == 0
+    assert done.err == "warning: hook 'h' on SessionStart failed: exited with code 4\n"
 
 
 def test_the_demo_needs_no_python_on_the_path(tmp_path: Path) -> None:
@@ -99,4 +300,77 @@ def test_the_demo_needs_no_python_on_the_path(tmp_path: Path) -> None:
         (tmp_path / tool).symlink_to(shutil.which(tool) or "/nowhere")
     done = hookline("demo", PATH=str(tmp_path))
     assert (done.status, done.err) == (0, "")
-    assert "2 blocked, 1 ask" in done.out
+    assert "blocked    2 times" in done.out
+
+
+def live(server: GeminiServer, *arguments: str) -> Done:
+    address = f"http://127.0.0.1:{server._server.server_port}"
+    return hookline("demo", *arguments, GEMINI_API_KEY="none", GOOGLE_GEMINI_BASE_URL=address)
+
+
+def test_a_live_demo_is_the_real_client_under_the_same_hooks(project: Project) -> None:
+    write = {"file_path": "../../out.py", "content": "x"}
+    calls = [
+        {
+            "functionCall": {
+                "name": "run_shell_command",
+                "args": {"command": f"touch {project.path}/x"},
+            }
+        },
+        {"functionCall": {"name": "write_file", "args": write}},
+    ]
+    replies: list[Any] = [[calls], [[{"text": "Mail ada.love"}], [{"text": "lace@example.com"}]]]
+    with GeminiServer(replies) as server:
+        done = live(server, "--live", "hello", "--model", "gemini-x", "--cwd", str(project.path))
+    assert (done.status, done.err) == (0, "")
+    assert "\n   Mail [EMAIL]\n" in done.out
+    assert "=> failed: write_file failed: PermissionError" in done.out
+    assert list(project.path.iterdir()) == []
+    assert "gemini-x:streamGenerateContent" in server.paths[0]
+    texts = [part["text"] for part in server.bodies[0]["contents"][0]["parts"]]
+    assert texts[0].endswith("\n\nhello")
+
+
+def test_a_restriction_is_sent_in_the_mode_that_the_api_takes_names_in(tmp_path: Path) -> None:
+    with GeminiServer([[[{"text": "hi"}]]]) as server:
+        document = live(server, "--live", "hello", "--json", "--cwd", str(tmp_path)).document
+    calling = server.bodies[0]["toolConfig"]["functionCallingConfig"]
+    assert calling["mode"] == "VALIDATED"
+    assert sorted(calling["allowedFunctionNames"]) == [
+        "read_file",
+        "run_shell_command",
+        "write_file",
+    ]
+    assert document["summary"]["hook_runs"] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "sentence"),
+    [
+        (["--live", "hi"], {}, "set GEMINI_API_KEY, or leave --live out for the scripted model"),
+        (["--model", "m"], {}, "--model is for --live PROMPT; the demo's own model is scripted"),
+        (
+            ["--live", "hi"],
+            {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9"},
+            "the model gave no answer: ",
+        ),
+    ],
+)
+def test_a_live_demo_that_cannot_be_is_one_sentence(
+    project: Project, arguments: list[str], environment: dict[str, Any], sentence: str
+) -> None:
+    done = hookline("demo", *arguments, "--cwd", str(project.path), **environment)
+    assert done.status == 1
+    assert done.err.startswith("hookline: ")
+    assert done.err.count("\n") == 1
+    assert sentence in done.err
+    assert list(project.path.iterdir()) == []
+
+
+def test_a_live_demo_without_the_client_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "google").mkdir()
+    (tmp_path / "google" / "__init__.py").write_text("")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = hookline("demo", "--live", "hi", GEMINI_API_KEY="none", PYTHONPATH=path)
+    assert (done.status, done.out) == (1, "")
+    assert "pip install 'hookline[genai]'" in done.err

@@ -76,5 +76,6 @@ def test_fire_loads_no_terminal_no_sdk_and_no_regex(armed: Project, more: set[st
 
 def test_the_demo_loads_no_terminal_when_it_is_piped(project: Project) -> None:
     modules = loaded(project, "demo")
-    assert "verbs.demo" in own(modules)
+    demo = {"demo_screen", "demo_session", "demo_steps", "demo_tools", "verbs.demo"}
+    assert own(modules) == _EVERY_VERB | demo | {"firing", "report"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}

@@ -12,7 +12,7 @@ from hookline._version import __version__
 VERBS: dict[str, tuple[str, str]] = {
     "fire": ("hookline.cli.verbs.fire", "fire one event and say what an agent should do"),
     "list": ("hookline.cli.verbs.list", "show every hook that is configured, and where"),
-    "demo": ("hookline.cli.verbs.demo", "watch real hooks at work in a scratch project"),
+    "demo": ("hookline.cli.verbs.demo", "watch an agent and its hooks in a scratch project"),
 }
 
 _HELP = """\

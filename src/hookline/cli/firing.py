@@ -6,15 +6,17 @@ import asyncio
 import logging
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from hookline.cli.failures import Interrupted
 from hookline.config import Config
 from hookline.system import HookSystem
 from hookline.wire.events import HookEventName
 from hookline.wire.results import ProcessedHookResult
+
+T = TypeVar("T")
 
 # Besides Ctrl-C, which asyncio turns into a cancellation by itself.
 _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
@@ -29,15 +31,24 @@ def fire(
     system: HookSystem, event: HookEventName, payload: Mapping[str, Any]
 ) -> ProcessedHookResult:
     """Fire one event to its end; raises Interrupted, with no hook left running, on a signal."""
-    received: list[int] = []
 
     async def fired() -> ProcessedHookResult:
-        _cancel_on_signals(received)
         await system.initialize()
         return await system.get_event_handler().fire(event, payload)
 
+    return run_to_end(fired())
+
+
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """Run what fires events; a signal cancels it, and is raised as Interrupted once it is over."""
+    received: list[int] = []
+
+    async def watched() -> T:
+        _cancel_on_signals(received)
+        return await work
+
     try:
-        return asyncio.run(fired())
+        return asyncio.run(watched())
     except asyncio.CancelledError:
         raise Interrupted(received[0] if received else signal.SIGINT) from None
 

@@ -37,7 +37,7 @@ def show_hooks(
     screen: Screen, processed: ProcessedHookResult, *, source: bool = True, indent: int = 2
 ) -> None:
     """A row for each hook: name, source, time, what it decided and why."""
-    rows = [_row(result) for result in processed.results]
+    rows = [hook_row(result) for result in processed.results]
     columns: list[Column] = ["cut", "keep", "right", "keep"]
     if not source:
         del columns[1]
@@ -62,8 +62,9 @@ def show_changes(
         screen.table(rows, ("keep",), indent=indent)
 
 
-def _row(result: HookExecutionResult) -> tuple[Span, ...]:
-    word, why = _decision(result)
+def hook_row(result: HookExecutionResult) -> tuple[Span, ...]:
+    """One hook's name, source, time, decision and reason, each in its role."""
+    word, why = decision(result)
     return (
         (result.hook.name, "name"),
         (result.hook.source.value, "faint"),
@@ -73,7 +74,7 @@ def _row(result: HookExecutionResult) -> tuple[Span, ...]:
     )
 
 
-def _decision(result: HookExecutionResult) -> tuple[str, str]:
+def decision(result: HookExecutionResult) -> tuple[str, str]:
     """A hook's own decision and its reason; what went wrong in full is told on stderr."""
     if result.failed is not None:
         return "failed", _failure(result)

@@ -42,6 +42,11 @@ class Screen:
         # Colour on stderr alone is not worth the import.
         self._err = _writer(stderr, styled=self.is_terminal and _is_terminal(stderr))
 
+    @property
+    def width(self) -> int | None:
+        """How many columns there are, None for no end."""
+        return self._out.width
+
     def line(self, *spans: Span, indent: int = 0) -> None:
         """One line, empty without spans."""
         for line in fit_line(spans, indent=indent, width=self._out.width):

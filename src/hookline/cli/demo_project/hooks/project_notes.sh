@@ -1,10 +1,10 @@
 #!/bin/sh
-# Adds to what the model reads: any JSON on stdout is the hook's answer.
+# Adds to what the model reads: a JSON object on stdout is the hook's answer.
 cat <<END
 {
   "hookSpecificOutput": {
     "hookEventName": "SessionStart",
-    "additionalContext": "Today is $(date +%A). Run 'make test' before you commit."
+    "additionalContext": "Today is $(date +%A). Our customers: customers.csv."
   }
 }
 END

@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq -c constrain
 .DEFAULT_GOAL := test
 .PHONY: demo test check wheel bench bench-peer clean
 
-demo: $(VENV)/.run  ## fire real events through real hooks in a scratch project
+demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 	@$(BIN)/hookline demo
 
 test: check wheel  ## the checks, the wheel in an empty environment, the suite

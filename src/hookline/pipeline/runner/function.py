@@ -104,14 +104,14 @@ def _first_step(awaitable: Awaitable[Any]) -> tuple[Coroutine[Any, Any, Any] | N
         raise RuntimeError(_CANCELLED_ITSELF) from None
 
 
-# What a hook says that allows is short, and it says it again and again.
+# Bytes: what a hook says that has no objection is short, and it says it again and again.
 _SHORT = 512
 
 
 @lru_cache(maxsize=256)
 def _short_answer(dialect: str, event: HookEventName, text: bytes) -> Answer | None:
-    """An answer to be read once and handed out often, as copies of its top level; None for one
-    that has objects in it, which such copies would share."""
+    """An answer that is read once and handed out often, its output as a copy; None for one with
+    objects in its output, which such copies would share."""
     answer = dialect_of(dialect).read_value(event, codec.decode(text))
     values = (answer.output or {}).values()
     return None if any(isinstance(value, dict | list) for value in values) else answer

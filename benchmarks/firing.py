@@ -1,0 +1,99 @@
+"""Firing an event: what an agent pays on every tool call, hooks or not."""
+
+from typing import Any
+
+from benchmarks import fixtures
+from benchmarks.sampling import Group, Loop, Measurement, Workload, awaiting
+from hookline import (
+    AggregatedHookResult,
+    Config,
+    HookEventHandler,
+    HookSystem,
+    ProcessedHookResult,
+)
+from hookline.wire import codec
+
+
+def firing(loop: Loop) -> Group:
+    """BeforeTool with more and more hooks that do not match, then with one that does."""
+
+    def no_match(name: str, hooks: dict[str, Any]) -> Workload:
+        return _fire(loop, f"no-match fire, {name}", Config(hooks=hooks))
+
+    none = no_match("0 hooks", {})
+    bare = Workload("async function returning a result", _awaited(loop, _bare_result))
+    call = Workload("coroutine, its input encoded and decoded", _awaited(loop, _bare_hook))
+    matchers = fixtures.OTHER_MATCHERS
+    one = no_match("1 hook", _hooks("BeforeTool", matchers[:1]))
+    hundred = no_match("100 hooks", _hooks("BeforeTool", matchers[:100]))
+    thousand = no_match("1,000 hooks", _hooks("BeforeTool", matchers))
+    elsewhere = no_match("1,000 hooks on another event", _hooks("AfterTool", matchers))
+    allowing = _fire(loop, "one async in-process hook, which allows", Config(), _allow)
+    silent = _fire(loop, "one async in-process hook, which says nothing", Config(), _say_nothing)
+    flat = 1.1
+    return Group(
+        200,
+        [
+            Measurement(ours=none, baseline=bare, peer="no-match-0", peer_target=0.7),
+            Measurement(ours=one, baseline=none, target=flat, peer="no-match-1"),
+            Measurement(ours=hundred, baseline=none, target=flat, peer="no-match-100"),
+            Measurement(ours=thousand, baseline=none, target=flat, peer="no-match-1000"),
+            Measurement(ours=elsewhere, baseline=none, target=flat, peer="other-event-1000"),
+            Measurement(ours=allowing, baseline=call, peer="in-process-allow", peer_target=0.9),
+            Measurement(ours=silent, baseline=call, peer="in-process-silent"),
+        ],
+    )
+
+
+async def _allow(_input: dict[str, Any]) -> dict[str, Any]:
+    return {"decision": "allow"}
+
+
+async def _say_nothing(_input: dict[str, Any]) -> None:
+    return None
+
+
+async def _bare_result(_tool_name: str, _tool_input: dict[str, Any]) -> ProcessedHookResult:
+    return ProcessedHookResult(AggregatedHookResult(True, None, [], []))
+
+
+async def _bare_hook(tool_name: str, tool_input: dict[str, Any]) -> Any:
+    """What an in-process hook cannot do without: an input of its own, and the call."""
+    payload = {
+        "session_id": fixtures.SESSION_ID,
+        "transcript_path": "",
+        "cwd": "/home/user/project",
+        "hook_event_name": "BeforeTool",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "tool_name": tool_name,
+        "tool_input": tool_input,
+    }
+    return await _allow(codec.decode(codec.encode(payload)))
+
+
+def _hooks(event: str, matchers: list[str]) -> dict[str, Any]:
+    return {
+        event: [
+            {
+                "matcher": matcher,
+                "hooks": [{"type": "command", "command": "true", "name": f"hook {number}"}],
+            }
+            for number, matcher in enumerate(matchers)
+        ]
+    }
+
+
+def _fire(loop: Loop, name: str, config: Config, hook: Any = None) -> Workload:
+    system = HookSystem(config)
+    if hook is not None:
+        system.register_hook("BeforeTool", hook)
+    return Workload(name, _awaited(loop, _handler(system).fire_before_tool_event))
+
+
+def _handler(system: HookSystem) -> HookEventHandler:
+    system.initialize_blocking()
+    return system.get_event_handler()
+
+
+def _awaited(loop: Loop, call: Any) -> Any:
+    return awaiting(loop, call, fixtures.TOOL_NAME, fixtures.TOOL_INPUT)

@@ -1,0 +1,165 @@
+"""Takes samples of everything that is compared one by one, in random order, and compares medians.
+
+The speed of a shared machine drifts from second to second by more than the differences that
+matter. What runs alternately drifts alike, and a median does not mind the sample that was hit.
+"""
+
+import random
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import msgspec
+
+# Long enough that reading the clock is nothing beside it, short enough that a process which has
+# just slept is not interrupted: beyond some two milliseconds a busy machine shows in every sample.
+SAMPLE_SECONDS = 0.001
+WARM_UP_SECONDS = 0.2
+UNITS = {"ns": 1e9, "µs": 1e6, "ms": 1e3, "s": 1.0}
+
+Run: TypeAlias = Callable[[int], float]
+
+
+class Workload(msgspec.Struct, frozen=True, eq=False):
+    """Something to measure: ``run`` does it a number of times and says how many seconds it took."""
+
+    name: str
+    run: Run
+
+
+class Measurement(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """One line of the table; ``target`` is the highest ratio of ours to the baseline we accept.
+
+    ``peer`` is the name the peer's driver has for the same work, where it can do it.
+    """
+
+    ours: Workload
+    baseline: Workload
+    unit: str = "µs"
+    target: float | None = None
+    peer: str | None = None
+    peer_target: float | None = None
+
+
+class Group(msgspec.Struct, frozen=True, eq=False):
+    """Measurements whose samples are taken in turn."""
+
+    samples: int
+    measurements: Sequence[Measurement]
+
+
+class Result(msgspec.Struct, frozen=True):
+    """A measured line, in the form it has in ``results.json``."""
+
+    name: str
+    unit: str
+    ours: float
+    baseline: float
+    baseline_name: str
+    ratio: float
+    target: float | None
+
+
+class Loop(Protocol):
+    """What runs a coroutine to its end (``asyncio.Runner``)."""
+
+    def run(self, coro: Any) -> Any: ...
+
+
+def calling(call: Callable[..., object], *arguments: Any) -> Run:
+    """The time of plain calls."""
+
+    def run(iterations: int) -> float:
+        started = time.perf_counter()
+        for _ in range(iterations):
+            call(*arguments)
+        return time.perf_counter() - started
+
+    return run
+
+
+def awaiting(loop: Loop, call: Callable[..., Awaitable[object]], *arguments: Any) -> Run:
+    """The time of awaited calls, without that of entering and leaving the event loop."""
+
+    async def batch(iterations: int) -> float:
+        started = time.perf_counter()
+        for _ in range(iterations):
+            await call(*arguments)
+        return time.perf_counter() - started
+
+    def run(iterations: int) -> float:
+        seconds: float = loop.run(batch(iterations))
+        return seconds
+
+    return run
+
+
+def measure(group: Group, *, samples: int | None = None) -> list[Result]:
+    """Sample a group's workloads in turn, in a new random order each round.
+
+    A number of samples of one's own is for a quick look: little time goes into warming up.
+    """
+    rounds = samples or group.samples
+    warm_up_seconds = WARM_UP_SECONDS if samples is None else SAMPLE_SECONDS
+    workloads = _distinct(group.measurements)
+    iterations = {workload: _calibrated(workload.run, warm_up_seconds) for workload in workloads}
+    seconds: dict[Workload, list[float]] = {workload: [] for workload in workloads}
+    warm_up = rounds // 10
+    for number in range(warm_up + rounds):
+        random.shuffle(workloads)
+        for workload in workloads:
+            taken = _sample(workload.run, iterations[workload])
+            if number >= warm_up:
+                seconds[workload].append(taken)
+    medians = {workload: statistics.median(taken) for workload, taken in seconds.items()}
+    return [_result(measurement, medians) for measurement in group.measurements]
+
+
+def _distinct(measurements: Iterable[Measurement]) -> list[Workload]:
+    both = (side for m in measurements for side in (m.ours, m.baseline))
+    return list(dict.fromkeys(both))
+
+
+def _calibrated(run: Run, warm_up_seconds: float = WARM_UP_SECONDS) -> int:
+    """How many iterations fill a sample, once the workload is as fast as it gets.
+
+    A just-in-time compiler needs thousands of calls for that. The fastest of several tries counts,
+    since any of them may be interrupted.
+    """
+    iterations, best, spent = 1, float("inf"), 0.0
+    while spent < warm_up_seconds:
+        taken = run(iterations)
+        spent += taken
+        best = min(best, taken / iterations)
+        if taken < SAMPLE_SECONDS / 2:
+            iterations *= 2
+    return max(1, round(SAMPLE_SECONDS / best))
+
+
+def _sample(run: Run, iterations: int) -> float:
+    """The seconds of one iteration."""
+    # A process that has slept goes first. The peer's sleeps whenever it is not asked, so ours does.
+    time.sleep(SAMPLE_SECONDS)
+    if iterations >= 4:
+        # Whatever ran before has had the caches: some iterations win them back.
+        run(iterations // 4)
+    return run(iterations) / iterations
+
+
+def _result(measurement: Measurement, medians: dict[Workload, float]) -> Result:
+    scale = UNITS[measurement.unit]
+    ours, baseline = medians[measurement.ours], medians[measurement.baseline]
+    return Result(
+        name=measurement.ours.name,
+        unit=measurement.unit,
+        ours=_rounded(ours * scale),
+        baseline=_rounded(baseline * scale),
+        baseline_name=measurement.baseline.name,
+        ratio=_rounded(ours / baseline),
+        target=measurement.target,
+    )
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")

@@ -10,11 +10,12 @@ DOCUMENTS = [
     REPOSITORY / "README.md",
     REPOSITORY / "CONTRIBUTING.md",
     *sorted((REPOSITORY / "docs").glob("*.md")),
+    *sorted((REPOSITORY / "examples").glob("**/README.md")),
 ]
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(REPOSITORY)))
 def test_the_document_does_what_it_says(document: Path) -> None:
     Reader(document, home=Path.home()).run()
 

@@ -252,9 +252,7 @@ class HookSystem:
         if enabled is self._runtime_enabled:
             return
         self._runtime_enabled = enabled
-        runtime = (e for e in self._registry.get_all_hooks() if e.source is HookSource.RUNTIME)
-        for name in {entry.name for entry in runtime}:
-            self._registry.set_hook_enabled(name, enabled)
+        self._registry.set_layer_enabled(HookSource.RUNTIME, enabled)
 
     def _require_initialized(self) -> None:
         if not self._initialized:

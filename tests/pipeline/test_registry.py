@@ -121,3 +121,12 @@ def test_a_managed_hook_cannot_be_switched_off() -> None:
 def test_an_entry_says_its_name_and_layer() -> None:
     made = entry("n", HookSource.USER)
     assert (made.name, made.source) == ("n", HookSource.USER)
+
+
+def test_switching_a_layer_leaves_hooks_of_the_same_name_in_others_alone() -> None:
+    registry = loaded(entry("same", HookSource.USER), entry("same"))
+    assert registry.set_layer_enabled(HookSource.RUNTIME, False) == 1
+    assert [(e.source.value, e.enabled) for e in registry.get_all_hooks()] == [
+        ("user", True),
+        ("runtime", False),
+    ]

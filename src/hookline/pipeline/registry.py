@@ -81,15 +81,11 @@ class HookRegistry:
 
     def set_hook_enabled(self, name: str, enabled: bool) -> int:
         """Switch every entry of that name; managed ones cannot be switched off."""
-        with self._lock:
-            changed = [
-                msgspec.structs.replace(e, enabled=enabled)
-                if e.name == name and (enabled or not e.hook.managed)
-                else e
-                for e in self._snapshot.entries
-            ]
-            self._snapshot = _snapshot(changed)
-            return sum(1 for e in changed if e.name == name and (enabled or not e.hook.managed))
+        return self._switch(lambda entry: entry.name == name, enabled)
+
+    def set_layer_enabled(self, source: HookSource, enabled: bool) -> int:
+        """Switch every entry of a layer; managed ones cannot be switched off."""
+        return self._switch(lambda entry: entry.source is source, enabled)
 
     def get_all_hooks(self) -> tuple[HookRegistryEntry, ...]:
         """Every entry, in the order of registration."""
@@ -98,6 +94,16 @@ class HookRegistry:
     def count(self) -> int:
         """How many entries there are, loaded or not."""
         return len(self._snapshot.entries)
+
+    def _switch(self, is_meant: Callable[[HookRegistryEntry], bool], enabled: bool) -> int:
+        with self._lock:
+            entries = self._snapshot.entries
+            meant = {id(e) for e in entries if is_meant(e) and (enabled or not e.hook.managed)}
+            self._snapshot = _snapshot(
+                msgspec.structs.replace(e, enabled=enabled) if id(e) in meant else e
+                for e in entries
+            )
+            return len(meant)
 
     def snapshot(self) -> HookSnapshot:
         """The hooks as they are now; raises HookRegistryNotInitializedError before loading."""

@@ -52,6 +52,8 @@ from hookline.errors import (
     UnknownEventError as UnknownEventError,
 )
 from hookline.handler import HookEventHandler as HookEventHandler
+from hookline.pipeline.aggregator import HookAggregator as HookAggregator
+from hookline.pipeline.planner import HookPlanner as HookPlanner
 from hookline.pipeline.processing import (
     process_common_hook_output_fields as process_common_hook_output_fields,
 )
@@ -63,6 +65,7 @@ from hookline.pipeline.registry import (
     HookRegistryEntry as HookRegistryEntry,
 )
 from hookline.pipeline.runner.context import RunLimits as RunLimits
+from hookline.pipeline.runner.runner import HookRunner as HookRunner
 from hookline.system import (
     HookSystem as HookSystem,
 )

@@ -15,7 +15,6 @@ from hookline.config import Config
 from hookline.translate.genai_conversation import FunctionCall
 from hookline.triggers.model import (
     BeforeModelHookResult,
-    BeforeToolSelectionHookResult,
     fire_after_model_hook,
     fire_before_model_hook,
     fire_before_tool_selection_hook,
@@ -122,7 +121,7 @@ class _ModelCall:
         if selection.should_stop:
             self.turn = self._stopped(request, selection.stop_reason or "")
             return
-        allowed = _allowed(selection)
+        allowed = self._provider.conversation.allowed_names(selection.tool_config)
         if selection.tool_config is not None:
             request = self._provider.conversation.with_tool_config(request, selection.tool_config)
         before = await fire_before_model_hook(self._config, request)
@@ -188,16 +187,3 @@ class _ModelCall:
     def _stopped(self, request: Any, reason: str) -> ModelTurn:
         response = self._config.get_translator().empty_response(reason, like=request)
         return ModelTurn(response=response, blocked=True, reason=reason, stop_reason=reason)
-
-
-def _allowed(selection: BeforeToolSelectionHookResult) -> frozenset[str] | None:
-    """The names a tool config leaves; the model API alone does not enforce them in AUTO mode."""
-    from hookline.translate.genai_forms import field, plain
-
-    calling = field(selection.tool_config, "functionCallingConfig")
-    if calling is None:
-        return None
-    if str(plain(field(calling, "mode"))).upper() == "NONE":
-        return frozenset()
-    names = field(calling, "allowedFunctionNames")
-    return None if names is None else frozenset(names)

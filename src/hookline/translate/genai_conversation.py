@@ -17,6 +17,7 @@ from hookline.translate.genai_forms import (
     list_field,
     object_field,
     objects_field,
+    plain,
     with_fields,
 )
 from hookline.translate.genai_parts import as_part, text_part, visible_texts
@@ -84,6 +85,17 @@ class GenAIConversation:
             config = build(self.form, "GenerateContentConfig", {})
         changed = with_fields(config, {"toolConfig": tool_config}, form=self.form)
         return with_fields(request, {"config": changed}, form=self.form)
+
+    def allowed_names(self, tool_config: Any) -> frozenset[str] | None:
+        """The functions a tool config leaves, None for all; the model API alone does not enforce
+        it in AUTO mode."""
+        calling = field(tool_config, "functionCallingConfig")
+        if calling is None:
+            return None
+        if str(plain(field(calling, "mode"))).upper() == "NONE":
+            return frozenset()
+        names = field(calling, "allowedFunctionNames")
+        return None if names is None else frozenset(names)
 
     def merged(self, chunks: Sequence[Any]) -> Any:
         """The complete response of a stream: texts joined, everything else in order."""

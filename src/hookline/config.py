@@ -101,8 +101,9 @@ class Config:
         home = home_dir()
         project = Path(os.path.abspath(project_dir or find_project_dir(here, home)))
         config = cls(working_dir=here, project_dir=project, trusted=trusted, **options)
-        files = find_settings_files(project, home)
-        if settings_files is not None:
+        if settings_files is None:
+            files = find_settings_files(project, home)
+        else:
             files = [
                 SettingsFile(Path(os.path.abspath(f)), HookSource.USER) for f in settings_files
             ]

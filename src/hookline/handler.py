@@ -309,7 +309,7 @@ class HookEventHandler:
     async def _respond(self, message: object, correlation_id: str) -> HookExecutionResponse:
         stage, event = "envelope", None
         try:
-            request = read_request(message, correlation_id)
+            request = read_request(message)
             event = narrow_event(request.event_name)
             stage = "validation"
             fired = read_fired_event(event, request.input)

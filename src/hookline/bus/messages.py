@@ -85,7 +85,6 @@ class ReadRequest(msgspec.Struct, frozen=True):
 
     event_name: str
     input: dict[str, Any]
-    correlation_id: str
 
 
 def correlation_of(message: object) -> str:
@@ -94,7 +93,7 @@ def correlation_of(message: object) -> str:
     return given if isinstance(given, str) and given else str(uuid.uuid4())
 
 
-def read_request(message: object, correlation_id: str) -> ReadRequest:
+def read_request(message: object) -> ReadRequest:
     """Check the envelope of a request; raises RequestError."""
     if not isinstance(message, Mapping):
         raise RequestError(f"the request must be an object, not {type(message).__name__}")
@@ -106,7 +105,7 @@ def read_request(message: object, correlation_id: str) -> ReadRequest:
         raise RequestError("eventName must be a string")
     if not isinstance(message.get("input"), dict):
         raise RequestError("input must be an object")
-    return ReadRequest(str(message["eventName"]), message["input"], correlation_id)
+    return ReadRequest(str(message["eventName"]), message["input"])
 
 
 def make_request(

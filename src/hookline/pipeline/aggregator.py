@@ -51,7 +51,7 @@ class HookAggregator:
             answer = result.output
             if result.failed:
                 errors.append(_error(result))
-                answer = _contribution(result)
+                answer = _in_place_of_failed(result)
             if answer is not None:
                 answers.append(answer)
         final = merge_outputs(plan.event_name, answers, call=call)
@@ -86,8 +86,9 @@ def _lone_output(event: HookEventName, answer: bytes) -> DefaultHookOutput:
     return create_hook_output(event, MERGE_RULES[event]([output]))
 
 
-def _contribution(result: HookExecutionResult) -> dict[str, Any] | None:
-    if result.failed and result.hook.on_failure == "block":
+def _in_place_of_failed(result: HookExecutionResult) -> dict[str, Any] | None:
+    """What a failed hook contributes: a denial, if it was told to fail closed."""
+    if result.hook.on_failure == "block":
         return {"decision": "deny", "reason": f"{result.hook.name} failed: {result.error}"}
     return result.output
 

@@ -4,10 +4,9 @@ The public names are imported on first use, so that ``import hookline`` costs ne
 loads no SDK.
 """
 
-from hookline._version import __version__
-
 # Module -> the public names it has.
 _HOMES = {
+    "hookline._version": ("__version__",),
     "hookline.bus": (
         "HookExecutionRequest",
         "HookExecutionResponse",
@@ -83,7 +82,7 @@ _HOMES = {
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = ["__version__", *_HOME_OF]  # type checkers read __init__.pyi
+__all__ = [*_HOME_OF]  # type checkers read __init__.pyi
 
 
 def __getattr__(name: str) -> object:

@@ -1,8 +1,6 @@
 """``python -m hookline`` is the ``hookline`` command, for where its script is not on the PATH."""
 
-import sys
-
-from hookline.cli import main
+from hookline.cli import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

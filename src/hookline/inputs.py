@@ -5,17 +5,19 @@ hooks cannot tell how they were called.
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from hookline.errors import InvalidPayloadError
-from hookline.translate import HookTranslator
 from hookline.wire.clock import timestamp
-from hookline.wire.events import EVENTS, EventSpec, HookEventName, HookInput
+from hookline.wire.events import EVENTS, EventSpec, HookEventName
 from hookline.wire.validators import ALIASES, find_problem, own_field
 
-_BASE_FIELDS = frozenset(HookInput.__annotations__)
+if TYPE_CHECKING:
+    from hookline.translate import HookTranslator
+
+_BASE_FIELDS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_name", "timestamp"})
 
 
 class FiredEvent(msgspec.Struct, frozen=True):
@@ -70,9 +72,12 @@ def read_fired_event(
 
 
 def build_payload(
-    fired: FiredEvent, session: SessionFields, translator: HookTranslator
+    fired: FiredEvent, session: SessionFields, translator: "HookTranslator | None"
 ) -> dict[str, Any]:
-    """The document hooks read; raises TranslationError for a model event it cannot show."""
+    """The document hooks read; raises TranslationError for a model event it cannot show.
+
+    ``translator`` is for the events of a model.
+    """
     spec, transcript = EVENTS[fired.event], fired.transcript_path
     payload: dict[str, Any] = {
         "session_id": session.get_session_id() if fired.session_id is None else fired.session_id,
@@ -81,7 +86,7 @@ def build_payload(
         "hook_event_name": fired.event._value_,  # ``value`` is a Python-level descriptor
         "timestamp": timestamp(),
     }
-    values = iter(_translated(fired, translator) if spec.model else fired.values)
+    values = iter(_translated(fired, translator) if translator else fired.values)
     for name in spec.required:
         payload[name] = next(values)
     for name in spec.optional:
@@ -93,7 +98,7 @@ def build_payload(
     return payload
 
 
-def _translated(fired: FiredEvent, translator: HookTranslator) -> tuple[Any, ...]:
+def _translated(fired: FiredEvent, translator: "HookTranslator") -> tuple[Any, ...]:
     request, *rest = fired.values
     shown: Any = translator.to_hook_llm_request(request)
     if fired.event is HookEventName.AFTER_MODEL:

@@ -1,9 +1,8 @@
 """What an output's accessors say, as one JSON object: the shape of ``fire --json`` and of the
 conformance cases."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hookline.translate import HookTranslator
 from hookline.wire.outputs import (
     AfterModelHookOutput,
     BeforeModelHookOutput,
@@ -12,11 +11,14 @@ from hookline.wire.outputs import (
     DefaultHookOutput,
 )
 
+if TYPE_CHECKING:
+    from hookline.translate import HookTranslator
+
 
 def output_view(
     output: DefaultHookOutput,
     *,
-    translator: HookTranslator,
+    translator: "HookTranslator",
     request: Any = None,
     response: Any = None,
 ) -> dict[str, Any]:

@@ -10,7 +10,8 @@ import pytest
 
 from hookline.config import Config
 from hookline.pipeline.registry import HookRegistryEntry
-from hookline.pipeline.settings import find_project_dir, find_settings_files, home_dir
+from hookline.pipeline.settings import find_project_dir, find_settings_files
+from hookline.places import home_dir
 from hookline.wire.hooks import HookSource
 from tests.eleven import command
 
@@ -27,6 +28,10 @@ def user_dir() -> Path:
 
 def site_dir() -> Path:
     return Path(platformdirs.site_config_dir("hookline", appauthor=False))
+
+
+def project_of(working_dir: Path, home: Path) -> Path:
+    return Path(find_project_dir(str(working_dir), str(home)))
 
 
 def write(path: Path, name: str) -> Path:
@@ -83,22 +88,22 @@ def test_the_project_is_the_nearest_ancestor_with_a_settings_folder(
     below.mkdir(parents=True)
     (outer / ".hookline").mkdir()
     (inner / folder).mkdir()
-    assert find_project_dir(below, home()) == inner
-    assert find_project_dir(inner, home()) == inner
-    assert find_project_dir(outer, home()) == outer
+    assert project_of(below, home()) == inner
+    assert project_of(inner, home()) == inner
+    assert project_of(outer, home()) == outer
 
 
 def test_without_a_settings_folder_the_project_is_the_working_directory(tmp_path: Path) -> None:
     below = tmp_path / "a/b"
     below.mkdir(parents=True)
-    assert find_project_dir(below, home()) == below
+    assert project_of(below, home()) == below
 
 
 def test_a_file_of_that_name_is_no_settings_folder(tmp_path: Path) -> None:
     below = tmp_path / "a/b"
     below.mkdir(parents=True)
     (tmp_path / "a/.gemini").write_text("")
-    assert find_project_dir(below, home()) == below
+    assert project_of(below, home()) == below
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -106,9 +111,9 @@ def test_the_folders_of_the_home_directory_make_it_no_project(folder: str) -> No
     below = home() / "code/x"
     below.mkdir(parents=True)
     (home() / folder).mkdir(exist_ok=True)
-    assert find_project_dir(below, home()) == below
+    assert project_of(below, home()) == below
     (home() / "code/.llxprt").mkdir()
-    assert find_project_dir(below, home()) == home() / "code"
+    assert project_of(below, home()) == home() / "code"
 
 
 def test_the_home_directory_is_known_by_any_of_its_names(tmp_path: Path) -> None:
@@ -117,8 +122,8 @@ def test_the_home_directory_is_known_by_any_of_its_names(tmp_path: Path) -> None
     below.mkdir()
     alias = tmp_path / "alias"
     alias.symlink_to(home())
-    assert find_project_dir(below, alias) == below
-    assert find_project_dir(alias / "x", home()) == alias / "x"
+    assert project_of(below, alias) == below
+    assert project_of(alias / "x", home()) == alias / "x"
 
 
 def test_where_home_is_the_project_its_files_are_the_users() -> None:
@@ -163,7 +168,7 @@ def test_a_user_without_a_home_has_the_other_layers(
     monkeypatch.delenv("HOME")
     monkeypatch.setattr("pwd.getpwuid", _unknown_user)
     assert home_dir() is None
-    files = find_settings_files(tmp_path, None)
+    files = find_settings_files(str(tmp_path), None)
     assert {file.source for file in files} == {
         HookSource.PROJECT,
         HookSource.USER,

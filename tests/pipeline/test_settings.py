@@ -17,7 +17,7 @@ OTHER = "other.json"
 
 
 def read(*paths: Path, source: HookSource = HookSource.USER) -> list[Layer]:
-    return SettingsReader(SettingsFile(path, source) for path in paths).read()
+    return SettingsReader(SettingsFile(str(path), source) for path in paths).read()
 
 
 def names(layer: Layer) -> list[str]:
@@ -217,7 +217,7 @@ def test_redaction_set_by_a_project_is_warned_of_and_ignored(project: Project) -
 
 def test_a_file_that_breaks_keeps_what_it_last_said_until_it_is_mended(project: Project) -> None:
     path = project.settings(GOOD)
-    reader = SettingsReader([SettingsFile(path, HookSource.USER)])
+    reader = SettingsReader([SettingsFile(str(path), HookSource.USER)])
     assert names(reader.read()[0]) == ["good"]
     path.write_text("{ broken")
     (kept,) = reader.read()
@@ -230,7 +230,7 @@ def test_a_file_that_breaks_keeps_what_it_last_said_until_it_is_mended(project: 
 
 def test_a_file_that_is_removed_takes_its_hooks_with_it(project: Project) -> None:
     path = project.settings(GOOD)
-    reader = SettingsReader([SettingsFile(path, HookSource.USER)])
+    reader = SettingsReader([SettingsFile(str(path), HookSource.USER)])
     reader.read()
     path.unlink()
     assert reader.read() == []

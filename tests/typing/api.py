@@ -46,7 +46,7 @@ from hookline import (
     validate_session_end_input,
     validate_session_start_input,
 )
-from hookline.wire.events import (
+from hookline.wire.inputs import (
     AfterAgentInput,
     AfterModelInput,
     AfterToolInput,

@@ -3,17 +3,31 @@
 Exit status: 0 go on, 2 blocked or stopped, 1 the command itself failed; bad usage is a 1 as well.
 """
 
+import gc
+import os
 import sys
 from collections.abc import Sequence
-
-from hookline._version import __version__
 
 # Verb -> its module, and what it is for.
 VERBS: dict[str, tuple[str, str]] = {
     "fire": ("hookline.cli.verbs.fire", "fire one event and say what an agent should do"),
     "list": ("hookline.cli.verbs.list", "show every hook that is configured, and where"),
+    "check": ("hookline.cli.verbs.check", "find mistakes in the settings and scripts"),
+    "test": ("hookline.cli.verbs.test", "run hook tests, or record one from a real event"),
+    "bench": ("hookline.cli.verbs.bench", "measure how long one hook takes"),
+    "trace": ("hookline.cli.verbs.trace", "show what hooks did, from the log of a traced run"),
+    "trust": ("hookline.cli.verbs.trust", "look at the project's hooks and let them run"),
+    "untrust": ("hookline.cli.verbs.untrust", "let them run no more"),
+    "disable": ("hookline.cli.verbs.disable", "switch a hook off until it is enabled again"),
+    "enable": ("hookline.cli.verbs.enable", "switch a disabled hook on again"),
+    "init": ("hookline.cli.verbs.init", "make a first hook, its settings and its tests"),
+    "migrate": ("hookline.cli.verbs.migrate", "make another agent's hook settings ours"),
     "demo": ("hookline.cli.verbs.demo", "watch an agent and its hooks in a scratch project"),
+    "completion": ("hookline.cli.verbs.completion", "print what makes a shell complete all this"),
 }
+
+# Objects that may be made before the first look for garbage; 700 is usual.
+_COLLECTED_AFTER = 50_000
 
 _HELP = """\
 usage: hookline VERB [options]
@@ -27,6 +41,17 @@ examples:
   hookline fire BeforeTool --tool write_file --tool-input '{{"content": "hi"}}'
 
 "hookline VERB --help" explains a verb; "hookline --version" prints the version."""
+
+
+def run() -> None:
+    """Be the ``hookline`` process: run its command line, and end with the status.
+
+    Nearly all that a command makes are the modules it loads. So it is seldom searched for garbage,
+    and left to the system to take away: Python would take as long over that as a hook runs. Nothing
+    is lost, as ``main`` has put out what was printed, and stderr holds nothing back.
+    """
+    gc.set_threshold(_COLLECTED_AFTER)
+    os._exit(main())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,6 +73,8 @@ def _run(arguments: list[str]) -> int:
         print(_help())
         return 0
     if arguments[0] in ("-V", "--version"):
+        from hookline import __version__
+
         print(f"hookline {__version__}")
         return 0
     verb, *rest = arguments

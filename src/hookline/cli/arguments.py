@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
@@ -29,7 +30,16 @@ class Verb(Protocol):
     def run(self, options: argparse.Namespace, screen: Screen) -> int: ...
 
 
+# Arguments are laid out when they are added already, as a check, which needs no terminal's width:
+# to ask for that, argparse loads shutil.
+_unmeasured = partial(argparse.HelpFormatter, width=80)
+
+
 class _Parser(argparse.ArgumentParser):
+    def format_help(self) -> str:
+        self.formatter_class = argparse.RawDescriptionHelpFormatter
+        return super().format_help()
+
     def error(self, message: str) -> NoReturn:
         raise CommandError(f'{message}; "{self.prog} --help" shows how')
 
@@ -37,18 +47,23 @@ class _Parser(argparse.ArgumentParser):
 def run_verb(verb: str, module: str, summary: str, arguments: Sequence[str]) -> int:
     """Parse a verb's arguments and run it."""
     implementation = cast(Verb, import_module(module))
+    options = parser_of(verb, implementation, summary).parse_args(arguments)
+    _check_places(options)
+    return implementation.run(options, Screen(sys.stdout, sys.stderr))
+
+
+def parser_of(verb: str, implementation: Verb, summary: str) -> argparse.ArgumentParser:
+    """What parses the arguments of a verb, its own and those of every verb."""
     parser = _Parser(
         prog=f"hookline {verb}",
         description=f"{summary[0].upper()}{summary[1:]}.",
         epilog="examples:\n" + "".join(f"  {line}\n" for line in implementation.EXAMPLES),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_unmeasured,
         allow_abbrev=False,
     )
     implementation.add_arguments(parser)
     _add_common_arguments(parser)
-    options = parser.parse_args(arguments)
-    _check_places(options)
-    return implementation.run(options, Screen(sys.stdout, sys.stderr))
+    return parser
 
 
 def _add_common_arguments(parser: argparse.ArgumentParser) -> None:

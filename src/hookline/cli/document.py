@@ -2,15 +2,17 @@
 cases."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hookline.errors import TranslationError
-from hookline.translate import HookTranslator
 from hookline.views import output_view
 from hookline.wire.events import HookEventName
 from hookline.wire.outputs import DefaultHookOutput, ModelCall, create_hook_output
 from hookline.wire.results import HookError, HookExecutionResult, ProcessedHookResult
 from hookline.wire.validators import own_field
+
+if TYPE_CHECKING:
+    from hookline.translate import HookTranslator
 
 
 def fire_document(
@@ -40,7 +42,7 @@ def view_of(
     event: HookEventName | None,
     processed: ProcessedHookResult,
     payload: Mapping[str, Any],
-    translator: HookTranslator,
+    translator: "HookTranslator",
 ) -> dict[str, Any]:
     """The view of the merged output, or of an empty one where no hook answered."""
     request, response = own_field(payload, "llm_request"), own_field(payload, "llm_response")

@@ -1,18 +1,20 @@
 """One fired event for people: the hooks that ran, what each decided, and what they changed."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hookline.cli.layout import Column, Row, Span
 from hookline.cli.screen import Screen
 from hookline.cli.text import duration
-from hookline.translate import HookTranslator
+from hookline.decisions import hook_decision
 from hookline.wire import codec
-from hookline.wire.outputs import DefaultHookOutput, create_hook_output
 from hookline.wire.results import HookExecutionResult, ProcessedHookResult
 from hookline.wire.validators import own_field
 
-_ROLES: dict[str, str] = {
+if TYPE_CHECKING:
+    from hookline.translate import HookTranslator
+
+ROLES: dict[str, str] = {
     "stop": "bad",
     "deny": "bad",
     "block": "bad",
@@ -22,14 +24,6 @@ _ROLES: dict[str, str] = {
     "rewrites": "change",
     "restricts": "change",
     "adds": "change",
-}
-# What a hook does that decides nothing, by the field it answers with.
-_DOES: dict[str, str] = {
-    "tool_input": "rewrites",
-    "llm_request": "rewrites",
-    "llm_response": "rewrites",
-    "toolConfig": "restricts",
-    "additionalContext": "adds",
 }
 
 
@@ -51,7 +45,7 @@ def show_changes(
     processed: ProcessedHookResult,
     view: Mapping[str, Any],
     payload: Mapping[str, Any],
-    translator: HookTranslator,
+    translator: "HookTranslator",
     *,
     indent: int = 2,
 ) -> None:
@@ -69,40 +63,24 @@ def hook_row(result: HookExecutionResult) -> tuple[Span, ...]:
         (result.hook.name, "name"),
         (result.hook.source.value, "faint"),
         (duration(result.duration), "faint"),
-        (word, _ROLES.get(word, "good")),
+        (word, ROLES.get(word, "good")),
         why,
     )
 
 
 def decision(result: HookExecutionResult) -> tuple[str, str]:
     """A hook's own decision and its reason; what went wrong in full is told on stderr."""
-    if result.failed is not None:
-        return "failed", _failure(result)
-    if result.output is None:
-        return "ok", ""
-    output = create_hook_output(result.event_name, result.output)
-    return _word(output), output.stop_reason or output.reason or ""
-
-
-def _word(output: DefaultHookOutput) -> str:
-    if output.should_stop_execution():
-        return "stop"
-    if output.is_blocking_decision():
-        return output.decision or "answers"
-    given = output.hook_specific_output or {}
-    did = next((word for field, word in _DOES.items() if given.get(field)), "ok")
-    return output.decision or did
-
-
-def _failure(result: HookExecutionResult) -> str:
-    if result.failed == "exit":
-        return f"exit {result.exit_code}"
-    killed = result.signal if result.failed == "signal" else None
-    return killed or str(result.failed).replace("_", " ")
+    return hook_decision(
+        result.event_name,
+        result.output,
+        failed=result.failed,
+        exit_code=result.exit_code,
+        signal=result.signal,
+    )
 
 
 def _changes(
-    view: Mapping[str, Any], payload: Mapping[str, Any], translator: HookTranslator
+    view: Mapping[str, Any], payload: Mapping[str, Any], translator: "HookTranslator"
 ) -> Iterator[tuple[str, str]]:
     if view.get("tool_input"):
         yield "tool input", _json(view["tool_input"])
@@ -143,12 +121,12 @@ def _changed(before: Any, after: Any, path: str = "") -> list[str]:
     return found
 
 
-def _answer(response: Any, translator: HookTranslator) -> str:
+def _answer(response: Any, translator: "HookTranslator") -> str:
     return str(translator.to_hook_llm_response(response).get("text", "(no text)"))
 
 
 def _tools(
-    selection: Mapping[str, Any], request: Any, translator: HookTranslator
+    selection: Mapping[str, Any], request: Any, translator: "HookTranslator"
 ) -> Iterator[tuple[str, str]]:
     before, _ = translator.tool_selection(request)
     after = selection.get("toolConfig")

@@ -4,8 +4,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from hookline.wire.events import EVENTS, HookEventName
-from hookline.wire.outputs import NO_REASON, BeforeModelHookOutput, DefaultHookOutput
+from hookline.decisions import event_decision
+from hookline.wire.events import HookEventName
 from hookline.wire.results import ProcessedHookResult
 
 Word: TypeAlias = Literal["allowed", "blocked", "stop", "ask", "no hook matched", "failed"]
@@ -39,26 +39,8 @@ class Verdict(msgspec.Struct, frozen=True):
 
 def verdict_of(processed: ProcessedHookResult, event: HookEventName) -> Verdict:
     """The verdict on a fired event; one that cannot be blocked goes on whatever hooks say."""
-    output = processed.final_output
     if processed.plan is None:
         if processed.success:
             return Verdict("no hook matched")
         return Verdict("failed", processed.errors[0].message)
-    if output is None:
-        return Verdict("allowed")
-    if EVENTS[event].blockable:
-        if processed.should_stop:
-            return Verdict("stop", processed.stop_reason)
-        if output.is_blocking_decision():
-            return Verdict("blocked", _reason(output))
-    if output.is_ask_decision():
-        return Verdict("ask", output.get_effective_reason())
-    return Verdict("allowed")
-
-
-def _reason(output: DefaultHookOutput) -> str:
-    reason = output.get_effective_reason()
-    if reason == NO_REASON and isinstance(output, BeforeModelHookOutput):
-        answered = output.get_synthetic_response() is not None
-        return "a hook answers in the model's place" if answered else reason
-    return reason
+    return Verdict(*event_decision(event, processed.final_output))

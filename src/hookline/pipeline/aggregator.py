@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
-from hookline.wire.model import is_llm_response, llm_request_problem, merge_llm_request
 from hookline.wire.outputs import (
     BLOCKING_WORDS,
     DefaultHookOutput,
@@ -261,9 +260,18 @@ def _merge_objects(before: Any, value: Any) -> Any:
 
 
 def _merge_requests(before: Any, value: Any) -> Any:
+    from hookline.wire.model import llm_request_problem, merge_llm_request
+
     if before is None or llm_request_problem(before) is not None:
         return value
     return merge_llm_request(before, value)
+
+
+def _answers(value: object) -> bool:
+    # The model's format is loaded by the events of a model alone.
+    from hookline.wire.model import is_llm_response
+
+    return is_llm_response(value)
 
 
 def _only_true(before: Any, value: Any) -> Any:
@@ -278,7 +286,7 @@ _KEY_RULES: dict[str, Callable[[Any, Any], Any]] = {
     "additionalContext": _join_context,
     "clearContext": _only_true,
     "llm_request": _merge_requests,
-    "llm_response": _last_good(is_llm_response),
+    "llm_response": _last_good(_answers),
     "tailToolCallRequest": _last_good(is_tail_tool_call),
     "tool_input": _merge_objects,
 }

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hookline.wire.events import HookEventName
-from hookline.wire.model import merge_llm_request
 
 
 def chain_input(
@@ -33,6 +32,9 @@ def _merge_tool_input(payload: dict[str, Any], specific: dict[str, Any]) -> dict
 
 
 def _merge_request(payload: dict[str, Any], specific: dict[str, Any]) -> dict[str, Any]:
+    # The model's format is loaded by the events of a model alone.
+    from hookline.wire.model import merge_llm_request
+
     changed = specific.get("llm_request")
     if not isinstance(changed, dict):
         return payload

@@ -183,6 +183,7 @@ class _Reader:
             command=command,
             args=args,
             env=self._env(config, path),
+            warm=self._field(config, "warm", path, bool, "true or false", False),
         )
 
     def _field(

@@ -13,7 +13,8 @@ from hookline.wire import codec
 Path: TypeAlias = tuple[str | int, ...]
 
 _MAX_DEPTH = 200
-_SKIP = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+# The byte order mark is not in the class: that would make a table of all characters of it.
+_SKIP = re.compile(r"(?:[ \t\r\n]+|\ufeff|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _SCALAR = re.compile(r"-?\d[\d.eE+-]*|true|false|null")
 

@@ -16,8 +16,7 @@ Match: TypeAlias = Callable[[str], bool]
 # A counted repetition is unrolled when it is compiled: settings that nobody has trusted yet must
 # not fill the memory by being read.
 _MAX_REPETITIONS = 10_000
-_COUNTED = re.compile(r"\{(\d*),?(\d*)\}")
-_PLAIN_WORDS = re.compile(r"[A-Za-z0-9_-]+(?:\|[A-Za-z0-9_-]+)*\Z")
+_COUNTED = r"\{(\d*),?(\d*)\}"
 
 
 class MatchTimeout(Exception):
@@ -33,13 +32,17 @@ def compile_matcher(text: str | None, *, search: bool) -> tuple[Match, str | Non
     text = (text or "").strip()
     if text in ("", "*"):
         return _everything, None
-    if _PLAIN_WORDS.match(text):
+    if all(map(_is_plain, text.split("|"))):
         return _words(text, search=search), None
     return _expression(text, search=search)
 
 
 def _everything(_name: str) -> bool:
     return True
+
+
+def _is_plain(word: str) -> bool:
+    return word.isascii() and word.replace("_", "0").replace("-", "0").isalnum()
 
 
 def _words(text: str, *, search: bool) -> Match:
@@ -72,7 +75,7 @@ def _expression(text: str, *, search: bool) -> tuple[Match, str | None]:
 
 
 def _check_repetitions(text: str) -> None:
-    counts = [max(int(count[:9] or 1) for count in pair) for pair in _COUNTED.findall(text)]
+    counts = [max(int(count[:9] or 1) for count in pair) for pair in re.findall(_COUNTED, text)]
     if math.prod(max(count, 1) for count in counts) > _MAX_REPETITIONS:
         raise ValueError(f"it repeats more than {_MAX_REPETITIONS} times")
 

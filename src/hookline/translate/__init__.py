@@ -1,9 +1,11 @@
 """The seam between a model SDK and what hooks are shown; only this package imports an SDK."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from hookline.wire.model import HookToolConfig, LLMRequest, LLMResponse
+# What only the annotations name is not worth loading for the events that have no model.
+if TYPE_CHECKING:
+    from hookline.wire.model import HookToolConfig, LLMRequest, LLMResponse
 
 __all__ = ["HookTranslator"]
 
@@ -24,7 +26,7 @@ class HookTranslator(Protocol):
       the value as it was and warn, so no hook can break a model call.
     """
 
-    def to_hook_llm_request(self, request: object) -> LLMRequest:
+    def to_hook_llm_request(self, request: object) -> "LLMRequest":
         """What hooks are shown of a request."""
         ...
 
@@ -34,7 +36,7 @@ class HookTranslator(Protocol):
         """The request ``base`` with what the hook's ``llm_request`` names put into it."""
         ...
 
-    def to_hook_llm_response(self, response: object) -> LLMResponse:
+    def to_hook_llm_response(self, response: object) -> "LLMResponse":
         """What hooks are shown of a response."""
         ...
 
@@ -44,7 +46,7 @@ class HookTranslator(Protocol):
         """The response ``base`` with what the hook's ``llm_response`` names put into it."""
         ...
 
-    def to_hook_tool_config(self, tool_config: object) -> HookToolConfig:
+    def to_hook_tool_config(self, tool_config: object) -> "HookToolConfig":
         """What hooks are shown of a tool config; empty for None."""
         ...
 

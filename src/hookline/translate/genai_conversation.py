@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from hookline.translate.genai import GenerateContentParameters
 from hookline.translate.genai_forms import (
     Form,
-    GenerateContentParameters,
     build,
     field,
     list_field,

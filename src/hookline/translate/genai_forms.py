@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 import msgspec
 
 from hookline.errors import TranslationError
+from hookline.translate.genai import GenerateContentParameters
 from hookline.wire.model import Change, well_formed
 
 Form: TypeAlias = Literal["camel", "snake", "typed"]
@@ -24,17 +25,6 @@ _TYPES_MODULE = "google.genai.types"
 _HUMP = re.compile(r"(?=[A-Z])")
 
 E = TypeVar("E", bound=enum.Enum)
-
-
-class GenerateContentParameters(msgspec.Struct, frozen=True):
-    """A request to ``generate_content``: its arguments, which the SDK has no public type for.
-
-    ``contents`` is anything the SDK takes; ``config`` a ``GenerateContentConfig`` or its dict.
-    """
-
-    model: str = ""
-    contents: Any = None
-    config: Any = None
 
 
 def is_typed(value: object, *kinds: str) -> bool:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from hookline.errors import TranslationError
+from hookline.translate.genai import GenerateContentParameters
 from hookline.translate.genai_contents import contents_form, edit_contents, to_messages
 from hookline.translate.genai_forms import (
     Form,
-    GenerateContentParameters,
     build,
     enum_word,
     field,

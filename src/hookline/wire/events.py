@@ -1,22 +1,18 @@
-"""The eleven events: their names and enums, what a hook reads of each, what matchers look at."""
+"""The eleven events: their names and enums, the fields of each, what matchers look at."""
 
 from enum import StrEnum
-from typing import Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
 from hookline.errors import InvalidPayloadError, UnknownEventError
-from hookline.wire.model import LLMRequest, LLMResponse
 
 
-class _WireEnum(StrEnum):
-    # The names are dictionary keys on the hot path, where Enum's own Python-level hash is most
-    # of the cost of a lookup.
-    __hash__ = str.__hash__
-
-
-class HookEventName(_WireEnum):
+class HookEventName(StrEnum):
     """The names of the events, as scripts and settings spell them."""
+
+    # Members are dictionary keys on the hot path, where Enum's own Python-level hash is most of the
+    # cost of a lookup, and is not that of the equal string.
+    __hash__ = str.__hash__
 
     BEFORE_TOOL = "BeforeTool"
     AFTER_TOOL = "AfterTool"
@@ -31,8 +27,10 @@ class HookEventName(_WireEnum):
     NOTIFICATION = "Notification"
 
 
-class SessionStartSource(_WireEnum):
+class SessionStartSource(StrEnum):
     """Why a session starts."""
+
+    __hash__ = str.__hash__
 
     STARTUP = "startup"
     RESUME = "resume"
@@ -40,8 +38,10 @@ class SessionStartSource(_WireEnum):
     COMPRESS = "compress"
 
 
-class SessionEndReason(_WireEnum):
+class SessionEndReason(StrEnum):
     """Why a session ends."""
+
+    __hash__ = str.__hash__
 
     EXIT = "exit"
     CLEAR = "clear"
@@ -50,102 +50,13 @@ class SessionEndReason(_WireEnum):
     OTHER = "other"
 
 
-class PreCompressTrigger(_WireEnum):
+class PreCompressTrigger(StrEnum):
     """What asks for a compression of the history."""
+
+    __hash__ = str.__hash__
 
     MANUAL = "manual"
     AUTO = "auto"
-
-
-class HookInput(TypedDict):
-    """The fields every hook reads first, in this order."""
-
-    session_id: str
-    transcript_path: str
-    cwd: str
-    hook_event_name: str
-    timestamp: str
-
-
-class BeforeToolInput(TypedDict):
-    """BeforeTool's own fields."""
-
-    tool_name: str
-    tool_input: dict[str, Any]
-    mcp_context: NotRequired[dict[str, Any]]
-    original_request_name: NotRequired[str]
-
-
-class AfterToolInput(TypedDict):
-    """AfterTool's own fields."""
-
-    tool_name: str
-    tool_input: dict[str, Any]
-    tool_response: Any
-    original_tool_input: NotRequired[dict[str, Any]]
-    mcp_context: NotRequired[dict[str, Any]]
-    original_request_name: NotRequired[str]
-
-
-class BeforeAgentInput(TypedDict):
-    """BeforeAgent's own field."""
-
-    prompt: str
-
-
-class AfterAgentInput(TypedDict):
-    """AfterAgent's own fields."""
-
-    prompt: str
-    prompt_response: str
-    stop_hook_active: NotRequired[bool]
-
-
-class BeforeModelInput(TypedDict, total=False):
-    """BeforeModel's own field: hooks read ``llm_request``, the bus takes either name."""
-
-    llm_request: LLMRequest
-    model_request: dict[str, Any]
-
-
-class AfterModelInput(BeforeModelInput, total=False):
-    """AfterModel's own fields: hooks read the ``llm_`` names, the bus takes either."""
-
-    llm_response: LLMResponse
-    model_response: dict[str, Any]
-
-
-class BeforeToolSelectionInput(BeforeModelInput, total=False):
-    """BeforeToolSelection's own fields."""
-
-    available_tools: list[str]
-
-
-class SessionStartInput(TypedDict):
-    """SessionStart's own field."""
-
-    source: Literal["startup", "resume", "clear", "compress"]
-
-
-class SessionEndInput(TypedDict):
-    """SessionEnd's own field."""
-
-    reason: Literal["exit", "clear", "logout", "prompt_input_exit", "other"]
-
-
-class PreCompressInput(TypedDict):
-    """PreCompress's own field."""
-
-    trigger: Literal["manual", "auto"]
-
-
-class NotificationInput(TypedDict):
-    """Notification's own fields."""
-
-    message: str
-    notification_type: NotRequired[str]
-    level: NotRequired[str]
-    details: NotRequired[dict[str, Any]]
 
 
 class EventSpec(msgspec.Struct, frozen=True):
@@ -161,7 +72,7 @@ class EventSpec(msgspec.Struct, frozen=True):
     optional: tuple[str, ...] = ()
     target: str | None = None
     search: bool = False
-    trigger: type[_WireEnum] | None = None
+    trigger: type[StrEnum] | None = None
     blockable: bool = True
     model: bool = False
 

@@ -44,13 +44,17 @@ class HookConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandHook(HookConfig, frozen=True, kw_only=True):
-    """A hook that is a process: a shell command, or with ``args`` a program and its arguments."""
+    """A hook that is a process: a shell command, or with ``args`` a program and its arguments.
+
+    ``warm`` has the interpreter of a Python script kept waiting from call to call.
+    """
 
     type: ClassVar[str] = "command"
 
     command: str
     args: tuple[str, ...] | None = None
     env: Mapping[str, str] = msgspec.field(default_factory=dict)
+    warm: bool = False
 
     def identity(self) -> object:
         return (self.type, self.name, self.command, self.args, tuple(sorted(self.env.items())))

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import msgspec
 
 from hookline.errors import HooklineError, TranslationError
+from hookline.notices import warn
 from hookline.wire.events import HookEventName
-from hookline.wire.model import is_llm_response
 
 NO_REASON = "No reason provided"
 BLOCKING_WORDS = frozenset({"block", "deny"})
@@ -162,6 +162,9 @@ class BeforeModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
 
     def is_blocking_decision(self) -> bool:
         """A response given by a hook answers the call, so the call does not happen."""
+        # The model's format is loaded by the events of a model alone.
+        from hookline.wire.model import is_llm_response
+
         answered = is_llm_response(self._specific("llm_response"))
         return answered or self.decision in BLOCKING_WORDS
 
@@ -265,7 +268,5 @@ def _translated(field: str, translate: Any, otherwise: Any) -> Any:
     try:
         return translate()
     except TranslationError as error:
-        import logging
-
-        logging.getLogger("hookline").warning("a hook's %s was ignored: %s", field, error)
+        warn(f"a hook's {field} was ignored: {error}")
         return otherwise

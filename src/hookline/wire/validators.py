@@ -5,30 +5,27 @@ there at all, and what else is in the object passes through. Model requests and 
 SDK's as JSON, under either of their two names.
 """
 
-import sys
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hookline.wire.events import (
-    EVENTS,
-    AfterAgentInput,
-    AfterModelInput,
-    AfterToolInput,
-    BeforeAgentInput,
-    BeforeModelInput,
-    BeforeToolInput,
-    BeforeToolSelectionInput,
-    HookEventName,
-    NotificationInput,
-    PreCompressInput,
-    SessionEndInput,
-    SessionStartInput,
-)
+from hookline.wire.events import EVENTS, HookEventName
 
-if sys.version_info >= (3, 13):
-    from typing import TypeIs
-else:
+if TYPE_CHECKING:
     from typing_extensions import TypeIs
+
+    from hookline.wire.inputs import (
+        AfterAgentInput,
+        AfterModelInput,
+        AfterToolInput,
+        BeforeAgentInput,
+        BeforeModelInput,
+        BeforeToolInput,
+        BeforeToolSelectionInput,
+        NotificationInput,
+        PreCompressInput,
+        SessionEndInput,
+        SessionStartInput,
+    )
 
 ALIASES = {"llm_request": "model_request", "llm_response": "model_response"}
 
@@ -105,57 +102,57 @@ def _spoken(name: str) -> str:
     return f"{ALIASES[name]} (or {name})" if name in ALIASES else name
 
 
-def validate_before_tool_input(value: object) -> TypeIs[BeforeToolInput]:
+def validate_before_tool_input(value: object) -> "TypeIs[BeforeToolInput]":
     """Whether this is BeforeTool's input."""
     return find_problem(HookEventName.BEFORE_TOOL, value) is None
 
 
-def validate_after_tool_input(value: object) -> TypeIs[AfterToolInput]:
+def validate_after_tool_input(value: object) -> "TypeIs[AfterToolInput]":
     """Whether this is AfterTool's input."""
     return find_problem(HookEventName.AFTER_TOOL, value) is None
 
 
-def validate_before_agent_input(value: object) -> TypeIs[BeforeAgentInput]:
+def validate_before_agent_input(value: object) -> "TypeIs[BeforeAgentInput]":
     """Whether this is BeforeAgent's input."""
     return find_problem(HookEventName.BEFORE_AGENT, value) is None
 
 
-def validate_after_agent_input(value: object) -> TypeIs[AfterAgentInput]:
+def validate_after_agent_input(value: object) -> "TypeIs[AfterAgentInput]":
     """Whether this is AfterAgent's input."""
     return find_problem(HookEventName.AFTER_AGENT, value) is None
 
 
-def validate_before_model_input(value: object) -> TypeIs[BeforeModelInput]:
+def validate_before_model_input(value: object) -> "TypeIs[BeforeModelInput]":
     """Whether this is BeforeModel's input."""
     return find_problem(HookEventName.BEFORE_MODEL, value) is None
 
 
-def validate_after_model_input(value: object) -> TypeIs[AfterModelInput]:
+def validate_after_model_input(value: object) -> "TypeIs[AfterModelInput]":
     """Whether this is AfterModel's input."""
     return find_problem(HookEventName.AFTER_MODEL, value) is None
 
 
-def validate_before_tool_selection_input(value: object) -> TypeIs[BeforeToolSelectionInput]:
+def validate_before_tool_selection_input(value: object) -> "TypeIs[BeforeToolSelectionInput]":
     """Whether this is BeforeToolSelection's input."""
     return find_problem(HookEventName.BEFORE_TOOL_SELECTION, value) is None
 
 
-def validate_session_start_input(value: object) -> TypeIs[SessionStartInput]:
+def validate_session_start_input(value: object) -> "TypeIs[SessionStartInput]":
     """Whether this is SessionStart's input."""
     return find_problem(HookEventName.SESSION_START, value) is None
 
 
-def validate_session_end_input(value: object) -> TypeIs[SessionEndInput]:
+def validate_session_end_input(value: object) -> "TypeIs[SessionEndInput]":
     """Whether this is SessionEnd's input."""
     return find_problem(HookEventName.SESSION_END, value) is None
 
 
-def validate_pre_compress_input(value: object) -> TypeIs[PreCompressInput]:
+def validate_pre_compress_input(value: object) -> "TypeIs[PreCompressInput]":
     """Whether this is PreCompress's input."""
     return find_problem(HookEventName.PRE_COMPRESS, value) is None
 
 
-def validate_notification_input(value: object) -> TypeIs[NotificationInput]:
+def validate_notification_input(value: object) -> "TypeIs[NotificationInput]":
     """Whether this is Notification's input."""
     return find_problem(HookEventName.NOTIFICATION, value) is None
 

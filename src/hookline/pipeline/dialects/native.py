@@ -8,7 +8,6 @@ from hookline.pipeline.dialects.stdout import parse_stdout
 from hookline.pipeline.matcher import Match, compile_matcher
 from hookline.wire import codec
 from hookline.wire.events import EVENTS, HookEventName
-from hookline.wire.model import llm_request_problem, llm_response_problem
 from hookline.wire.outputs import (
     DECISION_WORDS,
     TOP_LEVEL_FIELDS,
@@ -142,6 +141,19 @@ def _tail_call_problem(value: object) -> str | None:
     return None if is_tail_tool_call(value) else "must be {name: string, args: object}"
 
 
+def _request_problem(value: object) -> str | None:
+    # The model's format is loaded by the events of a model alone.
+    from hookline.wire.model import llm_request_problem
+
+    return llm_request_problem(value)
+
+
+def _response_problem(value: object) -> str | None:
+    from hookline.wire.model import llm_response_problem
+
+    return llm_response_problem(value)
+
+
 def _tool_config_problem(value: object) -> str | None:
     if not isinstance(value, dict):
         return "must be an object"
@@ -159,9 +171,9 @@ _SPECIFIC_FIELDS: dict[HookEventName, dict[str, Callable[[object], str | None]]]
     HookEventName.AFTER_AGENT: {"clearContext": _must_be(bool, "true or false")},
     HookEventName.SESSION_START: _CONTEXT,
     HookEventName.BEFORE_MODEL: {
-        "llm_request": llm_request_problem,
-        "llm_response": llm_response_problem,
+        "llm_request": _request_problem,
+        "llm_response": _response_problem,
     },
-    HookEventName.AFTER_MODEL: {"llm_response": llm_response_problem},
+    HookEventName.AFTER_MODEL: {"llm_response": _response_problem},
     HookEventName.BEFORE_TOOL_SELECTION: {"toolConfig": _tool_config_problem},
 }

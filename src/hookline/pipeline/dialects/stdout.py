@@ -22,8 +22,9 @@ _FIRST_STARTS = 50
 # Characters read for each of the two; about a second's work.
 _MAX_CHARACTERS = 24 * 1024 * 1024
 
-_OBJECT_STARTS = re.compile(r"^[ \t]*(?=\{\s*\")", re.MULTILINE)
-_REST_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
+# Compiled by the first hook that prints more than its answer.
+_OBJECT_STARTS = r"(?m)^[ \t]*(?=\{\s*\")"
+_REST_OF_LINE = r"[ \t]*(?:\n|\Z)"
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -65,7 +66,8 @@ def _among_noise(stdout: str) -> Said:
 
 def _last_object(text: str) -> dict[str, Any] | None:
     text = text.replace("\r", "\n")
-    matches = _OBJECT_STARTS.finditer(text)
+    matches = re.finditer(_OBJECT_STARTS, text)
+    rest_of_line = re.compile(_REST_OF_LINE)
     first = [match.end() for match in islice(matches, _FIRST_STARTS)]
     last = deque((match.end() for match in matches), maxlen=_LAST_STARTS)
     found: dict[str, Any] | None = None
@@ -73,7 +75,7 @@ def _last_object(text: str) -> dict[str, Any] | None:
     # Going backwards, an object that reaches beyond the one found contains it.
     for starts in (reversed(last), reversed(first)):
         for value, end in _objects_at(starts, text):
-            if end > found_end and _is_answer(value) and _REST_OF_LINE.match(text, end):
+            if end > found_end and _is_answer(value) and rest_of_line.match(text, end):
                 found, found_end = value, end
                 if text.find("}", end) < 0:
                     return found

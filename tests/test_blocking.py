@@ -130,7 +130,8 @@ def test_an_exception_of_the_load_reaches_the_caller_in_either_place(tmp_path: P
     def lost() -> bool:
         raise LookupError("where am I")
 
-    system = HookSystem(Config(working_dir=tmp_path, trusted=lost))
+    hooks = on_every_event(DENYING)
+    system = HookSystem(Config(working_dir=tmp_path, hooks=hooks, trusted=lost))
 
     async def inside() -> None:
         system.fire_blocking("BeforeTool", TOOL)

@@ -1,7 +1,7 @@
 """Requests of a bus: each is answered exactly once, under its own id, whatever becomes of it."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -45,8 +45,11 @@ TOOL: Json = {"tool_name": "read", "tool_input": {}}
 
 
 @pytest.fixture
-def answers() -> Answers:
-    return Answers(InProcessMessageBus())
+def answers() -> Iterator[Answers]:
+    answers = Answers(InProcessMessageBus())
+    yield answers
+    # It holds the systems that serve it, and they what serves their hooks.
+    del answers.bus
 
 
 def is_uuid4(text: str) -> bool:

@@ -5,31 +5,19 @@ process, log. When nothing matches, nothing is built, translated or awaited. No 
 for cancellation, which kills what is running; whatever else goes wrong is a failure envelope.
 """
 
-import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from hookline.bus.messages import (
-    HookExecutionResponse,
-    MessageBus,
-    MessageBusType,
-    correlation_of,
-    failure_response,
-    read_request,
-    success_response,
-)
 from hookline.debuglog import DebugLogger
-from hookline.errors import HooklineError, message_of
 from hookline.inputs import FiredEvent, build_payload, read_fired_event
+from hookline.notices import warn
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.processing import process_common_hook_output_fields
 from hookline.pipeline.runner.context import RunContext
 from hookline.pipeline.runner.document import InputDocument
 from hookline.pipeline.runner.runner import HookRunner
-from hookline.translate import HookTranslator
 from hookline.wire.events import (
     EVENTS,
     HookEventName,
@@ -42,14 +30,16 @@ from hookline.wire.events import (
 from hookline.wire.outputs import ModelCall
 from hookline.wire.results import (
     FailureMeta,
-    HookError,
     HookExecutionResult,
     ProcessedHookResult,
     build_failure_envelope,
     make_empty_success_result,
 )
 
-_log = logging.getLogger("hookline")
+# What it takes to serve a bus, or to show a model's calls, is loaded with the first.
+if TYPE_CHECKING:
+    from hookline.bus.messages import MessageBus
+    from hookline.translate import HookTranslator
 
 
 class Session(Protocol):
@@ -61,11 +51,16 @@ class Session(Protocol):
 
     def get_transcript_path(self) -> str: ...
 
+    def get_translator(self) -> "HookTranslator": ...
+
     def run_context(self, session_id: str) -> RunContext: ...
 
 
 class HookEventHandler:
-    """Fires events; ``ready`` is awaited before the first request of a bus is carried out."""
+    """Fires events; ``ready`` is awaited before the first request of a bus is carried out.
+
+    Without a translator the session's own is used, from the first event of a model on.
+    """
 
     def __init__(
         self,
@@ -74,8 +69,8 @@ class HookEventHandler:
         runner: HookRunner,
         aggregator: HookAggregator,
         *,
-        translator: HookTranslator,
-        message_bus: MessageBus | None = None,
+        translator: "HookTranslator | None" = None,
+        message_bus: "MessageBus | None" = None,
         debug_logger: DebugLogger | None = None,
         ready: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
@@ -90,6 +85,8 @@ class HookEventHandler:
         self._disposed = False
         self._unsubscribe: Callable[[], None] | None = None
         if message_bus is not None:
+            from hookline.bus.messages import MessageBusType
+
             self._unsubscribe = message_bus.subscribe(
                 MessageBusType.HOOK_EXECUTION_REQUEST, self.handle_hook_execution_request
             )
@@ -188,24 +185,18 @@ class HookEventHandler:
             event = narrow_event(event_name)
             fired = read_fired_event(event, input, sdk_objects=True)
         except Exception as error:
-            return self._failure(error, "validation", FailureMeta(event_name=event))
-        return await self._execute_fired(fired)
+            return self.failure(error, "validation", FailureMeta(event_name=event))
+        return await self.execute_fired(fired)
 
     async def handle_hook_execution_request(self, message: object) -> None:
         """Carry out one request of a bus and publish its one response, whatever happens; after
         ``dispose()`` do nothing."""
         if self._disposed:
             return
-        correlation_id = correlation_of(message)
-        try:
-            response = await self._respond(message, correlation_id)
-        except asyncio.CancelledError:
-            cancelled = HooklineError("the request was cancelled before its hooks had answered")
-            await self._publish(self._failed_response(cancelled, "execution", correlation_id))
-            raise
-        except Exception as error:
-            response = self._internal_failure(error, correlation_id)
-        await self._publish(response)
+        from hookline.mediation import Mediator
+
+        mediator = Mediator(self, self._bus, ready=self._ready, warn=self._log.warning)
+        await mediator.handle(message)
 
     def dispose(self) -> None:
         """Serve the bus no longer; calls under way finish."""
@@ -218,12 +209,13 @@ class HookEventHandler:
         try:
             trigger = narrow_trigger(EVENTS[event], value)
         except Exception as error:
-            return self._failure(error, "validation", FailureMeta(event_name=event))
+            return self.failure(error, "validation", FailureMeta(event_name=event))
         return await self._execute(event, trigger, (trigger,))
 
-    async def _execute_fired(
+    async def execute_fired(
         self, fired: FiredEvent, correlation_id: str | None = None
     ) -> ProcessedHookResult:
+        """Fire an event whose fields were read and checked."""
         return await self._execute(fired.event, fired.target, fired.values, fired, correlation_id)
 
     async def _execute(
@@ -241,15 +233,16 @@ class HookEventHandler:
                 return self._unmatched(event, target)
             stage, started = "translation", time.perf_counter()
             fired = fired or FiredEvent(event, target, values)
-            payload = build_payload(fired, self._session, self._translator)
+            spec = EVENTS[event]
+            translator = self._get_translator() if spec.model else None
+            payload = build_payload(fired, self._session, translator)
             stage = "validation"
             document = InputDocument.checked(event, payload)
             stage = "execution"
             context = self._session.run_context(payload["session_id"])
             results = await self._runner.execute_plan(plan, document, context)
             stage = "aggregation"
-            spec = EVENTS[event]
-            call = ModelCall(self._translator, fired.values[0]) if spec.model else None
+            call = ModelCall(translator, fired.values[0]) if translator else None
             aggregated = self._aggregator.aggregate_results(plan, results, call=call)
             processed = process_common_hook_output_fields(aggregated)
         except Exception as error:
@@ -258,10 +251,15 @@ class HookEventHandler:
                 correlation_id=correlation_id,
                 duration=(time.perf_counter() - started) * 1000 if started else 0.0,
             )
-            return self._failure(error, stage, meta)
+            return self.failure(error, stage, meta)
         if self._log.enabled or not spec.blockable or any(map(_is_news, results)):
             self._log_event(processed, payload, event, target)
         return processed
+
+    def _get_translator(self) -> "HookTranslator":
+        if self._translator is None:
+            self._translator = self._session.get_translator()
+        return self._translator
 
     def _unmatched(self, event: HookEventName, target: str) -> ProcessedHookResult:
         processed = ProcessedHookResult(make_empty_success_result())
@@ -282,8 +280,8 @@ class HookEventHandler:
                 processed, payload, session_id=session_id, event=event.value, target=target
             )
             self._warn_of_no_effect(processed, event)
-        except Exception:
-            _log.warning("what hooks did on %s could not be logged", event.value, exc_info=True)
+        except Exception as error:
+            warn(f"what hooks did on {event.value} could not be logged", error=error)
 
     def _warn_of_no_effect(self, processed: ProcessedHookResult, event: HookEventName) -> None:
         output = processed.final_output
@@ -295,9 +293,10 @@ class HookEventHandler:
                 f"{output.get_effective_reason()}"
             )
 
-    def _failure(
+    def failure(
         self, error: Exception, stage: str, meta: FailureMeta | None = None
     ) -> ProcessedHookResult:
+        """The result of an event that failed at a stage, which people are told of."""
         envelope = build_failure_envelope(error, stage, meta)
         failure = envelope.errors[0]
         what = failure.event_name or "an event"
@@ -305,51 +304,6 @@ class HookEventHandler:
             f"{what} failed at {stage}: {failure.message}", code=failure.code, stage=stage
         )
         return process_common_hook_output_fields(envelope)
-
-    async def _respond(self, message: object, correlation_id: str) -> HookExecutionResponse:
-        stage, event = "envelope", None
-        try:
-            request = read_request(message)
-            event = narrow_event(request.event_name)
-            stage = "validation"
-            fired = read_fired_event(event, request.input)
-            stage = "planning"
-            if self._ready is not None:
-                await self._ready()
-        except Exception as error:
-            return self._failed_response(error, stage, correlation_id, event)
-        processed = await self._execute_fired(fired, correlation_id)
-        if processed.plan is None and not processed.success:
-            return failure_response(correlation_id, processed.errors[0])
-        try:
-            return success_response(correlation_id, processed.aggregated)
-        except Exception as error:
-            return self._failed_response(error, "response", correlation_id, event)
-
-    def _failed_response(
-        self,
-        error: Exception,
-        stage: str,
-        correlation_id: str,
-        event: HookEventName | None = None,
-    ) -> HookExecutionResponse:
-        meta = FailureMeta(event_name=event, correlation_id=correlation_id)
-        return failure_response(correlation_id, self._failure(error, stage, meta).errors[0])
-
-    def _internal_failure(self, error: Exception, correlation_id: str) -> HookExecutionResponse:
-        said = message_of(error)
-        self._log.warning(f"a hook request failed for a reason nobody foresaw: {said}")
-        failure = HookError(code="internal_error", message=said, stage="execution")
-        return failure_response(correlation_id, failure)
-
-    async def _publish(self, response: HookExecutionResponse) -> None:
-        if self._bus is None:
-            self._log.warning("a hook request was answered, but there is no bus to answer on")
-            return
-        try:
-            await self._bus.publish(response)
-        except Exception as error:
-            self._log.warning(f"a hook response could not be published: {message_of(error)}")
 
 
 def _is_news(result: HookExecutionResult) -> bool:

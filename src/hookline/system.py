@@ -1,16 +1,13 @@
 """The composition root: builds the engine's parts once, wires them, and owns their lifetime."""
 
-import asyncio
-import contextvars
 import threading
-from collections.abc import Callable, Coroutine, Mapping
-from inspect import iscoroutinefunction
+import weakref
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
-from hookline.bus.messages import MessageBus
 from hookline.debuglog import DebugLogger
 from hookline.errors import HookSystemNotInitializedError, InvalidHookError
 from hookline.handler import HookEventHandler, Session
@@ -20,11 +17,18 @@ from hookline.pipeline.dialects import dialect_of
 from hookline.pipeline.layers import Settings
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry
-from hookline.pipeline.runner.runner import HookRunner
-from hookline.translate import HookTranslator
+from hookline.pipeline.runner.loop import is_running_asyncio
+from hookline.pipeline.runner.pollloop import PollLoop
+from hookline.pipeline.runner.runner import HookRunner, RunningHook
 from hookline.wire.events import HookEventName, narrow_event
 from hookline.wire.hooks import HookConfig, HookFunction, HookSource, RuntimeHook
 from hookline.wire.results import ProcessedHookResult
+
+# Without a bus or a watch, what they take is not loaded.
+if TYPE_CHECKING:
+    from hookline.bus.messages import MessageBus
+    from hookline.translate import HookTranslator
+    from hookline.watching import FileWatch
 
 F = TypeVar("F", bound=HookFunction)
 T = TypeVar("T")
@@ -39,11 +43,11 @@ class SystemConfig(Session, Protocol):
 
     def is_trusted_folder(self) -> bool: ...
 
-    def get_message_bus(self) -> MessageBus | None: ...
+    def get_message_bus(self) -> "MessageBus | None": ...
 
     def get_debug_logger(self) -> DebugLogger: ...
 
-    def get_translator(self) -> HookTranslator: ...
+    def get_settings_files(self) -> Sequence[str]: ...
 
 
 class HookSystemStatus(msgspec.Struct, frozen=True):
@@ -62,15 +66,19 @@ class ReloadReport(msgspec.Struct, frozen=True):
 
 class HookSystem:
     """One registry, planner, runner, aggregator and event handler, for any number of threads and
-    event loops at once. ``async with`` initializes and disposes it."""
+    event loops at once. ``async with`` initializes and disposes it.
+
+    With ``watch`` it reloads when a settings file changes; that needs the extra ``watch``.
+    """
 
     def __init__(
         self,
         config: SystemConfig,
         *,
-        message_bus: MessageBus | None = None,
+        message_bus: "MessageBus | None" = None,
         debug_logger: DebugLogger | None = None,
-        translator: HookTranslator | None = None,
+        translator: "HookTranslator | None" = None,
+        watch: bool = False,
     ) -> None:
         self._config = config
         self._log = config.get_debug_logger() if debug_logger is None else debug_logger
@@ -78,13 +86,16 @@ class HookSystem:
         self._initialized = False
         self._runtime_enabled = True
         self._problems: tuple[Problem, ...] = ()
+        self._is_watching = watch
+        self._watch: FileWatch | None = None
         self._registry = HookRegistry()
+        self._runner = HookRunner(warn=self._log.warning)
         self._handler = HookEventHandler(
             config,
             HookPlanner(self._registry, warn=self._log.warning),
-            HookRunner(),
+            self._runner,
             HookAggregator(),
-            translator=config.get_translator() if translator is None else translator,
+            translator=translator,
             message_bus=config.get_message_bus() if message_bus is None else message_bus,
             debug_logger=self._log,
             ready=self.initialize,
@@ -102,11 +113,17 @@ class HookSystem:
         with self._load_lock:
             if not self._initialized:
                 self._load(self._config.get_settings())
+                if self._is_watching and self._watch is None:
+                    self._watch = self._start_watch()
                 self._initialized = True
 
     async def reload(self) -> ReloadReport:
         """Read the settings again and swap the hooks in one step; events under way finish on the
         old ones."""
+        return self.reload_blocking()
+
+    def reload_blocking(self) -> ReloadReport:
+        """``reload()`` for synchronous callers."""
         with self._load_lock:
             self._load(self._config.read_settings())
             self._initialized = True
@@ -125,6 +142,10 @@ class HookSystem:
     def get_all_hooks(self) -> tuple[HookRegistryEntry, ...]:
         """Every hook, enabled or not, in the order of registration."""
         return self.get_registry().get_all_hooks()
+
+    def follow(self, running: list[RunningHook]) -> None:
+        """Keep in ``running``, from now on, the command hooks that are under way."""
+        self._runner.follow(running)
 
     def get_problems(self) -> tuple[Problem, ...]:
         """What was wrong in the settings when they were last read."""
@@ -212,15 +233,26 @@ class HookSystem:
         Where a loop is running in this very thread it is held up until the hooks have answered;
         async code awaits the event handler instead.
         """
+        self.initialize_blocking()
         try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return _run_to_end(lambda: self._initialize_and_fire(event_name, input))
-        return _on_thread(lambda: self.fire_blocking(event_name, input))
+            if not self._registry.has_functions():
+                return PollLoop().run(self._handler.fire(event_name, input))
+            if is_running_asyncio():
+                return _on_thread(lambda: self.fire_blocking(event_name, input))
+            return _run_on_asyncio(lambda: self._handler.fire(event_name, input))
+        except (OSError, RuntimeError) as error:
+            # A loop takes descriptors, and a thread may not be had.
+            return self._handler.failure(error, "execution")
 
     def dispose(self) -> None:
-        """Stop serving the bus; calls under way finish. May be called more than once."""
+        """Stop serving the bus, and end what serves hooks from call to call; calls under way
+        finish. May be called more than once."""
+        self._is_watching = False
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.stop()
         self._handler.dispose()
+        self._runner.dispose()
 
     async def __aenter__(self) -> "HookSystem":
         await self.initialize()
@@ -234,11 +266,20 @@ class HookSystem:
     ) -> None:
         self.dispose()
 
-    async def _initialize_and_fire(
-        self, event_name: str | HookEventName, input: Mapping[str, Any]
-    ) -> ProcessedHookResult:
-        await self.initialize()
-        return await self._handler.fire(event_name, input)
+    def _start_watch(self) -> "FileWatch":
+        from hookline.watching import FileWatch
+
+        # The thread must not keep alive a system that nobody else remembers.
+        reference = weakref.ref(self)
+
+        def reload() -> None:
+            system = reference()
+            if system is not None:
+                system.reload_blocking()
+
+        watch = FileWatch(self._config.get_settings_files(), reload, self._log.warning)
+        weakref.finalize(self, watch.stop)
+        return watch
 
     def _load(self, settings: Settings) -> None:
         self._registry.load(settings.entries)
@@ -284,6 +325,8 @@ def _runtime_hook(config: Mapping[str, Any], source: HookSource) -> RuntimeHook:
         raise InvalidHookError("a hook is a function, or a mapping as in the settings")
     # What all kinds of hooks have in common is read, and refused, as it is for commands.
     common = command_hook({**config, "type": "command", "command": "-"}, source=source)
+    from inspect import iscoroutinefunction
+
     call = getattr(function, "__call__", None)  # noqa: B004
     return RuntimeHook(
         name=common.name,
@@ -305,7 +348,10 @@ def _layer_of(source: HookSource | str) -> HookSource:
         raise InvalidHookError(f"the source must be one of {known}, not {source!r}") from None
 
 
-def _run_to_end(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def _run_on_asyncio(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Hooks that are functions of asyncio's world need a loop of asyncio's."""
+    import asyncio
+
     # A factory of its own keeps the runner from touching the thread's current event loop.
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         return runner.run(make())
@@ -321,7 +367,9 @@ def _on_thread(call: Callable[[], T]) -> T:
         except BaseException as error:
             failure.append(error)
 
-    context = contextvars.copy_context()
+    from contextvars import copy_context
+
+    context = copy_context()
     thread = threading.Thread(target=context.run, args=(work,), name="hookline fire_blocking")
     thread.start()
     thread.join()

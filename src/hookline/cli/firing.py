@@ -1,51 +1,113 @@
-"""Fires events for a command: whatever ends the command stops the hooks first, and whatever the
-engine warns of is kept for the screen."""
+"""Fires events for a command: whatever ends the command stops its hooks first."""
 
 import argparse
-import asyncio
-import logging
 import signal
 import threading
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from hookline.cli.failures import Interrupted
 from hookline.config import Config
+from hookline.pipeline.runner.loop import Loop
+from hookline.pipeline.runner.pollloop import Cancelled, PollLoop
 from hookline.system import HookSystem
 from hookline.wire.events import HookEventName
 from hookline.wire.results import ProcessedHookResult
 
 T = TypeVar("T")
 
-# Besides Ctrl-C, which asyncio turns into a cancellation by itself.
-_ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# How many seconds hooks may take before people are shown that something happens.
+_A_MOMENT = 0.3
+_LIKE_NOBODY_ASKED = (signal.SIG_DFL, signal.default_int_handler)
+
+
+class Shown(Protocol):
+    """Something on the screen that is there while hooks run."""
+
+    def end(self) -> None: ...
 
 
 def load_config(options: argparse.Namespace, **further: Any) -> Config:
     """The configuration the common options name."""
-    return Config.load(options.cwd, settings_files=options.settings, **further)
+    # A process that ends after one event would keep an interpreter waiting for nothing.
+    return Config.load(options.cwd, settings_files=options.settings, warm=False, **further)
 
 
 def fire(
-    system: HookSystem, event: HookEventName, payload: Mapping[str, Any]
+    system: HookSystem,
+    event: HookEventName,
+    payload: Mapping[str, Any],
+    *,
+    meanwhile: Callable[[], object] = lambda: None,
+    progress: Callable[[Loop], Shown] | None = None,
 ) -> ProcessedHookResult:
-    """Fire one event to its end; raises Interrupted, with no hook left running, on a signal."""
+    """Fire one event to its end; raises Interrupted, with no hook left running, on a signal.
 
-    async def fired() -> ProcessedHookResult:
-        await system.initialize()
-        return await system.get_event_handler().fire(event, payload)
+    ``meanwhile`` is called while the first hooks are starting, and ``progress`` if they take more
+    than a moment: what it shows is there until they have ended.
+    """
+    system.initialize_blocking()
+    fired = system.get_event_handler().fire(event, payload)
+    try:
+        return run_to_end(fired, meanwhile=meanwhile, progress=progress)
+    finally:
+        system.dispose()
 
-    return run_to_end(fired())
+
+def run_to_end(
+    work: Coroutine[Any, Any, T],
+    *,
+    meanwhile: Callable[[], object] = lambda: None,
+    progress: Callable[[Loop], Shown] | None = None,
+) -> T:
+    """Run what fires command hooks; a signal stops it, and is raised when they have ended."""
+    loop = PollLoop()
+    loop.call_soon(lambda: loop.call_soon(meanwhile))
+    received: list[int] = []
+    shown: list[Shown] = []
+
+    def show() -> None:
+        if progress is not None and not received:
+            shown.append(progress(loop))
+
+    def hide() -> None:
+        while shown:
+            shown.pop().end()
+
+    def end(number: int, _frame: object) -> None:
+        received.append(number)
+        loop.call_soon_threadsafe(hide)
+        loop.cancel()
+
+    if progress is not None:
+        loop.call_at(loop.time() + _A_MOMENT, show)
+    with _heard_signals(end):
+        try:
+            return loop.run(work)
+        except Cancelled:
+            raise Interrupted(received[0]) from None
+        finally:
+            hide()
 
 
-def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """Run what fires events; a signal cancels it, and is raised as Interrupted once it is over."""
+def run_on_asyncio(work: Coroutine[Any, Any, T]) -> T:
+    """The same for what needs a loop of asyncio's, as an agent does."""
+    import asyncio
+
     received: list[int] = []
 
     async def watched() -> T:
-        _cancel_on_signals(received)
-        return await work
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def end(number: int, _frame: object) -> None:
+            received.append(number)
+            loop.call_soon_threadsafe(task.cancel)
+
+        with _heard_signals(end):
+            return await work
 
     try:
         return asyncio.run(watched())
@@ -53,42 +115,16 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
         raise Interrupted(received[0] if received else signal.SIGINT) from None
 
 
-def _cancel_on_signals(received: list[int]) -> None:
-    if threading.current_thread() is not threading.main_thread():
-        return
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None
-
-    def end(number: int) -> None:
-        received.append(number)
-        task.cancel()
-
-    for number in _ENDING_SIGNALS:
-        # A signal that the parent wants ignored stays so.
-        if signal.getsignal(number) is signal.SIG_DFL:
-            loop.add_signal_handler(number, end, number)
-
-
 @contextmanager
-def heard_warnings() -> Iterator[list[str]]:
-    """What the engine warns of in the meantime, one text each."""
-    heard: list[str] = []
-    handler = _Keeper(heard)
-    log = logging.getLogger("hookline")
-    propagated, log.propagate = log.propagate, False
-    log.addHandler(handler)
+def _heard_signals(end: Callable[[int, Any], None]) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    # A signal that the parent wants ignored stays so.
+    heard = [n for n in _ENDING_SIGNALS if signal.getsignal(n) in _LIKE_NOBODY_ASKED]
+    before = {number: signal.signal(number, end) for number in heard}
     try:
-        yield heard
+        yield
     finally:
-        log.removeHandler(handler)
-        log.propagate = propagated
-
-
-class _Keeper(logging.Handler):
-    def __init__(self, heard: list[str]) -> None:
-        super().__init__(logging.WARNING)
-        self._heard = heard
-
-    def emit(self, record: logging.LogRecord) -> None:
-        cause = record.exc_info[1] if record.exc_info else None
-        self._heard.append(f"{record.getMessage()}: {cause}" if cause else record.getMessage())
+        for number, handler in before.items():
+            signal.signal(number, handler)

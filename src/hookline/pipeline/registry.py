@@ -45,6 +45,7 @@ class HookSnapshot(msgspec.Struct, frozen=True, eq=False):
 
     entries: tuple[HookRegistryEntry, ...]
     by_event: dict[HookEventName, tuple[HookRegistryEntry, ...]]
+    has_functions: bool
 
 
 class HookRegistry:
@@ -95,6 +96,10 @@ class HookRegistry:
         """How many entries there are, loaded or not."""
         return len(self._snapshot.entries)
 
+    def has_functions(self) -> bool:
+        """Whether any of them runs in this process."""
+        return self._snapshot.has_functions
+
     def _switch(self, is_meant: Callable[[HookRegistryEntry], bool], enabled: bool) -> int:
         with self._lock:
             entries = self._snapshot.entries
@@ -142,4 +147,8 @@ def _snapshot(entries: Iterable[HookRegistryEntry]) -> HookSnapshot:
     by_event: dict[HookEventName, list[HookRegistryEntry]] = {}
     for entry in ordered:
         by_event.setdefault(entry.event, []).append(entry)
-    return HookSnapshot(entries, {event: tuple(found) for event, found in by_event.items()})
+    return HookSnapshot(
+        entries,
+        {event: tuple(found) for event, found in by_event.items()},
+        any(entry.hook.type == "runtime" for entry in entries),
+    )

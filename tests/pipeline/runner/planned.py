@@ -31,7 +31,7 @@ async def run(
     event: HookEventName = HookEventName.BEFORE_TOOL,
     payload: Json | None = None,
     sequential: bool = False,
-    is_trusted: Callable[[], bool] = lambda: True,
+    is_trusted: Callable[[HookConfig], bool] = lambda _hook: True,
     **context: Any,
 ) -> Sequence[HookExecutionResult]:
     """The results of a plan of these hooks."""

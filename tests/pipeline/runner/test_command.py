@@ -181,7 +181,7 @@ def _raises(_input: Json) -> None:
 )
 async def test_a_guard_that_fails_closed_blocks_by_failing(hook: HookConfig, kind: str) -> None:
     limits = RunLimits(kill_grace=0.2, max_stdout=1_000)
-    results = await run(hook, function(lambda _: None), limits=limits, is_trusted=lambda: False)
+    results = await run(hook, function(lambda _: None), limits=limits, is_trusted=lambda _: False)
     assert results[0].failed == kind
     plan = HookExecutionPlan(HookEventName.BEFORE_TOOL, (hook,))
     output = HookAggregator().aggregate_results(plan, results).final_output

@@ -8,15 +8,25 @@ import time
 
 import pytest
 
-from hookline.pipeline.runner import exitwatch, process
+from hookline.pipeline.runner import exitwatch
 from hookline.pipeline.runner.exitwatch import PidfdWatch, Report, ThreadWatch, watch_exit
+from hookline.pipeline.runner.loop import Loop
 from tests.pipeline.runner.contained import SLACK, WATCHES, comes_true, run_script
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 
 
-def start(*argv: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(argv)
+def start(*argv: str) -> int:
+    """The pid of a process that only its watch waits for."""
+    return os.posix_spawnp(argv[0], argv, os.environ)
+
+
+def is_reaped(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
 
 
 @LINUX
@@ -56,7 +66,7 @@ async def test_a_child_nobody_watches_any_more_is_still_reaped(
     reports: list[int | None] = []
     child = start("sleep", "0.1")
     kind(child, asyncio.get_running_loop(), reports.append).close()
-    await comes_true(lambda: child.returncode == 0)
+    await comes_true(lambda: is_reaped(child))
     assert reports == []
 
 
@@ -71,28 +81,26 @@ def test_a_child_that_outlives_its_event_loop_is_still_reaped(
         asyncio.get_running_loop().call_soon(watch.close)
 
     asyncio.run(watch_a_moment())
-    asyncio.run(comes_true(lambda: child.returncode == 0))
+    asyncio.run(comes_true(lambda: is_reaped(child)))
 
 
 class BlindWatch:
     """Sees no end: what a process in an uninterruptible wait of the kernel looks like."""
 
-    def __init__(
-        self, child: subprocess.Popen[bytes], _loop: asyncio.AbstractEventLoop, _report: Report
-    ) -> None:
-        self._child = child
+    def __init__(self, pid: int, _loop: Loop, _report: Report) -> None:
+        self._pid = pid
 
     def poll(self) -> None:
         pass
 
     def close(self) -> None:
-        exitwatch.reap_later(self._child)
+        exitwatch.reap_later(self._pid)
 
 
 async def test_a_process_that_even_sigkill_does_not_end_delays_the_answer_no_further(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(process, "watch_exit", BlindWatch)
+    monkeypatch.setattr(exitwatch, "watch_exit", BlindWatch)
     outcome = await run_script("echo so far; exec sleep 30", timeout=0.2, grace=0.2)
     assert (outcome.ended, outcome.exit_code, outcome.signal) == ("timeout", None, None)
     assert outcome.stdout == b"so far\n"
@@ -107,7 +115,7 @@ async def test_a_process_that_cannot_be_watched_is_killed_and_counts_as_not_star
     def no_watch(*_arguments: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(process, "watch_exit", no_watch)
+    monkeypatch.setattr(exitwatch, "watch_exit", no_watch)
     outcome = await run_script("exec sleep 30")
     assert outcome.ended == "spawn"
     assert outcome.error is not None
@@ -117,7 +125,7 @@ async def test_a_process_that_cannot_be_watched_is_killed_and_counts_as_not_star
 LOST_STATUS = """
 import asyncio, os, signal, sys
 from hookline.pipeline.runner import exitwatch, process
-process.watch_exit = getattr(exitwatch, sys.argv[1])
+exitwatch.watch_exit = getattr(exitwatch, sys.argv[1])
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 limits = process.ProcessLimits(timeout=5)
 outcome = asyncio.run(process.run_process(["sh", "-c", "sleep 0.1; echo hi; exit 2"], stdin=b"",
@@ -138,7 +146,7 @@ def test_an_exit_status_that_others_took_is_not_reported_as_exit_0(kind: str) ->
 FIRST_PROCESS = """
 import asyncio, ctypes, os, sys
 from hookline.pipeline.runner import exitwatch, process
-process.watch_exit = getattr(exitwatch, sys.argv[1])
+exitwatch.watch_exit = getattr(exitwatch, sys.argv[1])
 PR_SET_CHILD_SUBREAPER = 36
 assert ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1) == 0
 script = "(trap '' TERM; sleep 30) & (sleep 30) & wait"

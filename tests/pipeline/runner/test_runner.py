@@ -104,21 +104,21 @@ async def test_an_untrusted_project_hook_is_not_started(tmp_path: Path, kind: st
         if kind == "command"
         else function(lambda _: touched.touch(), source=source)
     )
-    result = await run_one(hook, is_trusted=lambda: False)
+    result = await run_one(hook, is_trusted=lambda _hook: False)
     assert (result.success, result.failed, result.output) == (False, "untrusted", None)
     assert not touched.exists()
 
 
 @pytest.mark.parametrize("source", [s for s in HookSource if s is not HookSource.PROJECT])
 async def test_hooks_of_other_layers_need_no_trust(source: HookSource) -> None:
-    result = await run_one(function(lambda _: None, source=source), is_trusted=lambda: False)
+    result = await run_one(function(lambda _: None, source=source), is_trusted=lambda _hook: False)
     assert result.success
 
 
 async def test_trust_is_asked_for_each_time_a_project_hook_runs() -> None:
     answers = iter([True, False])
     hooks = [function(lambda _: None, source=HookSource.PROJECT) for _ in range(2)]
-    results = await run(*hooks, sequential=True, is_trusted=lambda: next(answers))
+    results = await run(*hooks, sequential=True, is_trusted=lambda _hook: next(answers))
     assert [result.failed for result in results] == [None, "untrusted"]
 
 

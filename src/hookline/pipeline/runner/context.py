@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from hookline.pipeline.runner.environment import Redaction
+from hookline.pipeline.redaction import Redaction
+from hookline.wire.hooks import HookConfig
 
 
 class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,11 +17,15 @@ class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunContext(msgspec.Struct, frozen=True, kw_only=True):
-    """The session an event belongs to, and the rules its hooks run under."""
+    """The session an event belongs to, and the rules its hooks run under.
+
+    ``warm`` is whether it is worth while to keep processes waiting for the next event.
+    """
 
     cwd: str
     project_dir: str
     session_id: str
-    is_trusted: Callable[[], bool]
+    is_trusted: Callable[[HookConfig], bool]
     redaction: Redaction = Redaction()
     limits: RunLimits = RunLimits()
+    warm: bool = True

@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 
-from hookline.pipeline.chaining import chain_input
 from hookline.pipeline.dialects import dialect_of
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
@@ -41,5 +40,7 @@ class InputDocument(msgspec.Struct, frozen=True, eq=False):
         """What the next hook of a sequence reads after an answer."""
         if not output:
             return self
+        from hookline.pipeline.chaining import chain_input
+
         payload = chain_input(self.event, self.payload, output)
         return self if payload is self.payload else InputDocument(self.event, payload)

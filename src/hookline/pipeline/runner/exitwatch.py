@@ -4,22 +4,18 @@ Signal handlers and child watchers belong to the main thread, or to whoever inst
 a descriptor of the process (Linux), or a thread of its own, belongs to the run alone.
 """
 
-import asyncio
 import contextlib
 import errno
 import os
-import subprocess
 import threading
 import weakref
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
+from hookline.pipeline.runner.loop import Loop
+
 # Called on the loop, once, with what waitpid said; None when other code had waited before.
 Report: TypeAlias = Callable[[int | None], None]
-
-# Children that have not been reaped. A call that is thrown away half way, loop and all, is cleaned
-# up by the garbage collector in any order: its child must not be part of the garbage.
-_unreaped: set[subprocess.Popen[bytes]] = set()
 
 
 class ExitWatch(Protocol):
@@ -32,37 +28,29 @@ class ExitWatch(Protocol):
         """Report nothing any more; a child that still runs is reaped when it ends, by a thread."""
 
 
-def watch_exit(
-    child: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, report: Report
-) -> ExitWatch:
+def watch_exit(pid: int, loop: Loop, report: Report) -> ExitWatch:
     """Watch by descriptor, or by thread where the system or a sandbox has no such descriptors."""
     try:
-        return PidfdWatch(child, loop, report)
+        return PidfdWatch(pid, loop, report)
     except OSError:
-        return ThreadWatch(child, loop, report)
+        return ThreadWatch(pid, loop, report)
 
 
-def reap_later(child: subprocess.Popen[bytes]) -> None:
+def reap_later(pid: int) -> None:
     """Leave a thread behind that waits for a child nobody else waits for."""
-    reaper = threading.Thread(target=_wait, args=(child, 0), daemon=True)
+    reaper = threading.Thread(target=_wait, args=(pid, 0), daemon=True)
     # Without a thread to spare the child stays a zombie until this process ends, no worse.
     with contextlib.suppress(RuntimeError):
         reaper.start()
 
 
-def _wait(child: subprocess.Popen[bytes], flags: int) -> tuple[bool, int | None]:
+def _wait(pid: int, flags: int) -> tuple[bool, int | None]:
     """Whether the child has ended, and its status."""
-    status: int | None
     try:
-        pid, status = os.waitpid(child.pid, flags)
+        ended, status = os.waitpid(pid, flags)
     except ChildProcessError:
-        pid, status = child.pid, None
-    if pid == 0:
-        return False, None
-    # Popen has to know, or it would look for the child again and warn that it still runs.
-    child.returncode = os.waitstatus_to_exitcode(status or 0)
-    _unreaped.discard(child)
-    return True, status
+        return True, None
+    return (True, status) if ended else (False, None)
 
 
 def _descriptor(pid: int) -> int:
@@ -75,25 +63,22 @@ def _descriptor(pid: int) -> int:
 class PidfdWatch:
     """The child as a descriptor that becomes readable when it ends."""
 
-    def __init__(
-        self, child: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, report: Report
-    ) -> None:
-        self._child = child
+    def __init__(self, pid: int, loop: Loop, report: Report) -> None:
+        self._pid = pid
         self._loop = loop
         self._report = report
-        self._descriptor = _descriptor(child.pid)
+        self._descriptor = _descriptor(pid)
         self._open = True
         try:
             loop.add_reader(self._descriptor, self.poll)
         except BaseException:
             os.close(self._descriptor)
             raise
-        _unreaped.add(child)
 
     def poll(self) -> None:
         if not self._open:
             return
-        ended, status = _wait(self._child, os.WNOHANG)
+        ended, status = _wait(self._pid, os.WNOHANG)
         if ended:
             self._release()
             self._report(status)
@@ -101,7 +86,7 @@ class PidfdWatch:
     def close(self) -> None:
         if self._open:
             self._release()
-            reap_later(self._child)
+            reap_later(self._pid)
 
     def _release(self) -> None:
         self._open = False
@@ -112,14 +97,12 @@ class PidfdWatch:
 class ThreadWatch:
     """A thread that waits for the child, and reaps it whether or not anybody still listens."""
 
-    def __init__(
-        self, child: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, report: Report
-    ) -> None:
+    def __init__(self, pid: int, loop: Loop, report: Report) -> None:
         self._report: Report | None = report
         self._ended = False
         self._status: int | None = None
         # The thread must not keep alive what nobody else remembers.
-        arguments = (child, loop, weakref.ref(self))
+        arguments = (pid, loop, weakref.ref(self))
         self._thread = threading.Thread(target=_wait_and_tell, args=arguments, daemon=True)
         self._thread.start()
 
@@ -140,12 +123,8 @@ class ThreadWatch:
         self._ended = True
 
 
-def _wait_and_tell(
-    child: subprocess.Popen[bytes],
-    loop: asyncio.AbstractEventLoop,
-    reference: "weakref.ref[ThreadWatch]",
-) -> None:
-    _, status = _wait(child, 0)
+def _wait_and_tell(pid: int, loop: Loop, reference: "weakref.ref[ThreadWatch]") -> None:
+    _, status = _wait(pid, 0)
     watch = reference()
     if watch is not None:
         watch.end(status)

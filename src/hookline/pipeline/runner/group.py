@@ -3,9 +3,6 @@
 import contextlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
-
-_PROC = Path("/proc")
 
 
 class ProcessGroup:
@@ -60,7 +57,8 @@ class ProcessGroup:
 
     def _runs(self, pid: int) -> bool:
         try:
-            status = (_PROC / str(pid) / "stat").read_bytes()
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                status = file.read()
         except OSError:
             return False
         # The name in parentheses may itself hold parentheses and spaces.
@@ -69,4 +67,4 @@ class ProcessGroup:
 
 
 def _processes() -> Iterator[int]:
-    return (int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit())
+    return (int(name) for name in os.listdir("/proc") if name.isdigit())

@@ -1,13 +1,21 @@
 """The three pipes of a process on an event loop, where neither side can hold up the other."""
 
-import asyncio
+import contextlib
 import os
 from collections.abc import Callable
-from typing import IO
 
+from hookline.pipeline.runner.loop import Loop
+
+try:
+    import fcntl
+except ImportError:  # no such calls on this system
+    _RESIZE = None
+else:
+    _RESIZE = getattr(fcntl, "F_SETPIPE_SZ", None)
+
+# What a pipe holds by itself, and as much as an unprivileged process can make one hold on Linux.
 _CHUNK = 65_536
-# As much as an unprivileged process can make a pipe hold on Linux.
-_SWEEP_CHUNKS = 16
+_MOST = 1_048_576
 
 
 class Head:
@@ -50,45 +58,45 @@ class Tail:
 class Outflow:
     """What a process prints, read as it comes; ``on_change`` is called after every read."""
 
-    def __init__(
-        self,
-        pipe: IO[bytes],
-        loop: asyncio.AbstractEventLoop,
-        *,
-        keep: Head | Tail,
-        on_change: Callable[[], None],
-    ) -> None:
-        self._pipe = pipe
-        self._loop = loop
+    def __init__(self, fd: int, *, keep: Head | Tail, on_change: Callable[[], None]) -> None:
+        self._fd = fd
         self._keep = keep
         self._on_change = on_change
-        os.set_blocking(pipe.fileno(), False)
-        loop.add_reader(pipe.fileno(), self._read)
+        self._loop: Loop | None = None
+        self._chunk = _CHUNK
+        self.is_open = True
 
-    @property
-    def is_open(self) -> bool:
-        return not self._pipe.closed
+    def start(self, loop: Loop) -> None:
+        os.set_blocking(self._fd, False)
+        loop.add_reader(self._fd, self._read)
+        self._loop = loop
 
     def sweep(self) -> None:
         """Read what is in the pipe now, bounded in case somebody keeps filling it."""
-        for _ in range(_SWEEP_CHUNKS):
-            if not self.is_open or not self._read():
-                break
+        left = _MOST
+        while self.is_open and left > 0 and self._read():
+            left -= self._chunk
 
     def close(self) -> None:
         if self.is_open:
-            self._loop.remove_reader(self._pipe.fileno())
-            self._pipe.close()
+            self.is_open = False
+            if self._loop is not None:
+                self._loop.remove_reader(self._fd)
+            os.close(self._fd)
 
     def _read(self) -> bool:
         try:
-            chunk = os.read(self._pipe.fileno(), _CHUNK)
+            chunk = os.read(self._fd, self._chunk)
         except BlockingIOError:
             return False
         except OSError:
             chunk = b""
         if chunk:
             self._keep.add(chunk)
+            if len(chunk) == _CHUNK == self._chunk:
+                # There is more where that came from: have it in fewer pieces.
+                self._chunk = _MOST
+                _enlarge(self._fd, _MOST)
         else:
             self.close()
         self._on_change()
@@ -98,30 +106,43 @@ class Outflow:
 class Inflow:
     """What a process is to read; one that does not care for it closes the pipe and that is fine."""
 
-    def __init__(self, pipe: IO[bytes], loop: asyncio.AbstractEventLoop, content: bytes) -> None:
-        self._pipe = pipe
-        self._loop = loop
+    def __init__(self, fd: int, content: bytes) -> None:
+        self._fd = fd
         self._rest = memoryview(content)
-        self._is_waiting = False
-        os.set_blocking(pipe.fileno(), False)
-        self._write()
+        self._loop: Loop | None = None
+        self._is_open = True
+
+    def start(self, loop: Loop) -> None:
+        os.set_blocking(self._fd, False)
+        if len(self._rest) > _CHUNK:
+            _enlarge(self._fd, len(self._rest))
+        if not self._write():
+            loop.add_writer(self._fd, self._write)
+            self._loop = loop
 
     def close(self) -> None:
-        if self._pipe.closed:
-            return
-        if self._is_waiting:
-            self._loop.remove_writer(self._pipe.fileno())
-        self._pipe.close()
+        if self._is_open:
+            self._is_open = False
+            if self._loop is not None:
+                self._loop.remove_writer(self._fd)
+            os.close(self._fd)
 
-    def _write(self) -> None:
+    def _write(self) -> bool:
+        """Write what fits; whether that was the last of it."""
         try:
-            self._rest = self._rest[os.write(self._pipe.fileno(), self._rest) :]
+            self._rest = self._rest[os.write(self._fd, self._rest) :]
         except BlockingIOError:
-            pass
+            return False
         except OSError:
             self._rest = self._rest[:0]
-        if not self._rest:
-            self.close()
-        elif not self._is_waiting:
-            self._loop.add_writer(self._pipe.fileno(), self._write)
-            self._is_waiting = True
+        if self._rest:
+            return False
+        self.close()
+        return True
+
+
+def _enlarge(fd: int, size: int) -> None:
+    """Let a pipe hold more, where that can be; a process of few rights may have to do without."""
+    if _RESIZE is not None:
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(fd, _RESIZE, min(size, _MOST))

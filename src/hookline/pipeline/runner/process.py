@@ -4,19 +4,17 @@ The answer is there when the process itself has ended, not when the last holder 
 a hook may leave a server running. A process that is stopped takes its whole group with it.
 """
 
-import asyncio
-import contextlib
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from hookline.pipeline.runner.exitwatch import ExitWatch, reap_later, watch_exit
+from hookline.pipeline.runner.exitwatch import ExitWatch, Report
 from hookline.pipeline.runner.group import ProcessGroup
+from hookline.pipeline.runner.loop import Loop, Waiter, running_loop
 from hookline.pipeline.runner.pipes import Head, Inflow, Outflow, Tail
 from hookline.pipeline.runner.spawning import SpawnError, spawn
 
@@ -52,6 +50,29 @@ class ProcessOutcome(msgspec.Struct, frozen=True):
     duration: float
 
 
+class Child(Protocol):
+    """A process that was started, the leader of its own session, and our ends of its pipes."""
+
+    pid: int
+    stdin: int
+    stdout: int
+    stderr: int
+
+    def watch(self, loop: Loop, report: Report) -> ExitWatch:
+        """Have its end reported, and see to it that it is reaped."""
+
+    def abandon(self) -> None:
+        """Have it reaped by somebody, though nobody watches it."""
+
+
+class Guardian(Protocol):
+    """Who ends the processes of an agent that was killed."""
+
+    def watch(self, pid: int) -> None: ...
+
+    def release(self, pid: int) -> None: ...
+
+
 async def run_process(
     argv: Sequence[str],
     *,
@@ -60,62 +81,89 @@ async def run_process(
     env: Mapping[str, str],
     limits: ProcessLimits,
 ) -> ProcessOutcome:
-    """Run a process to its end or the end of its limits; raises nothing but CancelledError."""
+    """Run a process to its end or the end of its limits; raises nothing but cancellation."""
     started = time.monotonic()
     try:
-        run = _Run(spawn(argv, cwd=cwd, env=env), limits, started=started)
+        child = spawn(argv, cwd=cwd, env=env)
     except SpawnError as error:
-        return _not_started(str(error), started)
+        return not_started(str(error), started)
+    return await supervise(child, stdin=stdin, limits=limits, started=started, called=argv[0])
+
+
+async def supervise(
+    child: Child,
+    *,
+    stdin: bytes,
+    limits: ProcessLimits,
+    started: float,
+    called: str,
+    guardian: Guardian | None = None,
+) -> ProcessOutcome:
+    """See a process through that was started just now; raises nothing but cancellation."""
+    run = _Run(child, stdin, limits, started=started, guardian=guardian)
     try:
-        run.attach(stdin)
+        run.attach()
         return run.outcome(await run.supervise())
-    except asyncio.CancelledError:
+    except (OSError, RuntimeError) as error:
+        return not_started(f"cannot watch {called!r} run: {error}; see to that first", started)
+    except GeneratorExit:
+        raise
+    except BaseException:
         await run.cancel()
         raise
-    except (OSError, RuntimeError) as error:
-        return _not_started(f"cannot watch {argv[0]!r} run: {error}; see to that first", started)
     finally:
         run.close()
 
 
-def _not_started(error: str, started: float) -> ProcessOutcome:
+def not_started(error: str, started: float) -> ProcessOutcome:
+    """The outcome of a process that never was."""
     return ProcessOutcome(None, None, b"", b"", "spawn", error, time.monotonic() - started)
 
 
 class _Run:
     def __init__(
-        self, child: subprocess.Popen[bytes], limits: ProcessLimits, *, started: float
+        self,
+        child: Child,
+        stdin: bytes,
+        limits: ProcessLimits,
+        *,
+        started: float,
+        guardian: Guardian | None,
     ) -> None:
         self._child = child
+        self._guardian = guardian
         self._limits = limits
         self._started = started
-        self._loop = asyncio.get_running_loop()
-        self._deadline = self._loop.time() + limits.timeout
+        self._loop = running_loop()
+        self._deadline = self._loop.time() + limits.timeout - (time.monotonic() - started)
         self._group = ProcessGroup(child.pid)
         self._stdout = Head(limits.max_stdout)
         self._stderr = Tail(limits.max_stderr)
-        self._flows: list[Outflow] = []
-        self._input: Inflow | None = None
+        self._input = Inflow(child.stdin, stdin)
+        self._flows: tuple[Outflow, ...] = (
+            Outflow(child.stdout, keep=self._stdout, on_change=self._on_output),
+            Outflow(child.stderr, keep=self._stderr, on_change=self._on_output),
+        )
         self._watch: ExitWatch | None = None
-        self._waiter: asyncio.Future[None] | None = None
+        self._waiter: Waiter | None = None
+        self._is_done: Callable[[], bool] = _never
         self._has_exited = False
         self._status: int | None = None
         self._was_asked_to_end = False
         self._is_settled = False
 
-    def attach(self, stdin: bytes) -> None:
+    def attach(self) -> None:
         """Put the pipes and the exit of the process on the event loop."""
-        assert self._child.stdin
-        assert self._child.stdout
-        assert self._child.stderr
-        for pipe, keep in ((self._child.stdout, self._stdout), (self._child.stderr, self._stderr)):
-            self._flows.append(Outflow(pipe, self._loop, keep=keep, on_change=self._wake))
-        self._input = Inflow(self._child.stdin, self._loop, stdin)
-        self._watch = watch_exit(self._child, self._loop, self._on_exit)
+        if self._guardian is not None:
+            self._guardian.watch(self._child.pid)
+        self._watch = self._child.watch(self._loop, self._on_exit)
+        for flow in self._flows:
+            flow.start(self._loop)
+        self._input.start(self._loop)
 
     async def supervise(self) -> Ended:
         """Wait for the end of the process, or bring it about when a limit is passed."""
-        await self._until(lambda: self._has_exited or self._stdout.is_over, self._deadline)
+        await self._until(self._is_at_its_end, self._deadline)
         # A loop that was busy may see the deadline first although the exit was before it.
         if self._watch:
             self._watch.poll()
@@ -131,9 +179,10 @@ class _Run:
 
     async def cancel(self) -> None:
         """End the group sooner than at a timeout; at once if the task is cancelled again."""
-        with contextlib.suppress(asyncio.CancelledError):
+        try:
             await self._terminate(min(self._limits.grace, _CANCEL_GRACE))
-        await self._kill()
+        finally:
+            await self._kill()
 
     def close(self) -> None:
         """Leave nothing behind; a coroutine closed half way can only be cleaned up like this."""
@@ -141,14 +190,15 @@ class _Run:
             self._group.signal(signal.SIGKILL)
         if self._watch:
             self._watch.close()
-        elif self._child.returncode is None:
-            reap_later(self._child)
-        for flow in (*self._flows, self._input):
-            if flow:
-                flow.close()
-        for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
-            if pipe:
-                pipe.close()
+        else:
+            self._child.abandon()
+        self._input.close()
+        for flow in self._flows:
+            flow.close()
+        self._release()
+        # They call each other: without this, only the garbage collector could part them.
+        self._flows = ()
+        self._is_done = _never
 
     def outcome(self, ended: Ended) -> ProcessOutcome:
         code = None if self._status is None else os.waitstatus_to_exitcode(self._status)
@@ -177,9 +227,20 @@ class _Run:
             return "output_limit"
         return "exit" if self._has_exited else "timeout"
 
+    def _release(self) -> None:
+        guardian, self._guardian = self._guardian, None
+        if guardian is not None:
+            guardian.release(self._child.pid)
+
+    def _is_at_its_end(self) -> bool:
+        return self._has_exited or self._stdout.is_over
+
     def _on_exit(self, status: int | None) -> None:
         self._has_exited = True
         self._status = status
+        if not self._was_asked_to_end:
+            # What it left behind by itself is to stay, even if this program were killed now.
+            self._release()
         self._wake()
 
     async def _drain(self) -> None:
@@ -205,7 +266,7 @@ class _Run:
         await self._until(lambda: self._has_exited, deadline)
         pause = _FIRST_PAUSE
         while self._has_exited and self._remains() and self._loop.time() < deadline:
-            await asyncio.sleep(min(pause, max(0, deadline - self._loop.time())))
+            await self._pause(min(pause, max(0, deadline - self._loop.time())))
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _remains(self) -> bool:
@@ -217,27 +278,49 @@ class _Run:
     async def _kill(self) -> None:
         """Make sure that nothing of the group runs; short, and not to be cancelled half way."""
         deadline = self._loop.time() + _KILL_SECONDS
-        cancelled: asyncio.CancelledError | None = None
+        cancelled: BaseException | None = None
         self._group.signal(signal.SIGKILL)
         while self._remains() and self._loop.time() < deadline:
             self._group.signal(signal.SIGKILL)
             try:
-                await asyncio.sleep(_FIRST_PAUSE)
-            except asyncio.CancelledError as error:
+                await self._pause(_FIRST_PAUSE)
+            except GeneratorExit:
+                raise
+            except BaseException as error:
                 cancelled = error
         self._is_settled = True
         if cancelled:
             raise cancelled
 
+    async def _pause(self, seconds: float) -> None:
+        await self._until(_never, self._loop.time() + seconds)
+
     async def _until(self, is_done: Callable[[], bool], deadline: float) -> None:
+        self._is_done = is_done
         while not is_done() and self._loop.time() < deadline:
-            self._waiter = self._loop.create_future()
-            timer = self._loop.call_at(deadline, self._wake)
+            waiter = self._waiter = self._loop.create_future()
+            timer = self._loop.call_at(deadline, self._go_on)
             try:
-                await self._waiter
+                await waiter
             finally:
                 timer.cancel()
+                self._waiter = None
+
+    def _on_output(self) -> None:
+        # What has closed both its outputs is about to end, most likely: to look costs less than
+        # to be told.
+        if self._watch and not self._has_exited and not any(f.is_open for f in self._flows):
+            self._watch.poll()
+        self._wake()
 
     def _wake(self) -> None:
-        if self._waiter and not self._waiter.done():
+        if self._is_done():
+            self._go_on()
+
+    def _go_on(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+
+def _never() -> bool:
+    return False

@@ -8,11 +8,6 @@ import functools
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
-
-from hookline.pipeline.runner.quoting import quote_variables
-
-__all__ = ["exec_argv", "quote_variables", "shell_argv"]
 
 
 def shell_argv(command: str, names: Collection[str], env_path: str | None) -> list[str]:
@@ -20,7 +15,11 @@ def shell_argv(command: str, names: Collection[str], env_path: str | None) -> li
 
     ``names`` are the variables that must each stay one word, whatever they hold.
     """
-    return [*_shell(env_path), "-c", "--", quote_variables(command, names)]
+    if "$" in command:
+        from hookline.pipeline.runner.quoting import quote_variables
+
+        command = quote_variables(command, names)
+    return [*_shell(env_path), "-c", "--", command]
 
 
 def exec_argv(command: str, args: Sequence[str], values: Mapping[str, str]) -> list[str]:
@@ -52,7 +51,7 @@ def _shell(env_path: str | None) -> tuple[str, ...]:
 def _program(name: str, env_path: str | None) -> str | None:
     # Relative entries are skipped: they would pick a shell out of the project's own files.
     for directory in f"{env_path or ''}{os.pathsep}{os.defpath}".split(os.pathsep):
-        path = Path(directory, name)
-        if path.is_absolute() and path.is_file() and os.access(path, os.X_OK):
-            return str(path)
+        path = os.path.join(directory, name)
+        if os.path.isabs(path) and os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
     return None

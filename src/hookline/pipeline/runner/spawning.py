@@ -1,149 +1,138 @@
 """Starts a process in a session of its own, or says in one sentence what kept it from starting."""
 
-import errno
 import os
-import stat
-import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from io import FileIO
-from pathlib import Path
-from typing import Any
+from typing import Protocol
 
-_NAMED_FILE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP})
-_REMEDIES: dict[int | None, str] = {
-    errno.E2BIG: "the command and its environment are longer than the system takes; shorten them",
-    errno.EMFILE: "this process has too many files open; close some or raise its limit (ulimit -n)",
-    errno.ENFILE: "the system has too many files open; close some or raise its limit",
-    errno.EAGAIN: "there are too many processes; end some or raise the limit (ulimit -u)",
-    errno.ENOMEM: "there is not enough memory; end other programs",
-    errno.ETXTBSY: "another process is writing to it; close it there first",
-    errno.ENOEXEC: "it is no program this system knows; start a script with a line like #!/bin/sh",
-    errno.ENAMETOOLONG: "its name is longer than the system takes; shorten it",
-}
+from hookline.pipeline.runner import exitwatch, forkexec
+from hookline.pipeline.runner.environment import Environment, encoded
+from hookline.pipeline.runner.loop import Loop
+from hookline.pipeline.runner.spawnfailure import cause
 
 
 class SpawnError(Exception):
     """A process that could not be started; the message names it, the cause and the remedy."""
 
 
-def spawn(argv: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start a process, the leader of its own session, with a pipe on each of its three streams."""
+class Spawned:
+    """A process of ours, and our ends of the pipes on its three streams."""
+
+    __slots__ = ("pid", "stderr", "stdin", "stdout")
+
+    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int) -> None:
+        self.pid = pid
+        self.stdin = stdin
+        self.stdout = stdout
+        self.stderr = stderr
+
+    def watch(self, loop: Loop, report: exitwatch.Report) -> exitwatch.ExitWatch:
+        """Have its end reported, and see to it that it is reaped."""
+        return exitwatch.watch_exit(self.pid, loop, report)
+
+    def abandon(self) -> None:
+        """Have it reaped by somebody, though nobody watches it."""
+        exitwatch.reap_later(self.pid)
+
+
+class Launch(Protocol):
+    """Starts a process as the leader of its own session and gives its pid.
+
+    Raises OSError, or ValueError for texts that no process can have.
+    """
+
+    def __call__(
+        self,
+        argv: Sequence[str],
+        program: str,
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        streams: tuple[int, int, int],
+    ) -> int: ...
+
+
+def spawn(
+    argv: Sequence[str], *, cwd: str, env: Mapping[str, str], program: str | None = None
+) -> Spawned:
+    """Start a process, the leader of its own session, with a pipe on each of its three streams.
+
+    ``program`` is the file to execute where that is not what ``argv`` begins with.
+    """
     if not argv or not argv[0]:
         raise SpawnError("cannot start a hook whose command is empty; give it a command")
     try:
-        return _start(argv, cwd, env)
+        return _start(argv, program or argv[0], cwd, env)
     except Exception as error:
-        raise SpawnError(f"cannot start {argv[0]!r}: {_cause(error, argv, cwd, env)}") from error
+        raise SpawnError(f"cannot start {argv[0]!r}: {cause(error, argv, cwd, env)}") from error
 
 
-def _start(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    # The pipes are ours because older releases of subprocess leave theirs open when descriptors
-    # run out half way.
-    with ExitStack() as child_ends, ExitStack() as our_ends:
-        (its_stdin, stdin), (stdout, its_stdout), (stderr, its_stderr) = [
-            _pipe(child_ends, our_ends, child_reads=reads) for reads in (True, False, False)
-        ]
-        child = subprocess.Popen(
-            argv,
-            stdin=its_stdin,
-            stdout=its_stdout,
-            stderr=its_stderr,
-            cwd=cwd,
-            env=env,
-            start_new_session=True,
-        )
-        our_ends.pop_all()
-    child.stdin, child.stdout, child.stderr = stdin, stdout, stderr
-    return child
-
-
-def _pipe(child_ends: ExitStack, our_ends: ExitStack, *, child_reads: bool) -> tuple[Any, Any]:
-    """Both ends of a new pipe, reading end first, each closed by the stack of its side."""
-    reading, writing = os.pipe()
-    ends = FileIO(reading, "r"), FileIO(writing, "w")
-    (child_ends if child_reads else our_ends).push(ends[0])
-    (our_ends if child_reads else child_ends).push(ends[1])
-    return ends
-
-
-def _cause(error: Exception, argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> str:
-    if isinstance(error, OSError) and error.errno in _NAMED_FILE:
-        return _directory_cause(cwd) or _file_cause(error, argv[0], cwd, env)
-    if isinstance(error, OSError):
-        return _REMEDIES.get(error.errno) or f"{error.strerror or error}; see to that first"
-    return _text_cause(argv, cwd, env) or f"{error}; correct its command or environment"
-
-
-def _directory_cause(cwd: str) -> str | None:
-    """What is wrong with the working directory, if it is that."""
+def _start(argv: Sequence[str], program: str, cwd: str, env: Mapping[str, str]) -> Spawned:
+    theirs: list[int] = []
+    ours: list[int] = []
     try:
-        mode = Path(cwd).stat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return f"the working directory {cwd!r} does not exist; create it or choose another"
-    except OSError as error:
-        return f"the working directory {cwd!r} cannot be entered ({error.strerror}); correct it"
-    if not stat.S_ISDIR(mode):
-        return f"the working directory {cwd!r} is not a directory; choose another"
-    if not os.access(cwd, os.X_OK):
-        return f"the working directory {cwd!r} may not be entered; change its permissions"
-    return None
+        # The pipes are ours because older releases of subprocess leave theirs open when
+        # descriptors run out half way.
+        for near, far in ((ours, theirs), (theirs, ours), (theirs, ours)):
+            reading, writing = os.pipe()
+            far.append(reading)
+            near.append(writing)
+        stdin, stdout, stderr = theirs
+        pid = launch(argv, program, cwd=cwd, env=env, streams=(stdin, stdout, stderr))
+    except BaseException:
+        for fd in ours:
+            os.close(fd)
+        raise
+    finally:
+        for fd in theirs:
+            os.close(fd)
+    return Spawned(pid, *ours)
 
 
-def _file_cause(error: OSError, program: str, cwd: str, env: Mapping[str, str]) -> str:
-    file = _file(program, cwd, env)
-    if file is None and "/" in program:
-        return f"there is no such file (working directory {cwd!r}); correct the path"
-    if file is None:
-        return "it was not found on the PATH; install it or write its full path"
-    if file.is_dir():
-        return f"{str(file)!r} is a directory; name the program in it"
-    if error.errno == errno.EACCES:
-        return f"{str(file)!r} is not executable; run chmod +x on it"
-    return _interpreter_cause(file)
+def launch_directly(
+    argv: Sequence[str],
+    program: str,
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    streams: tuple[int, int, int],
+) -> int:
+    """Launch without ``subprocess``, whose import and whose generality cost time."""
+    entries = env.entries() if isinstance(env, Environment) else encoded(env)
+    return forkexec.start(argv, _candidates(program, env), cwd=cwd, env=entries, streams=streams)
 
 
-def _file(program: str, cwd: str, env: Mapping[str, str]) -> Path | None:
-    directories = [cwd]
-    if "/" not in program:
-        directories = [str(Path(cwd, entry)) for entry in os.get_exec_path(env)]
-    for directory in directories:
-        path = Path(directory, program)
-        # Not exists(): that raises for a file behind a directory that may not be searched.
-        if os.access(path, os.F_OK):
-            return path
-    return None
+def launch_portably(
+    argv: Sequence[str],
+    program: str,
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    streams: tuple[int, int, int],
+) -> int:
+    """Launch by what every Python has."""
+    import subprocess
+
+    stdin, stdout, stderr = streams
+    child = subprocess.Popen(
+        argv,
+        executable=program,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        cwd=cwd,
+        env=env,
+        start_new_session=True,
+    )
+    # The watch alone waits for it: so Popen must believe that it has ended, or it would look for
+    # it too and warn that it still runs.
+    child.returncode = 0
+    return child.pid
 
 
-def _interpreter_cause(file: Path) -> str:
-    """A program that exists and yet is not found: what runs it is missing."""
-    try:
-        with file.open("rb") as script:
-            first = script.readline(256)
-    except OSError:
-        first = b""
-    if not first.startswith(b"#!"):
-        return f"what runs {str(file)!r} is missing; install it for this system"
-    interpreter = first[2:].rstrip(b"\n").strip(b" \t").decode(errors="replace")
-    return f"its first line names {interpreter!r}, which does not exist; install or correct that"
+launch: Launch = launch_directly if forkexec.is_available() else launch_portably
 
 
-def _text_cause(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> str | None:
-    texts = {"its command": argv, "the working directory": [cwd]}
-    texts |= {f"the variable {name!r}": [name, value] for name, value in env.items()}
-    for where, values in texts.items():
-        if any("\0" in value for value in values):
-            return f"{where} contains a NUL character; remove it"
-        if not all(_is_encodable(value) for value in values):
-            return f"{where} contains a character that cannot be encoded; remove it"
-    if names := [name for name in env if "=" in name]:
-        return f"{names[0]!r} is no name for a variable; remove the equals sign"
-    return None
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        os.fsencode(text)
-    except UnicodeError:
-        return False
-    return True
+def _candidates(program: str, env: Mapping[str, str]) -> list[bytes]:
+    if "/" in program:
+        return [os.fsencode(program)]
+    return [os.fsencode(os.path.join(entry, program)) for entry in os.get_exec_path(env)]

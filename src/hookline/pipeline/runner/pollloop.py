@@ -1,0 +1,242 @@
+"""A loop on ``select.poll``, for callers in no loop of their own who wait for hooks and no more."""
+
+import contextlib
+import heapq
+import itertools
+import os
+import select
+import time
+from collections import deque
+from collections.abc import Coroutine, Generator, Sequence
+from typing import Any, Generic, TypeVar
+
+from hookline.pipeline.runner.loop import Callback, this_thread
+
+T = TypeVar("T")
+
+
+class Cancelled(BaseException):
+    """Thrown into what a loop runs when the loop is told to give up."""
+
+
+class PollLoop:
+    """Runs one coroutine to its end in this thread, and whatever it gathers; good for one run.
+
+    A coroutine on it may await what this loop made and nothing of asyncio's.
+    """
+
+    def __init__(self) -> None:
+        self._poll = select.poll()
+        self._readers: dict[int, Callback] = {}
+        self._writers: dict[int, Callback] = {}
+        self._timers: list[tuple[float, int, _Timer]] = []
+        self._numbers = itertools.count()
+        self._ready: deque[Callback] = deque()
+        self._main: _Task[Any] | None = None
+        # What other threads and signal handlers ring to end a wait.
+        self._bell = os.pipe()
+        for end in self._bell:
+            os.set_blocking(end, False)
+        self.add_reader(self._bell[0], self._answer_bell)
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """The result of a coroutine; what it raises is raised."""
+        outer, this_thread.loop = this_thread.loop, self
+        main = _Task(self, coroutine)
+        self._main = main
+        try:
+            while not main.is_over:
+                self._turn()
+            return main.result()
+        finally:
+            this_thread.loop = outer
+            coroutine.close()
+            self._main = None
+            for end in self._bell:
+                os.close(end)
+
+    def cancel(self) -> None:
+        """Throw ``Cancelled`` into what runs; for other threads and for signal handlers."""
+        self.call_soon_threadsafe(self._cancel)
+
+    async def gather(self, coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+        """The results of all, run at once; if this is cancelled, none goes on."""
+        tasks = [_Task(self, coroutine) for coroutine in coroutines]
+        try:
+            for task in tasks:
+                await task.over
+            return [task.result() for task in tasks]
+        except BaseException:
+            await _give_up(tasks)
+            raise
+
+    def time(self) -> float:
+        return time.monotonic()
+
+    def call_at(self, when: float, callback: Callback, /) -> "_Timer":
+        timer = _Timer(callback)
+        heapq.heappush(self._timers, (when, next(self._numbers), timer))
+        return timer
+
+    def call_soon(self, callback: Callback, /) -> None:
+        self._ready.append(callback)
+
+    def call_soon_threadsafe(self, callback: Callback, /) -> None:
+        self._ready.append(callback)
+        if self._main is None:
+            raise RuntimeError("the loop has ended")
+        # It is full when so many have rung that it will be heard.
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._bell[1], b"!")
+
+    def create_future(self) -> "_Future":
+        return _Future(self)
+
+    def add_reader(self, fd: int, callback: Callback, /) -> None:
+        self._readers[fd] = callback
+        self._register(fd)
+
+    def remove_reader(self, fd: int, /) -> None:
+        if self._readers.pop(fd, None):
+            self._register(fd)
+
+    def add_writer(self, fd: int, callback: Callback, /) -> None:
+        self._writers[fd] = callback
+        self._register(fd)
+
+    def remove_writer(self, fd: int, /) -> None:
+        if self._writers.pop(fd, None):
+            self._register(fd)
+
+    def _register(self, fd: int) -> None:
+        wanted = select.POLLIN * (fd in self._readers) | select.POLLOUT * (fd in self._writers)
+        if wanted:
+            self._poll.register(fd, wanted)
+        else:
+            self._poll.unregister(fd)
+
+    def _turn(self) -> None:
+        """Wait, unless something is to do already, and do what there is."""
+        for fd, happened in self._poll.poll(self._patience()):
+            # The other end closed, or an error: that is for whoever waits for either.
+            if happened & ~select.POLLOUT and (callback := self._readers.get(fd)):
+                callback()
+            if happened & ~select.POLLIN and (callback := self._writers.get(fd)):
+                callback()
+        now = self.time()
+        while self._timers and self._timers[0][0] <= now:
+            heapq.heappop(self._timers)[2].fire()
+        for _ in range(len(self._ready)):
+            self._ready.popleft()()
+
+    def _patience(self) -> float | None:
+        """Milliseconds to wait at most."""
+        if self._ready:
+            return 0
+        while self._timers and self._timers[0][2].callback is None:
+            heapq.heappop(self._timers)
+        if not self._timers:
+            return None
+        return max(0.0, self._timers[0][0] - self.time()) * 1000
+
+    def _cancel(self) -> None:
+        if self._main is not None:
+            self._main.cancel()
+
+    def _answer_bell(self) -> None:
+        os.read(self._bell[0], 4096)
+
+
+async def _give_up(tasks: "Sequence[_Task[Any]]") -> None:
+    """Cancel them and wait for their end; told again to give up, tell them again."""
+    for task in tasks:
+        task.cancel()
+    for task in tasks:
+        while not task.is_over:
+            try:
+                await task.over
+            except Cancelled:
+                task.cancel()
+
+
+class _Timer:
+    def __init__(self, callback: Callback) -> None:
+        self.callback: Callback | None = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+    def fire(self) -> None:
+        if self.callback is not None:
+            self.callback()
+
+
+class _Future:
+    """Awaited by any number of tasks; each goes on with the next turn after it is set."""
+
+    def __init__(self, loop: PollLoop) -> None:
+        self._loop = loop
+        self._done = False
+        self._waiting: list[Callback] = []
+
+    def done(self) -> bool:
+        return self._done
+
+    def set_result(self, _result: None, /) -> None:
+        self._done = True
+        for callback in self._waiting:
+            self._loop.call_soon(callback)
+
+    def tell(self, callback: Callback) -> None:
+        if self._done:
+            self._loop.call_soon(callback)
+        else:
+            self._waiting.append(callback)
+
+    def __await__(self) -> Generator["_Future", None, None]:
+        if not self._done:
+            yield self
+
+
+class _Task(Generic[T]):
+    """A coroutine on its way: what it awaits calls it back."""
+
+    def __init__(self, loop: PollLoop, coroutine: Coroutine[Any, Any, T]) -> None:
+        self._loop = loop
+        self._coroutine = coroutine
+        self._awaited: _Future | None = None
+        self._returned: list[T] = []
+        self._failure: BaseException | None = None
+        self.is_over = False
+        self.over = _Future(loop)
+        loop.call_soon(self._step)
+
+    def result(self) -> T:
+        if self._failure is not None:
+            raise self._failure
+        return self._returned[0]
+
+    def cancel(self) -> None:
+        self._loop.call_soon(lambda: self._step(Cancelled()))
+
+    def _resume(self, awaited: _Future) -> None:
+        # It may have been thrown out of that, and await something else by now.
+        if awaited is self._awaited:
+            self._step()
+
+    def _step(self, thrown: BaseException | None = None) -> None:
+        if self.is_over:
+            return
+        try:
+            going_on = self._coroutine
+            waited = going_on.throw(thrown) if thrown else going_on.send(None)
+        except StopIteration as done:
+            self._returned.append(done.value)
+        except BaseException as error:
+            self._failure = error
+        else:
+            self._awaited = waited
+            waited.tell(lambda: self._resume(waited))
+            return
+        self.is_over = True
+        self.over.set_result(None)

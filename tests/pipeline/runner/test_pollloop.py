@@ -1,0 +1,137 @@
+"""The loop without asyncio: what runs on it, what wakes it, and how it gives up."""
+
+import os
+import threading
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from hookline.pipeline.runner.loop import Loop, gather, is_running_asyncio, running_loop
+from hookline.pipeline.runner.pollloop import Cancelled, PollLoop
+from hookline.pipeline.runner.process import ProcessLimits, ProcessOutcome, run_process
+from tests.pipeline.runner.contained import SLACK, is_running
+
+
+def run(script: str, *, stdin: bytes = b"", **limits: float) -> Coroutine[Any, Any, ProcessOutcome]:
+    return run_process(
+        ["bash", "-c", script],
+        stdin=stdin,
+        cwd=os.getcwd(),
+        env=os.environ,
+        limits=ProcessLimits(**{"timeout": 10.0, "grace": 0.3} | limits),  # type: ignore[arg-type]
+    )
+
+
+async def pause(seconds: float) -> Loop:
+    loop = running_loop()
+    waiter = loop.create_future()
+    loop.call_at(loop.time() + seconds, lambda: waiter.set_result(None))
+    await waiter
+    return loop
+
+
+def test_a_process_is_fed_and_read_as_on_any_other_loop() -> None:
+    outcome = PollLoop().run(run("cat; echo seen >&2; exit 3", stdin=b"x" * 1_000_000))
+    assert (outcome.exit_code, len(outcome.stdout), outcome.stderr) == (3, 1_000_000, b"seen\n")
+
+
+def test_a_process_that_takes_too_long_is_stopped_in_time() -> None:
+    started = time.monotonic()
+    outcome = PollLoop().run(run("trap '' TERM; while :; do sleep 1; done", timeout=0.2, grace=0.2))
+    assert outcome.ended == "timeout"
+    assert time.monotonic() - started < 0.4 + SLACK
+
+
+def test_several_run_at_once_and_their_results_are_in_order() -> None:
+    async def all_three() -> list[ProcessOutcome]:
+        return await gather([run(f"sleep 0.{3 - n}; echo {n}") for n in range(3)])
+
+    started = time.monotonic()
+    outcomes = PollLoop().run(all_three())
+    assert [outcome.stdout for outcome in outcomes] == [b"0\n", b"1\n", b"2\n"]
+    assert time.monotonic() - started < 0.3 + SLACK
+
+
+def test_what_a_coroutine_raises_is_raised() -> None:
+    async def fail() -> None:
+        await pause(0)
+        raise LookupError("lost")
+
+    with pytest.raises(LookupError, match="lost"):
+        PollLoop().run(fail())
+
+
+def test_one_that_raises_ends_the_others_it_was_gathered_with(tmp_path: Any) -> None:
+    async def fail() -> ProcessOutcome:
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            await pause(0.01)
+        raise LookupError("lost")
+
+    async def both() -> None:
+        await gather([fail(), run(f"echo $$ > {tmp_path}/pid; exec sleep 30")])
+
+    with pytest.raises(LookupError, match="lost"):
+        PollLoop().run(both())
+    assert not is_running((tmp_path / "pid").read_text())
+
+
+def test_another_thread_can_end_it_and_nothing_runs_on(tmp_path: Any) -> None:
+    loop = PollLoop()
+    threading.Timer(0.2, loop.cancel).start()
+    with pytest.raises(Cancelled):
+        loop.run(run(f"echo $$ > {tmp_path}/pid; exec sleep 30"))
+    assert not is_running((tmp_path / "pid").read_text())
+
+
+def test_told_twice_to_give_up_it_does_so_at_once(tmp_path: Any) -> None:
+    loop = PollLoop()
+    for seconds in (0.2, 0.3):
+        threading.Timer(seconds, loop.cancel).start()
+    script = f"trap '' TERM; echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done"
+
+    async def two() -> None:
+        await gather([run(script), run("exec sleep 30")])
+
+    with pytest.raises(Cancelled):
+        loop.run(two())
+    assert not is_running((tmp_path / "pid").read_text())
+
+
+def test_timers_fire_in_order_and_cancelled_ones_do_not() -> None:
+    fired: list[int] = []
+
+    async def three() -> None:
+        loop = running_loop()
+        for number, seconds in enumerate((0.03, 0.01, 0.02)):
+            timer = loop.call_at(loop.time() + seconds, lambda number=number: fired.append(number))  # type: ignore[misc]
+            if number == 2:
+                timer.cancel()
+        await pause(0.05)
+
+    PollLoop().run(three())
+    assert fired == [1, 0]
+
+
+def test_it_is_told_from_a_loop_of_asyncio() -> None:
+    async def look() -> tuple[bool, bool]:
+        return isinstance(running_loop(), PollLoop), is_running_asyncio()
+
+    assert PollLoop().run(look()) == (True, False)
+
+
+async def test_it_runs_within_a_loop_of_asyncio_too() -> None:
+    async def look() -> bool:
+        return isinstance(running_loop(), PollLoop)
+
+    assert is_running_asyncio()
+    assert PollLoop().run(look())
+    assert not isinstance(running_loop(), PollLoop)
+
+
+def test_after_its_end_nobody_can_call_it() -> None:
+    loop = PollLoop()
+    loop.run(pause(0))
+    with pytest.raises(RuntimeError, match="ended"):
+        loop.call_soon_threadsafe(lambda: None)

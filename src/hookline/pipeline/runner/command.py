@@ -2,51 +2,156 @@
 
 import os
 import signal
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from hookline.pipeline.dialects import dialect_of
 from hookline.pipeline.runner.context import RunContext
+from hookline.pipeline.runner.direct import Program, program_of
 from hookline.pipeline.runner.document import InputDocument
-from hookline.pipeline.runner.environment import hook_environment, hook_variables
-from hookline.pipeline.runner.process import ProcessLimits, ProcessOutcome, run_process
+from hookline.pipeline.runner.environment import Environment, environment_of, hook_variables
+from hookline.pipeline.runner.guard import Guard
+from hookline.pipeline.runner.process import (
+    Child,
+    ProcessLimits,
+    ProcessOutcome,
+    not_started,
+    supervise,
+)
 from hookline.pipeline.runner.shell import exec_argv, shell_argv
+from hookline.pipeline.runner.spawning import Spawned, SpawnError, spawn
 from hookline.wire.hooks import CommandHook, HookConfig
 from hookline.wire.results import FailedKind, HookExecutionResult
 
+# Loaded with the first hook that is to be warm.
+if TYPE_CHECKING:
+    from hookline.pipeline.runner.warm.pool import WarmPool
 
-async def run_command(
-    hook: HookConfig, document: InputDocument, context: RunContext
-) -> HookExecutionResult:
-    """Start the process, feed it the input, and read its answer in the hook's dialect."""
-    assert isinstance(hook, CommandHook)
+
+class CommandRunner:
+    """Runs command hooks, and owns what serves them from call to call."""
+
+    def __init__(self, *, warn: Callable[[str], None]) -> None:
+        self._guard = Guard(warn)
+        self._pool: WarmPool | None = None
+        self._told: set[tuple[str, str]] = set()
+        self._is_disposed = False
+
+    async def run(
+        self, hook: HookConfig, document: InputDocument, context: RunContext
+    ) -> HookExecutionResult:
+        """Start the process, feed it the input, and read its answer in the hook's dialect."""
+        assert isinstance(hook, CommandHook)
+        started = time.monotonic()
+        stdin = document.encoded(hook.dialect)
+        child, cold = None, None
+        try:
+            call = _call_of(hook, document, context)
+            if hook.warm and context.warm and not self._is_disposed:
+                child, cold = await self._start_warm(call, started + hook.timeout / 1000)
+            outcome = await supervise(
+                child or _spawn(call),
+                stdin=stdin,
+                limits=_limits(hook, context),
+                started=started,
+                called=hook.command,
+                guardian=self._guard,
+            )
+        except SpawnError as error:
+            outcome = not_started(str(error), started)
+        return _result(hook, document, context, outcome, self._told_once(hook, cold))
+
+    def dispose(self) -> None:
+        """End what serves hooks from call to call, at the latest with the last of them."""
+        self._is_disposed = True
+        if self._pool is not None:
+            self._pool.dispose()
+        self._guard.close()
+
+    async def _start_warm(self, call: "_Call", deadline: float) -> tuple[Child | None, str | None]:
+        """A process that was waiting for this; or None, and what is wrong if anything is."""
+        from hookline.pipeline.runner.warm.pool import ColdStart, WarmPool
+        from hookline.pipeline.runner.warm.script import python_script, why_cold
+
+        program = call.program
+        if program is None:
+            return None, "its command needs a shell"
+        script = python_script(program.argv, program=program.file, cwd=call.cwd)
+        if script is None:
+            return None, why_cold(program.argv, program=program.file, cwd=call.cwd)
+        if self._pool is None:
+            self._pool = WarmPool()
+        try:
+            child = await self._pool.start(script, cwd=call.cwd, env=program.env, deadline=deadline)
+        except ColdStart as cold:
+            return None, cold.reason
+        return child, None
+
+    def _told_once(self, hook: CommandHook, reason: str | None) -> tuple[str, ...]:
+        if reason is None or (hook.name, reason) in self._told:
+            return ()
+        self._told.add((hook.name, reason))
+        return (f"it is to be warm and runs cold: {reason}",)
+
+
+class _Call(msgspec.Struct, frozen=True):
+    """What is to be started: a program, or where that is not enough a command for the shell."""
+
+    cwd: str
+    env: Environment
+    program: Program | None
+    command: str | None
+    values: Mapping[str, str]
+
+
+def _call_of(hook: CommandHook, document: InputDocument, context: RunContext) -> _Call:
     variables = hook_variables(
         project_dir=context.project_dir,
         cwd=context.cwd,
         session_id=context.session_id,
         event=document.event.value,
     )
-    outcome = await run_process(
-        _argv(hook, {**variables, **hook.env}),
-        stdin=document.encoded(hook.dialect),
-        cwd=context.cwd,
-        env=hook_environment(os.environ, context.redaction, variables, hook.env),
-        limits=ProcessLimits(
-            timeout=hook.timeout / 1000,
-            grace=context.limits.kill_grace,
-            max_stdout=context.limits.max_stdout,
-            max_stderr=context.limits.max_stderr,
-        ),
-    )
-    return _result(hook, document, context, outcome)
-
-
-def _argv(hook: CommandHook, variables: dict[str, str]) -> list[str]:
+    env = environment_of(context.redaction, variables, hook.env)
+    values = {**variables, **hook.env} if hook.env else variables
     if hook.args is not None:
-        return exec_argv(hook.command, hook.args, variables)
-    return shell_argv(hook.command, variables, os.environ.get("PATH"))
+        argv = exec_argv(hook.command, hook.args, values)
+        return _Call(context.cwd, env, Program(argv[0], argv, env), None, values)
+    program = program_of(hook.command, values, cwd=context.cwd, env=env)
+    return _Call(context.cwd, env, program, hook.command, values)
+
+
+def _spawn(call: _Call) -> Spawned:
+    program = call.program
+    if program is not None:
+        try:
+            return spawn(program.argv, program=program.file, cwd=call.cwd, env=program.env)
+        except SpawnError:
+            # A shell will have something to say about it, and the exit code for it.
+            if call.command is None:
+                raise
+    assert call.command is not None
+    argv = shell_argv(call.command, call.values, os.environ.get("PATH"))
+    return spawn(argv, cwd=call.cwd, env=call.env)
+
+
+def _limits(hook: CommandHook, context: RunContext) -> ProcessLimits:
+    return ProcessLimits(
+        timeout=hook.timeout / 1000,
+        grace=context.limits.kill_grace,
+        max_stdout=context.limits.max_stdout,
+        max_stderr=context.limits.max_stderr,
+    )
 
 
 def _result(
-    hook: CommandHook, document: InputDocument, context: RunContext, outcome: ProcessOutcome
+    hook: CommandHook,
+    document: InputDocument,
+    context: RunContext,
+    outcome: ProcessOutcome,
+    warnings: tuple[str, ...],
 ) -> HookExecutionResult:
     stdout = outcome.stdout.decode("utf-8", "replace")
     stderr = outcome.stderr.decode("utf-8", "replace")
@@ -62,6 +167,7 @@ def _result(
             signal=_signal_name(outcome.signal),
             failed=failed,
             error=error,
+            warnings=warnings,
         )
     assert outcome.exit_code is not None
     answer = dialect_of(hook.dialect).read_answer(
@@ -78,7 +184,7 @@ def _result(
         exit_code=outcome.exit_code,
         failed=answer.failed,
         error=answer.error,
-        warnings=answer.warnings,
+        warnings=(*warnings, *answer.warnings),
     )
 
 

@@ -1,0 +1,272 @@
+"""Ends the hooks of a program that was killed: a small shell outlives it, and knows their groups.
+
+The shell waits for the end of a pipe whose other end this process alone holds. Which hooks run is
+in memory that both share, so that a hook costs a few bytes written and wakes nobody.
+"""
+
+import contextlib
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import mmap
+
+# A process id has up to seven digits; eight aligned bytes are never seen half written.
+_SLOT = 8
+_SLOTS = 1024
+_BLANK = b" " * (_SLOT - 1) + b"\n"
+_NEXT_TRY_SECONDS = 1.0
+
+# The table is descriptor 3, the pipe is 0. A stopped hook sees the request only when it goes on.
+_SCRIPT = """
+trap '' HUP INT QUIT TERM TSTP TTIN TTOU USR1 USR2
+cd /
+read -r end
+groups=
+while read -r pid; do groups="$groups $pid"; done <&3
+set -- $groups
+[ $# -gt 0 ] || exit 0
+for pid; do kill -s TERM -- "-$pid"; kill -s CONT -- "-$pid"; done
+sleep 0.3 || sleep 1
+for pid; do kill -s KILL -- "-$pid"; done
+"""
+
+
+class Guard:
+    """Sees to it that no process group it watches outlives this process by much.
+
+    Starts with the first hook; one that was killed is started again with the next. Any thread may
+    call it, and a call costs no more than starting a process. What keeps it from its work is told
+    to ``warn`` once, and the hooks run unguarded.
+    """
+
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self._warn = warn
+        self._has_warned = False
+        # A run that is garbage releases its hook whenever the collector comes by, here too.
+        self._lock = threading.RLock()
+        self._slots: dict[int, int] = {}
+        self._free = list(range(_SLOTS))
+        self._shell: _Shell | None = None
+        self._finalizer: weakref.finalize[..., Guard] | None = None
+        self._next_try = 0.0
+        self._is_closed = False
+        _guards.add(self)
+
+    def watch(self, pid: int) -> None:
+        """End the group that ``pid`` leads should this process end before ``release``."""
+        with self._lock:
+            problem = self._add(pid) or self._start()
+        if problem and not self._has_warned:
+            self._has_warned = True
+            self._warn(f"hooks would go on running if this program were killed: {problem}")
+
+    def release(self, pid: int) -> None:
+        """Forget a group; to be called as soon as the hook has ended, for what it left behind."""
+        with self._lock:
+            slot = self._slots.pop(pid, None)
+            if slot is None:
+                return
+            self._free.append(slot)
+            if self._shell:
+                self._shell.write(slot, _BLANK)
+            if self._is_closed and not self._slots:
+                self._end()
+
+    def close(self) -> None:
+        """End the guard now or, if hooks are running, with the last of them."""
+        with self._lock:
+            self._is_closed = True
+            if not self._slots:
+                self._end()
+
+    def _add(self, pid: int) -> str | None:
+        if pid <= 1:
+            raise ValueError(f"{pid} would stand for this very group, or for all processes")
+        if not self._free and pid not in self._slots:
+            return f"more than {_SLOTS} hooks run at once; run fewer"
+        slot = self._slots.get(pid)
+        if slot is None:
+            slot = self._slots[pid] = self._free.pop()
+        if self._shell:
+            self._shell.write(slot, _entry(pid))
+        return None
+
+    def _start(self) -> str | None:
+        if self._shell and self._shell.is_running():
+            return None
+        self._end()
+        if time.monotonic() < self._next_try:
+            return None
+        watched = self._slots.copy()
+        try:
+            shell = _Shell(watched)
+        except (OSError, ImportError) as error:
+            # The modules it needs are files too, and descriptors may have run out.
+            self._next_try = time.monotonic() + _NEXT_TRY_SECONDS
+            return f"cannot start a guard for them ({error}); see to that first"
+        self._shell = shell
+        self._finalizer = weakref.finalize(self, shell.end)
+        for pid in watched.keys() - self._slots.keys():
+            shell.write(watched[pid], _BLANK)
+        return None
+
+    def _end(self) -> None:
+        if self._finalizer:
+            self._finalizer.detach()
+        if self._shell:
+            self._shell.end()
+        self._shell = self._finalizer = None
+
+    def forget(self) -> None:
+        """Give up what belongs to the parent, in a child that was forked from this process."""
+        self._lock = threading.RLock()
+        if self._finalizer:
+            self._finalizer.detach()
+        if self._shell:
+            self._shell.abandon()
+        self._shell = self._finalizer = None
+        self._slots.clear()
+        self._free = list(range(_SLOTS))
+
+
+class _Shell:
+    """The process that waits for the end of this one; raises OSError if it cannot be had."""
+
+    def __init__(self, watched: Mapping[int, int]) -> None:
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as its:
+            table = _shared_file()
+            its.callback(os.close, table)
+            self._table = _mapped(table)
+            ours.callback(self._table.close)
+            for pid, slot in watched.items():
+                self.write(slot, _entry(pid))
+            waiting, self._lifeline = os.pipe()
+            its.callback(os.close, waiting)
+            ours.callback(os.close, self._lifeline)
+            self._pid = _spawn(waiting, table)
+            ours.pop_all()
+
+    def write(self, slot: int, entry: bytes) -> None:
+        self._table[slot * _SLOT : (slot + 1) * _SLOT] = entry
+
+    def is_running(self) -> bool:
+        try:
+            return os.waitpid(self._pid, os.WNOHANG)[0] == 0
+        except ChildProcessError:
+            # This program ignores SIGCHLD, or other code of it waits for any child.
+            return False
+
+    def end(self) -> None:
+        """End the process and reap it; while hooks run, leave it alone with them instead."""
+        if bytes(self._table) == _BLANK * _SLOTS and self.is_running():
+            import signal
+
+            # A program that has given up its rights since may not kill it, but it ends anyway.
+            with contextlib.suppress(ChildProcessError, ProcessLookupError, PermissionError):
+                os.kill(self._pid, signal.SIGKILL)
+                os.waitpid(self._pid, 0)
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of our ends."""
+        with contextlib.suppress(OSError):
+            os.close(self._lifeline)
+        self._table.close()
+
+
+def _entry(pid: int) -> bytes:
+    return b"%7d\n" % pid
+
+
+def _shared_file() -> int:
+    """A nameless file with room for the table; what is not in memory is where TMPDIR says."""
+    try:
+        file = os.memfd_create("hookline-guard")
+    except (AttributeError, OSError):
+        directory = os.environ.get("TMPDIR") or "/tmp"
+        name = os.path.join(directory, f"hookline-guard-{os.urandom(8).hex()}")
+        file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        os.unlink(name)
+    try:
+        # Written and not just made longer: a full disk must show here and not when it is used.
+        written = os.pwrite(file, _BLANK * _SLOTS, 0)
+        if written < _SLOT * _SLOTS:
+            raise OSError("there is no room for its table")
+    except OSError:
+        os.close(file)
+        raise
+    return file
+
+
+def _mapped(file: int) -> "mmap.mmap":
+    import mmap
+
+    return mmap.mmap(file, _SLOT * _SLOTS)
+
+
+def _spawn(waiting: int, table: int) -> int:
+    """Start the shell with the pipe, the table, and nothing else of this process."""
+    import fcntl
+    import signal
+
+    ends: list[int] = []
+    try:
+        # Above those they shall have there, as one must not overwrite the other on the way.
+        ends.extend(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (waiting, table))
+        return _spawn_apart(
+            "/bin/sh",
+            ["sh", "-c", _SCRIPT, "hookline-guard"],
+            {"PATH": os.defpath},
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, ends[0], 0),
+                (os.POSIX_SPAWN_DUP2, ends[1], 3),
+                *((os.POSIX_SPAWN_CLOSE, number) for number in _inheritable() - {0, 3}),
+            ],
+            setsigmask=[],
+            setsigdef=[signal.SIGCHLD, signal.SIGPIPE],
+        )
+    finally:
+        for end in ends:
+            os.close(end)
+
+
+def _spawn_apart(*program: Any, **options: Any) -> int:
+    """Spawn where no key of the terminal reaches: in a session or at least a group of its own."""
+    if not hasattr(os, "posix_spawn"):
+        raise OSError("this system has no posix_spawn")
+    try:
+        return os.posix_spawn(*program, setsid=True, **options)
+    except NotImplementedError:
+        return os.posix_spawn(*program, setpgroup=0, **options)
+
+
+def _inheritable() -> set[int]:
+    """The descriptors that a new process would have; few, as Python opens none like that."""
+    try:
+        return {number for number in map(int, os.listdir("/dev/fd")) if _is_inheritable(number)}
+    except OSError:
+        return {1, 2}
+
+
+def _is_inheritable(number: int) -> bool:
+    try:
+        return os.get_inheritable(number)
+    except OSError:
+        return False
+
+
+_guards: "weakref.WeakSet[Guard]" = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for guard in _guards:
+        guard.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

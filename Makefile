@@ -6,13 +6,21 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq -c constraints.txt
 
 .DEFAULT_GOAL := test
-.PHONY: demo test check wheel bench bench-peer clean
+.PHONY: demo test test-browser check wheel bench bench-peer soak clean
 
 demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 	@$(BIN)/hookline demo
 
 test: check wheel  ## the checks, the wheel in an empty environment, the suite
 	$(BIN)/python -m pytest
+
+test-browser: $(VENV)/.dev  ## the page of "hookline trace --html" in a real browser
+	@for name in chromium chromium-browser google-chrome; do \
+	  command -v $$name > /dev/null && exit 0; done; \
+	  echo 'there is no Chromium here: installing the one of Debian, which needs apt-get and root;' \
+	    'elsewhere install Chromium yourself and run this again' >&2; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium
+	$(BIN)/python -m pytest tests/browser
 
 check: $(VENV)/.dev  ## lint, format, types, layers, traceability
 	$(BIN)/ruff check
@@ -29,6 +37,9 @@ bench: $(VENV)/.dev  ## measure, beside a baseline; writes benchmarks/results.js
 
 bench-peer: $(VENV)/.dev  ## the same workloads on the npm peer as well; needs Node
 	$(BIN)/python benchmarks/run.py --peer
+
+soak: $(VENV)/.dev  ## 20,000 events with hooks that misbehave: some minutes
+	$(BIN)/python tools/soak/run.py
 
 clean:
 	rm -rf $(VENV) build dist .hypothesis
@@ -47,5 +58,5 @@ $(VENV)/.run: pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.run
 	@echo 'installing the tools into $(VENV)'
-	@$(PIP) --no-build-isolation -e '.[genai,dev]'
+	@$(PIP) --no-build-isolation -e '.[genai,nats,watch,dev]'
 	@touch $@

@@ -37,17 +37,20 @@ async def answer_of(case: Mapping[str, Any], work: Path) -> dict[str, Any]:
     trust = {"now": settings.get("trusted", True)}
     config = _config(settings, work, lambda: trust["now"])
     system = HookSystem(config)
-    runtime = _RuntimeHooks(system)
-    runtime.register_all(case.get("register_before_init", ()))
-    await system.initialize()
-    runtime.register_all(case.get("register", ()))
-    for toggle in case.get("toggle", ()):
-        system.set_hook_enabled(toggle["name"], toggle["enabled"])
-    registry = [_entry(entry) for entry in system.get_all_hooks()]
-    trust["now"] = settings.get("trusted_at_run", trust["now"])
-    args = case.get("args", {})
-    for _ in range(max(1, case.get("fire_times", 1))):
-        processed = await _fire(system.get_event_handler(), case["event"], args)
+    try:
+        runtime = _RuntimeHooks(system)
+        runtime.register_all(case.get("register_before_init", ()))
+        await system.initialize()
+        runtime.register_all(case.get("register", ()))
+        for toggle in case.get("toggle", ()):
+            system.set_hook_enabled(toggle["name"], toggle["enabled"])
+        registry = [_entry(entry) for entry in system.get_all_hooks()]
+        trust["now"] = settings.get("trusted_at_run", trust["now"])
+        args = case.get("args", {})
+        for _ in range(max(1, case.get("fire_times", 1))):
+            processed = await _fire(system.get_event_handler(), case["event"], args)
+    finally:
+        system.dispose()
     return {
         "registry": registry,
         **({"registration_errors": runtime.refused} if runtime.refused else {}),

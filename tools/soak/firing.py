@@ -1,0 +1,206 @@
+"""Fires the events, many at once, some cancelled half way, and judges every answer."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from hookline.system import HookSystem
+from hookline.wire.results import ProcessedHookResult
+from tools.soak.kinds import Json, Kind
+from tools.soak.memory import Memory
+from tools.soak.storms import Storms
+
+GRACE = 0.2
+# Seconds beyond timeout and grace: what the kernel gets to carry out a SIGKILL, what a cancelled
+# call waits for an orderly end, and what a busy machine of two cores may add to anything.
+_KILL = 0.5
+_CANCEL = 0.5
+_SLACK = 4.0
+
+_CANCELLED = 0.15
+_BLOCKING = 0.05
+_PADDING = (*[100] * 300, *[100_000] * 30, 10_000_000)
+_SHOWN = 20
+_SAMPLED = 50
+
+
+class Event(NamedTuple):
+    """One event, the same for the same seed and number; ``cancel_after`` is in seconds."""
+
+    mark: str
+    kinds: tuple[Kind, ...]
+    padding: int
+    cancel_after: float | None
+    blocking: bool
+
+    @property
+    def tool(self) -> str:
+        return "+".join(kind.name for kind in self.kinds)
+
+    @property
+    def input(self) -> Json:
+        return {"mark": self.mark, "padding": "x" * self.padding}
+
+    @property
+    def bound(self) -> float:
+        """Seconds until there must be an answer."""
+        each = [kind.timeout + GRACE + _KILL for kind in self.kinds]
+        in_order = any(kind.sequential for kind in self.kinds)
+        return (sum(each) if in_order else max(each)) + _SLACK
+
+
+def draw(kinds: Sequence[Kind], *, seed: int, number: int) -> Event:
+    """The event of that number."""
+    chance = random.Random(f"{seed} {number}")
+    weights = [kind.weight for kind in kinds]
+    drawn = chance.choices(kinds, weights, k=chance.choice((1, 1, 1, 2, 2, 3, 5)))
+    is_cancelled = chance.random() < _CANCELLED
+    return Event(
+        mark=f"mark-{number}",
+        kinds=tuple({kind.name: kind for kind in drawn}.values()),
+        padding=chance.choice(_PADDING),
+        cancel_after=chance.random() * chance.choice((0, 0.02, 0.4)) if is_cancelled else None,
+        blocking=not is_cancelled and chance.random() < _BLOCKING,
+    )
+
+
+class Tally:
+    """What came of the events so far."""
+
+    def __init__(self) -> None:
+        self.events = 0
+        self.cancelled = 0
+        self.results: Counter[str] = Counter()
+        self.right: Counter[str] = Counter()
+        self.lost = 0
+        self.longest = (0.0, 0.0, "")
+        self.violations: list[str] = []
+
+    def violated(self, event: Event, what: str) -> None:
+        if len(self.violations) < _SHOWN:
+            self.violations.append(f"{event.mark} ({event.tool}): {what}")
+
+    def took(self, event: Event, seconds: float, bound: float) -> None:
+        """Note how long an answer took, measured against its bound."""
+        if seconds / bound > self.longest[0] / (self.longest[1] or 1):
+            self.longest = seconds, bound, event.tool
+        if seconds > bound:
+            self.violated(event, f"answered after {seconds:.2f} s, {bound:.2f} s are its bound")
+
+
+class Soak:
+    """Keeps ``at_once`` events in flight until there are enough or the time is over.
+
+    ``commands`` has no functions: its blocking calls take another path than those of ``system``.
+    """
+
+    def __init__(
+        self,
+        system: HookSystem,
+        commands: HookSystem,
+        kinds: Sequence[Kind],
+        storms: Storms,
+        *,
+        seed: int,
+        at_once: int,
+    ) -> None:
+        self.tally = Tally()
+        self.memory = Memory()
+        self._system = system
+        self._commands = commands
+        self._kinds = kinds
+        self._storms = storms
+        self._seed = seed
+        self._at_once = at_once
+        self._number = 0
+
+    async def run(self, *, events: float, seconds: float) -> None:
+        """Fire as many events, or for as long, as it says."""
+        deadline = time.monotonic() + seconds
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._at_once):
+                group.create_task(self._work(events, deadline))
+
+    async def _work(self, events: float, deadline: float) -> None:
+        while self._number < events and time.monotonic() < deadline:
+            self._number += 1
+            event = draw(self._kinds, seed=self._seed, number=self._number)
+            moment = self._storms.moment
+            was_calm = not self._storms.is_raging
+            processed = await self._fire(event)
+            self.tally.events += 1
+            if self.tally.events % _SAMPLED == 0:
+                self.memory.sample()
+            if processed is not None:
+                calm = was_calm and moment == self._storms.moment
+                self._judge(event, processed, calm=calm)
+
+    async def _fire(self, event: Event) -> ProcessedHookResult | None:
+        """The answer, unless it was cancelled; one that does not come is given up at last."""
+        started = time.monotonic()
+        firing = asyncio.create_task(self._answer(event))
+        if event.cancel_after is not None:
+            await asyncio.wait([firing], timeout=event.cancel_after)
+            return await self._cancel(event, firing)
+        await asyncio.wait([firing], timeout=2 * event.bound)
+        self.tally.took(event, time.monotonic() - started, event.bound)
+        if not firing.done():
+            firing.cancel()
+            return None
+        return self._taken(event, firing)
+
+    async def _answer(self, event: Event) -> ProcessedHookResult:
+        if event.blocking:
+            payload = {"tool_name": event.tool, "tool_input": event.input}
+            only_commands = all(kind.is_command for kind in event.kinds)
+            system = self._commands if only_commands else self._system
+            return await asyncio.to_thread(system.fire_blocking, "BeforeTool", payload)
+        handler = self._system.get_event_handler()
+        return await handler.fire_before_tool_event(event.tool, event.input)
+
+    async def _cancel(
+        self, event: Event, firing: "asyncio.Task[ProcessedHookResult]"
+    ) -> ProcessedHookResult | None:
+        started = time.monotonic()
+        firing.cancel()
+        bound = _CANCEL + _KILL + _SLACK
+        await asyncio.wait([firing], timeout=2 * bound)
+        self.tally.took(event, time.monotonic() - started, bound)
+        if firing.cancelled() or not firing.done():
+            self.tally.cancelled += 1
+            return None
+        return self._taken(event, firing)
+
+    def _taken(
+        self, event: Event, firing: "asyncio.Task[ProcessedHookResult]"
+    ) -> ProcessedHookResult | None:
+        error = firing.exception()
+        if error is not None:
+            self.tally.violated(event, f"raised {error!r}")
+            return None
+        return firing.result()
+
+    def _judge(self, event: Event, processed: ProcessedHookResult, *, calm: bool) -> None:
+        results = {result.hook.name: result for result in processed.results}
+        if calm and results.keys() != {kind.name for kind in event.kinds}:
+            self.tally.violated(event, f"has results of {sorted(results)} only")
+        for kind in event.kinds:
+            result = results.get(kind.name)
+            is_right = result is not None and kind.is_right(result, event.mark)
+            self.tally.right[kind.name] += is_right and calm
+            self.tally.lost += not is_right
+            if result is None:
+                continue
+            self.tally.results[result.failed or "none"] += 1
+            if calm and not is_right:
+                said = f"{result.failed}, {result.error}, {result.output}, {result.stderr!r}"
+                self.tally.violated(event, f"{kind.name}: {said[:400]}")
+
+
+def judged(counts: Mapping[str, int]) -> str:
+    """Counts by name, the most frequent first."""
+    ordered = sorted(counts.items(), key=lambda each: -each[1])
+    return ", ".join(f"{name} {count:,}" for name, count in ordered)

@@ -1,0 +1,13 @@
+"""Soaks a hook system: ``python tools/soak/run.py [--events 20000 | --seconds 30] [--seed N]``
+
+Run as a script: the package it belongs to is found from the script's own place.
+"""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    from tools.soak.command import main
+
+    sys.exit(main())

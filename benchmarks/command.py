@@ -7,39 +7,74 @@ import os
 import platform
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
+from benchmarks.command_hooks import commands, stalls
 from benchmarks.firing import firing
+from benchmarks.floor import Floor, find_floor
+from benchmarks.hooks import Scripts
+from benchmarks.installed import Environment, install
+from benchmarks.oneshot import oneshot, oneshot_beside
 from benchmarks.peer import Peer, beside_peer, find_peer
 from benchmarks.sampling import Group, Loop, Result, measure
+from benchmarks.scripts import directly, python
 from benchmarks.stages import stages
 from benchmarks.starting import starting, starting_beside
 
 _RESULTS = Path(__file__).parent / "results.json"
 
 
-class Means(NamedTuple):
+class Means:
     """What groups are built with; ``peer`` only where it was asked for and is there."""
 
-    loop: Loop
-    scratch: Path
-    peer: Peer | None
+    def __init__(
+        self, loop: Loop, scratch: Path, scripts: Scripts, peer: Peer | None, stack: ExitStack
+    ) -> None:
+        self.loop = loop
+        self.scratch = scratch
+        self.scripts = scripts
+        self.peer = peer
+        self.stack = stack
+
+    @cached_property
+    def environment(self) -> Environment:
+        return install(self.scripts.environment)
+
+    @cached_property
+    def floor(self) -> Floor:
+        return find_floor(self.scratch, self.stack, say=print)
 
 
 # What can be asked for by name -> the groups it stands for.
 GROUPS: dict[str, Callable[[Means], list[Group]]] = {
     "firing": lambda means: [firing(means.loop)],
     "stages": lambda _means: [stages()],
+    "commands": lambda means: [
+        *commands(means.loop, means.scripts, means.floor, means.stack),
+        stalls(means.loop, means.scripts, means.stack),
+    ],
+    "scripts": lambda means: [
+        directly(means.loop, means.scripts, means.stack),
+        python(means.loop, means.scripts, means.environment, means.stack, say=print),
+    ],
     "starting": lambda means: [
-        starting(means.scratch),
-        *([starting_beside(means.peer, means.scratch)] if means.peer else []),
+        starting(means.environment, means.scratch),
+        oneshot(means.environment, means.scripts),
+        *(_beside(means.peer, means) if means.peer else []),
     ],
 }
+
+
+def _beside(peer: Peer, means: Means) -> list[Group]:
+    return [
+        starting_beside(peer, means.environment, means.scratch),
+        oneshot_beside(peer, means.environment, means.scripts),
+    ]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,13 +83,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     with ExitStack() as stack:
         loop = stack.enter_context(asyncio.Runner())
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hookline-bench-")))
-        peer = find_peer(scratch, say=print) if options.peer else None
+        scripts = Scripts(scratch / "hooks")
+        scripts.write()
+        peer = find_peer(scripts, say=print) if options.peer else None
+        stack.enter_context(_little_inherited())
         if peer is not None:
             stack.enter_context(peer)
         _print_heading(peer)
+        means = Means(loop, scratch, scripts, peer, stack)
         results: list[Result] = []
         for name in options.groups or GROUPS:
-            for group in GROUPS[name](Means(loop, scratch, peer)):
+            for group in GROUPS[name](means):
                 compared = beside_peer(group, peer) if peer is not None else group
                 measured = measure(compared, samples=options.samples)
                 _print(measured)
@@ -62,6 +101,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.output.write_text(json.dumps(msgspec.to_builtins(results), indent=2) + "\n")
     print(f"\nwritten to {options.output}")
     return 0
+
+
+@contextmanager
+def _little_inherited() -> Iterator[None]:
+    """Hooks inherit this process's environment: what the user has in it must not be measured."""
+    everything = dict(os.environ)
+    for name in everything.keys() - {"PATH", "LANG"}:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(everything)
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -82,14 +133,19 @@ def _print_heading(peer: Peer | None) -> None:
 
 def _print(results: Sequence[Result]) -> None:
     for result in results:
-        target = "" if result.target is None else f"≤ {result.target:g}"
-        missed = "  missed" if result.target is not None and result.ratio > result.target else ""
+        missed = "  missed" if result.is_missed() else ""
         print(
             f"{result.name:46}{_number(result.ours):>9}{_number(result.baseline):>10}"
-            f" {result.unit:3}{_number(result.ratio):>7}{target:>8}"
+            f" {result.unit:3}{_number(result.ratio):>7}{_target(result):>8}"
             f"  {result.baseline_name}{missed}",
             flush=True,
         )
+
+
+def _target(result: Result) -> str:
+    if result.bound is not None:
+        return f"≤ {result.bound:g} {result.unit}"
+    return "" if result.target is None else f"≤ {result.target:g}"
 
 
 def _number(value: float) -> str:

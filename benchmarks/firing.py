@@ -59,15 +59,7 @@ async def _bare_result(_tool_name: str, _tool_input: dict[str, Any]) -> Processe
 
 async def _bare_hook(tool_name: str, tool_input: dict[str, Any]) -> Any:
     """What an in-process hook cannot do without: an input of its own, and the call."""
-    payload = {
-        "session_id": fixtures.SESSION_ID,
-        "transcript_path": "",
-        "cwd": "/home/user/project",
-        "hook_event_name": "BeforeTool",
-        "timestamp": "2026-01-01T00:00:00.000Z",
-        "tool_name": tool_name,
-        "tool_input": tool_input,
-    }
+    payload = fixtures.event(tool_input, tool_name=tool_name)
     return await _allow(codec.decode(codec.encode(payload)))
 
 

@@ -5,6 +5,7 @@ from typing import Any
 SESSION_ID = "3f1c6a52-7a0e-4a0c-9f3b-0d5c1c6f2b11"
 TOOL_NAME = "read_file"
 TOOL_INPUT: dict[str, Any] = {"path": "src/main.py", "offset": 0, "limit": 200}
+MEGABYTE = 1_000_000
 
 OTHER_MATCHERS = [f"write_file_{number}|replace_{number}" for number in range(1_000)]
 # Half of them plain words, half expressions.
@@ -36,15 +37,26 @@ def payload() -> dict[str, Any]:
         }
         for number in range(48)
     ]
+    return event({"path": "src/package/module.py", "edits": edits}, tool_name="edit_file")
+
+
+def event(tool_input: dict[str, Any], *, tool_name: str = TOOL_NAME) -> dict[str, Any]:
+    """What a hook reads of a tool call."""
     return {
         "session_id": SESSION_ID,
         "transcript_path": "",
         "cwd": "/home/user/project",
         "hook_event_name": "BeforeTool",
         "timestamp": "2026-01-01T00:00:00.000Z",
-        "tool_name": "edit_file",
-        "tool_input": {"path": "src/package/module.py", "edits": edits},
+        "tool_name": tool_name,
+        "tool_input": tool_input,
     }
+
+
+def file_of(megabytes: int) -> dict[str, Any]:
+    """The input of a tool that writes a file: lines of source text, with what JSON escapes."""
+    line = '\tif name == "entry": return lookup(name, default=None)\n'
+    return {"path": "src/main.py", "content": line * (megabytes * MEGABYTE // len(line))}
 
 
 def for_the_peer() -> dict[str, Any]:

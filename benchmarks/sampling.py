@@ -31,22 +31,28 @@ class Workload(msgspec.Struct, frozen=True, eq=False):
 class Measurement(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """One line of the table; ``target`` is the highest ratio of ours to the baseline we accept.
 
-    ``peer`` is the name the peer's driver has for the same work, where it can do it.
+    Where no ratio says what is good, ``bound`` is the most that ours may be, in the unit. ``peer``
+    is the name the peer's driver has for the same work, where it can do it.
     """
 
     ours: Workload
     baseline: Workload
     unit: str = "µs"
     target: float | None = None
+    bound: float | None = None
     peer: str | None = None
     peer_target: float | None = None
 
 
 class Group(msgspec.Struct, frozen=True, eq=False):
-    """Measurements whose samples are taken in turn."""
+    """Measurements whose samples are taken in turn.
+
+    ``batch`` is for what does not say how long it took: the iterations of each sample.
+    """
 
     samples: int
     measurements: Sequence[Measurement]
+    batch: int | None = None
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -59,6 +65,12 @@ class Result(msgspec.Struct, frozen=True):
     baseline_name: str
     ratio: float
     target: float | None
+    bound: float | None
+
+    def is_missed(self) -> bool:
+        """Whether it is more than we accept."""
+        above_target = self.target is not None and self.ratio > self.target
+        return above_target or (self.bound is not None and self.ours > self.bound)
 
 
 class Loop(Protocol):
@@ -103,7 +115,10 @@ def measure(group: Group, *, samples: int | None = None) -> list[Result]:
     rounds = samples or group.samples
     warm_up_seconds = WARM_UP_SECONDS if samples is None else SAMPLE_SECONDS
     workloads = _distinct(group.measurements)
-    iterations = {workload: _calibrated(workload.run, warm_up_seconds) for workload in workloads}
+    iterations = {
+        workload: group.batch or _calibrated(workload.run, warm_up_seconds)
+        for workload in workloads
+    }
     seconds: dict[Workload, list[float]] = {workload: [] for workload in workloads}
     warm_up = rounds // 10
     for number in range(warm_up + rounds):
@@ -158,6 +173,7 @@ def _result(measurement: Measurement, medians: dict[Workload, float]) -> Result:
         baseline_name=measurement.baseline.name,
         ratio=_rounded(ours / baseline),
         target=measurement.target,
+        bound=measurement.bound,
     )
 
 

@@ -2,38 +2,32 @@
 
 import json
 import os
-import shutil
 import subprocess
-import sys
-import sysconfig
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import fixtures
+from benchmarks.installed import Environment
 from benchmarks.peer import Peer
 from benchmarks.sampling import Group, Measurement, Run, Workload
-
-# What an installed console script does, for an interpreter without one beside it.
-_COMMAND = "import sys; from hookline.cli import main; sys.exit(main())"
-
 
 # The names that an agent starts with.
 _ENGINE = "from hookline import Config, HookSystem"
 
 
-def starting(scratch: Path) -> Group:
+def starting(environment: Environment, scratch: Path) -> Group:
     """Importing the package, and the commands that do next to nothing."""
     project = _project(scratch)
 
     def hookline(verb: str) -> Workload:
-        return Workload(f"hookline {verb}", running([*_hookline(), verb], project))
+        return Workload(f"hookline {verb}", running([str(environment.hookline), verb], project))
 
-    bare = Workload("python -c pass", running([sys.executable, "-c", "pass"], project))
-    package = _python("import hookline", project)
-    engine = _python(_ENGINE, project)
+    bare = Workload("python -c pass", running([str(environment.python), "-c", "pass"], project))
+    package = _python("import hookline", environment, project)
+    engine = _python(_ENGINE, environment, project)
     return Group(
-        40,
+        30,
         [
             Measurement(ours=package, baseline=bare, unit="ms"),
             Measurement(ours=engine, baseline=bare, unit="ms"),
@@ -43,32 +37,36 @@ def starting(scratch: Path) -> Group:
     )
 
 
-def starting_beside(peer: Peer, scratch: Path) -> Group:
+def starting_beside(peer: Peer, environment: Environment, scratch: Path) -> Group:
     """Importing the engine, ours and the peer's: seconds a sample, so only a few."""
     project = _project(scratch)
     theirs = Workload("peer", running(peer.import_command, project))
-    return Group(5, [Measurement(ours=_python(_ENGINE, project), baseline=theirs, unit="ms")])
+    ours = _python(_ENGINE, environment, project)
+    return Group(5, [Measurement(ours=ours, baseline=theirs, unit="ms")])
 
 
-def running(argv: Sequence[str], directory: Path) -> Run:
+def running(argv: Sequence[str], directory: Path, *, stdin: bytes = b"") -> Run:
     """The time of a process that must end well."""
-    kept = ("PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
-    environment = {name: os.environ[name] for name in kept if name in os.environ}
-    environment["HOME"] = str(directory.parent)
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(directory.parent)}
 
     def run(iterations: int) -> float:
         started = time.perf_counter()
         for _ in range(iterations):
             subprocess.run(
-                argv, cwd=directory, env=environment, check=True, stdout=subprocess.DEVNULL
+                argv,
+                cwd=directory,
+                env=environment,
+                check=True,
+                input=stdin,
+                stdout=subprocess.DEVNULL,
             )
         return time.perf_counter() - started
 
     return run
 
 
-def _python(code: str, project: Path) -> Workload:
-    return Workload(code, running([sys.executable, "-c", code], project))
+def _python(code: str, environment: Environment, project: Path) -> Workload:
+    return Workload(code, running([str(environment.python), "-c", code], project))
 
 
 def _project(scratch: Path) -> Path:
@@ -81,8 +79,3 @@ def _project(scratch: Path) -> Path:
     ]
     settings.write_text(json.dumps({"hooks": {"BeforeTool": hooks}}))
     return settings.parents[1]
-
-
-def _hookline() -> list[str]:
-    script = shutil.which("hookline", path=sysconfig.get_path("scripts"))
-    return [script] if script else [sys.executable, "-c", _COMMAND]

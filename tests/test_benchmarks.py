@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,10 +10,23 @@ from typing import Any
 
 import pytest
 
+from benchmarks.installed import install
 from benchmarks.sampling import Group, Measurement, Workload, calling, measure
+from hookline.wire.hooks import CommandHook
 from tests.harness.documents import REPOSITORY
 
-FIELDS = ["name", "unit", "ours", "baseline", "baseline_name", "ratio", "target"]
+FIELDS = ["name", "unit", "ours", "baseline", "baseline_name", "ratio", "target", "bound"]
+COMPILERS = ("cc", "gcc", "clang")
+COMMANDS = [
+    "one command hook",
+    "10 command hooks in parallel",
+    "50 command hooks in parallel",
+    "one command hook, 1 MB in",
+    "one command hook, 10 MB in",
+    "one command hook, 1 MB out",
+    "longest stall while 50 command hooks start",
+]
+WARM = ["a Python hook (json, re), warm"] if "warm" in CommandHook.__struct_fields__ else []
 MEASURED = [
     "no-match fire, 0 hooks",
     "no-match fire, 1 hook",
@@ -25,10 +39,15 @@ MEASURED = [
     "aggregating 50 results",
     "encoding 10 KB",
     "decoding 10 KB",
+    *COMMANDS,
+    "./hook.sh, an sh script",
+    "a Python hook (json, re)",
+    *WARM,
     "import hookline",
     "from hookline import Config, HookSystem",
     "hookline --version",
     "hookline list",
+    "hookline fire, one command hook",
 ]
 
 
@@ -44,6 +63,7 @@ def bench(output: Path, *options: str, path: str | None = None) -> tuple[str, li
     return done.stdout, json.loads(output.read_text())
 
 
+@pytest.mark.timeout(180)
 def test_every_measurement_is_printed_and_written_beside_a_baseline(tmp_path: Path) -> None:
     printed, results = bench(tmp_path / "results.json")
     assert [result["name"] for result in results] == MEASURED
@@ -52,6 +72,8 @@ def test_every_measurement_is_printed_and_written_beside_a_baseline(tmp_path: Pa
         assert list(result) == FIELDS
         assert result["ratio"] == pytest.approx(result["ours"] / result["baseline"], rel=0.01)
         assert result["baseline_name"] in printed
+    floor = "C posix_spawn" if any(map(shutil.which, COMPILERS)) else "subprocess.Popen"
+    assert sum(result["baseline_name"] == floor for result in results) == 6
 
 
 def test_without_node_our_own_side_is_measured_and_nothing_fails(tmp_path: Path) -> None:
@@ -59,6 +81,37 @@ def test_without_node_our_own_side_is_measured_and_nothing_fails(tmp_path: Path)
     assert printed.startswith("no peer: node and npm are not on the PATH")
     assert {result["baseline_name"] for result in results}.isdisjoint({"peer"})
     assert len(results) == 4
+
+
+def test_without_a_c_compiler_commands_are_measured_all_the_same(tmp_path: Path) -> None:
+    for program in ("bash", "cat"):
+        (tmp_path / program).symlink_to(str(shutil.which(program)))
+    printed, results = bench(tmp_path / "results.json", "commands", path=str(tmp_path))
+    assert "no floor: there is no C compiler on the PATH" in printed
+    assert [result["name"] for result in results] == COMMANDS
+    assert {r["baseline_name"] for r in results[:6]} == {"subprocess.Popen"}
+    assert all(result["target"] is None for result in results)
+
+
+def test_programs_are_started_in_an_environment_of_our_own_requirements(tmp_path: Path) -> None:
+    environment = install(tmp_path / "environment")
+    version = subprocess.run([environment.hookline, "--version"], env={}, capture_output=True)
+    assert (version.returncode, version.stderr) == (0, b"")
+    imports = "import msgspec, regex, rich, platformdirs, pytest"
+    imported = subprocess.run(
+        [environment.python, "-c", imports], env={}, capture_output=True, text=True
+    )
+    assert imported.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'pytest'"
+
+
+@pytest.mark.parametrize(("bound", "missed"), [(0, True), (3_600_000, False)])
+def test_a_line_may_be_bounded_in_its_unit_instead_of_by_a_ratio(
+    bound: float, missed: bool
+) -> None:
+    sides = [Workload(name, calling(str, name)) for name in ("ours", "theirs")]
+    line = Measurement(ours=sides[0], baseline=sides[1], unit="ms", bound=bound)
+    (result,) = measure(Group(2, [line], batch=1), samples=2)
+    assert (result.bound, result.is_missed()) == (bound, missed)
 
 
 def test_samples_of_both_sides_are_taken_in_turn() -> None:

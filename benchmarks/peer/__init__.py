@@ -6,78 +6,49 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import IO, cast
+from typing import Any
 
 import msgspec
 import platformdirs
 
 from benchmarks import fixtures
-from benchmarks.sampling import Group, Measurement, Run, Workload
+from benchmarks.driver import Driver
+from benchmarks.hooks import Scripts
+from benchmarks.sampling import Group, Measurement, Workload
 
 PACKAGE = "@google/gemini-cli-core"
 VERSION = "0.61.0"
 _DRIVER = Path(__file__).with_name("driver.mjs")
+_ONESHOT = Path(__file__).with_name("oneshot.mjs")
 
 
-class Peer:
-    """The package and the Node that runs it; as a context manager, its driver's lifetime."""
+class Peer(Driver):
+    """The package and the Node that runs it."""
 
-    def __init__(self, node: str, package: Path, scratch: Path) -> None:
-        self._argv = [node, str(_DRIVER), str(package), str(scratch)]
+    def __init__(self, node: str, package: Path, scripts: Scripts) -> None:
+        given = scripts.directory / "peer.json"
+        work = scripts.directory / "peer"
+        work.mkdir()
+        self._oneshot = [node, str(_ONESHOT), str(package), str(work)]
         main = (package / "dist" / "index.js").as_uri()
         self.import_command = [node, "--input-type=module", "-e", f"await import('{main}')"]
-        self._scratch = scratch
-        self._process: subprocess.Popen[str] | None = None
         node_version = subprocess.check_output([node, "--version"], text=True).strip()
         self.version = f"Node {node_version} with {PACKAGE} {VERSION}"
-
-    def __enter__(self) -> "Peer":
-        given = self._scratch / "fixtures.json"
-        given.write_text(json.dumps(fixtures.for_the_peer()), encoding="utf-8")
-        self._process = subprocess.Popen(
-            [*self._argv, str(given)],
+        workloads = {**fixtures.for_the_peer(), "commands": scripts.for_the_peer()}
+        given.write_text(json.dumps(workloads), encoding="utf-8")
+        super().__init__(
+            [node, str(_DRIVER), str(package), str(work), str(given)],
+            directory=work,
             # Its configuration would otherwise read, and may write, that of the user.
-            env={"PATH": os.environ.get("PATH", ""), "HOME": str(self._scratch)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+            env={"PATH": os.environ.get("PATH", ""), "HOME": str(work)},
         )
-        if self._answer() != "ready":
-            raise RuntimeError("the peer's driver did not start; its error is above")
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._process is not None:
-            self._process.communicate()
-            self._process = None
-
-    def running(self, workload: str) -> Run:
-        """The time the driver takes for one of its workloads, by its own clock."""
-
-        def run(iterations: int) -> float:
-            self._ask(f"{workload} {iterations}\n")
-            return int(self._answer()) / 1e9
-
-        return run
-
-    def _ask(self, line: str) -> None:
-        assert self._process is not None
-        stdin = cast(IO[str], self._process.stdin)
-        stdin.write(line)
-        stdin.flush()
-
-    def _answer(self) -> str:
-        assert self._process is not None
-        return cast(IO[str], self._process.stdout).readline().strip()
+    def oneshot_command(self, hook: str, tool_name: str, tool_input: dict[str, Any]) -> list[str]:
+        """A process that runs one hook on one tool call and ends with its decision."""
+        return [*self._oneshot, hook, tool_name, json.dumps(tool_input)]
 
 
-def find_peer(scratch: Path, *, say: Callable[[str], None]) -> Peer | None:
+def find_peer(scripts: Scripts, *, say: Callable[[str], None]) -> Peer | None:
     """The peer, installed if need be; None, and a word about it, where it cannot be."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
@@ -92,9 +63,7 @@ def find_peer(scratch: Path, *, say: Callable[[str], None]) -> Peer | None:
         except subprocess.CalledProcessError as error:
             say(f"no peer: {error}\n")
             return None
-    work = scratch / "peer"
-    work.mkdir()
-    return Peer(node, directory / "node_modules" / PACKAGE, work)
+    return Peer(node, directory / "node_modules" / PACKAGE, scripts)
 
 
 def _install(npm: str, directory: Path) -> None:
@@ -113,11 +82,13 @@ def _install(npm: str, directory: Path) -> None:
 def beside_peer(group: Group, peer: Peer) -> Group:
     """The group with a second line for everything the peer can do too."""
     measurements: list[Measurement] = []
+    theirs: dict[str, Workload] = {}
     for ours in group.measurements:
         measurements.append(ours)
         if ours.peer is not None:
-            theirs = Workload("peer", peer.running(ours.peer))
+            # Two lines may be compared with the same work, which is then sampled once.
+            workload = theirs.setdefault(ours.peer, Workload("peer", peer.running(ours.peer)))
             measurements.append(
-                msgspec.structs.replace(ours, baseline=theirs, target=ours.peer_target)
+                msgspec.structs.replace(ours, baseline=workload, target=ours.peer_target)
             )
-    return Group(group.samples, measurements)
+    return msgspec.structs.replace(group, measurements=measurements)

@@ -30,6 +30,7 @@ async function systemWith(hooks) {
     debugMode: false,
     usageStatisticsEnabled: false,
   });
+  await config.storage.initialize();
   const system = new HookSystem(config);
   await system.initialize();
   for (const { event, matcher, hook } of hooks) system.registerHook(hook, event, { matcher });
@@ -48,6 +49,21 @@ function firing(system) {
   const { toolName, toolInput } = fixtures;
   return async (iterations) => {
     for (let i = 0; i < iterations; i++) await handler.fireBeforeToolEvent(toolName, toolInput);
+  };
+}
+
+// Hooks that fail would be fast, so every answer is looked at.
+async function running({ command, count, toolInput }) {
+  const hooks = Array.from({ length: count }, (_, i) => ({
+    event: 'BeforeTool',
+    hook: { type: 'command', command, name: `hook ${i}` },
+  }));
+  const handler = (await systemWith(hooks)).getEventHandler();
+  return async (iterations) => {
+    for (let i = 0; i < iterations; i++) {
+      const result = await handler.fireBeforeToolEvent(fixtures.toolName, toolInput);
+      if (!result.success || result.allOutputs.length !== count) throw result;
+    }
   };
 }
 
@@ -88,6 +104,8 @@ const workloads = {
   encode: repeat(() => JSON.stringify(fixtures.payload)),
   decode: repeat(() => JSON.parse(encoded)),
 };
+
+for (const hooks of fixtures.commands) workloads[hooks.name] = await running(hooks);
 
 process.stdout.write('ready\n');
 for await (const line of createInterface({ input: process.stdin })) {

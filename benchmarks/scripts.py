@@ -1,0 +1,56 @@
+"""Hooks that are scripts: without a shell in between, and with an interpreter already started."""
+
+import subprocess
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import msgspec
+
+from benchmarks import fixtures
+from benchmarks.command_hooks import firing_case
+from benchmarks.hooks import CommandCase, Scripts
+from benchmarks.installed import Environment
+from benchmarks.sampling import Group, Loop, Measurement, Workload, calling
+from hookline.wire import codec
+from hookline.wire.hooks import CommandHook
+
+
+def directly(loop: Loop, scripts: Scripts, stack: ExitStack) -> Group:
+    """An ``sh`` script that is one plain word, beside the same in a command that needs a shell."""
+    plain = CommandCase("direct", "./hook.sh, an sh script", f"./{scripts.shell.name}")
+    # Of all that only a shell can do this costs least: it becomes the script without a fork.
+    shell = CommandCase("shell", "the same through bash", f"exec ./{scripts.shell.name}")
+    ours, baseline = (firing_case(case, loop, scripts.directory, stack) for case in (plain, shell))
+    return Group(100, [Measurement(ours=ours, baseline=baseline, unit="ms", target=0.7)])
+
+
+def python(
+    loop: Loop,
+    scripts: Scripts,
+    environment: Environment,
+    stack: ExitStack,
+    *,
+    say: Callable[[str], None],
+) -> Group:
+    """A Python script, cold and warm, run by an interpreter with nothing installed beside us."""
+    case = scripts.python_hook()
+    cold = firing_case(case, loop, scripts.directory, stack)
+    argv = [str(environment.python), str(scripts.python)]
+    payload = codec.encode(fixtures.event(case.tool_input))
+    bare = Workload("python hook.py", calling(_run, argv, payload))
+    measurements = [Measurement(ours=cold, baseline=bare, unit="ms", peer=case.name)]
+    if "warm" not in CommandHook.__struct_fields__:
+        say("no warm hooks: a command hook has no such field yet, so only cold ones are measured")
+        return Group(30, measurements)
+    kept = msgspec.structs.replace(case, title=f"{case.title}, warm")
+    warm = firing_case(kept, loop, scripts.directory, stack, warm=True)
+    measurements.append(
+        Measurement(
+            ours=warm, baseline=cold, unit="ms", target=0.1, peer=case.name, peer_target=0.08
+        )
+    )
+    return Group(30, measurements)
+
+
+def _run(argv: list[str], payload: bytes) -> None:
+    subprocess.run(argv, input=payload, stdout=subprocess.PIPE, check=True)

@@ -3,9 +3,10 @@
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from hookline.notices import warn
+from hookline.pipeline.definitions import HookEntry
 from hookline.pipeline.layers import Settings, combine
 from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.runner.context import RunContext, RunLimits
@@ -15,10 +16,11 @@ from hookline.pipeline.settings import (
     SettingsReader,
     find_project_dir,
     find_settings_files,
-    home_dir,
     read_layer,
 )
-from hookline.wire.hooks import HookSource
+from hookline.pipeline.trust import FolderTrust, Review, TrustStore, review
+from hookline.places import home_dir
+from hookline.wire.hooks import HookConfig, HookSource
 
 # Whoever only reads settings, as ``hookline list`` does, is spared the engine and asyncio.
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class Config:
     the project's layer, ``user_hooks`` and ``system_hooks`` the others, and ``extensions`` a list
     of ``{"name", "isActive", "hooks"}``. ``disabled`` names hooks the user switched off.
     ``trusted`` says whether the project's hooks may run, now or, as a function, at any time.
+    Without ``warm`` no interpreter is kept waiting for hooks that ask for it.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class Config:
         trusted: bool | Callable[[], bool] = True,
         redaction: Redaction | None = None,
         limits: RunLimits | None = None,
+        warm: bool = True,
         message_bus: "MessageBus | None" = None,
         debug_logger: "DebugLogger | None" = None,
         translator: "HookTranslator | None" = None,
@@ -69,8 +73,10 @@ class Config:
         self._enable_hooks = enable_hooks
         self._disabled = tuple(disabled)
         self._trusted = trusted
+        self._folder_trust: FolderTrust | None = None
         self._redaction = redaction
         self._limits = limits or RunLimits()
+        self._warm = warm
         self._message_bus = message_bus
         self._debug_logger = debug_logger
         self._translator = translator
@@ -87,26 +93,30 @@ class Config:
         *,
         project_dir: PathLike | None = None,
         settings_files: Sequence[PathLike] | None = None,
-        trusted: bool | Callable[[], bool] = False,
+        trusted: bool | Callable[[], bool] | None = None,
         **options: Any,
     ) -> "Config":
         """The configuration of a directory, from the settings layers on disk.
 
         ``project_dir`` is found from the working directory unless it is given. ``settings_files``
         are used instead of the layers found, highest priority first; they are the caller's own
-        and need no trust. Project hooks run only when ``trusted``. Other options are those of
-        ``Config``.
+        and need no trust. The project's own run as far as the user trusts them (``hookline
+        trust``), unless ``trusted`` says something else. Other options are those of ``Config``.
         """
-        here = Path(os.path.abspath(working_dir or os.getcwd()))
+        here = os.path.abspath(working_dir or os.getcwd())
         home = home_dir()
-        project = Path(os.path.abspath(project_dir or find_project_dir(here, home)))
-        config = cls(working_dir=here, project_dir=project, trusted=trusted, **options)
+        project = os.path.abspath(project_dir or find_project_dir(here, home))
+        config = cls(working_dir=here, project_dir=project, trusted=bool(trusted), **options)
+        if trusted is None:
+            config._folder_trust = FolderTrust(
+                TrustStore(), project_dir=project, cwd=here, warn=warn
+            )
+        elif callable(trusted):
+            config._trusted = trusted
         if settings_files is None:
             files = find_settings_files(project, home)
         else:
-            files = [
-                SettingsFile(Path(os.path.abspath(f)), HookSource.USER) for f in settings_files
-            ]
+            files = [SettingsFile(os.path.abspath(f), HookSource.USER) for f in settings_files]
         config._reader = SettingsReader(files)
         return config
 
@@ -157,7 +167,16 @@ class Config:
 
     def is_trusted_folder(self) -> bool:
         """Whether the project's own hooks may run."""
+        if self._folder_trust is not None:
+            self.get_settings()
+            return self._folder_trust.is_all_trusted
         return self._trusted() if callable(self._trusted) else self._trusted
+
+    def trusts(self, hook: HookConfig) -> bool:
+        """Whether a hook of the project may run now."""
+        if self._folder_trust is not None:
+            return self._folder_trust.is_trusted(hook)
+        return self.is_trusted_folder()
 
     def get_message_bus(self) -> "MessageBus | None":
         """The bus whose requests the hook system serves."""
@@ -169,7 +188,8 @@ class Config:
             if self._debug_logger is None:
                 from hookline.debuglog import DebugLogger
 
-                self._debug_logger = DebugLogger.from_environment()
+                wanted = self._reader is not None and self.get_settings().trace
+                self._debug_logger = DebugLogger.from_environment(default=wanted)
             return self._debug_logger
 
     def get_translator(self) -> "HookTranslator":
@@ -187,9 +207,17 @@ class Config:
             cwd=self._working_dir,
             project_dir=self._project_dir,
             session_id=session_id,
-            is_trusted=self.is_trusted_folder,
+            is_trusted=self.trusts,
             redaction=self._redaction or self.get_settings().redaction,
             limits=self._limits,
+            warm=self._warm,
+        )
+
+    def review_project(self) -> Review:
+        """What the hooks in the project's files would run now; raises TrustError."""
+        layers = self._reader.read() if self._reader else []
+        return review(
+            _project_entries(layers), project_dir=self._project_dir, cwd=self._working_dir
         )
 
     def get_settings(self) -> Settings:
@@ -199,12 +227,27 @@ class Config:
         with self._lock:
             return self._settings or self.read_settings()
 
+    def get_settings_files(self) -> tuple[str, ...]:
+        """The files that decide which hooks there are and may run, whether they exist or not."""
+        files = [file.path for file in self._reader.files] if self._reader else []
+        trusted = self._folder_trust.file if self._folder_trust is not None else None
+        return (*files, *([trusted] if trusted else []))
+
     def read_settings(self) -> Settings:
         """Read every layer anew; what is wrong in them is among the result's problems."""
-        layers = [*(self._reader.read() if self._reader else ()), *self._code_layers]
-        settings = combine(layers, disabled=self._disabled, trusted=self.is_trusted_folder())
+        read = self._reader.read() if self._reader else []
+        if self._folder_trust is not None:
+            self._folder_trust.use(_project_entries(read))
+        settings = combine(
+            [*read, *self._code_layers], disabled=self._disabled, trusted=self.trusts
+        )
         self._settings = settings
         return settings
+
+
+def _project_entries(layers: Iterable[Layer]) -> list[HookEntry]:
+    project = (layer for layer in layers if layer.source is HookSource.PROJECT)
+    return [entry for layer in project for entry in layer.entries]
 
 
 def _code_layers(

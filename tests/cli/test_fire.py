@@ -163,7 +163,7 @@ def test_project_hooks_wait_for_trust_and_the_output_says_so(project: Project) -
         assert (done.status, done.out) == (0, "BeforeTool  write_file\nno hook matched\n")
         assert done.err == (
             "warning: 2 project hooks are not trusted and did not run; "
-            "review them and pass --trust to run them\n"
+            "review them with `hookline trust`\n"
         )
     done = hookline(*WRITE, "--trust", cwd=project.path)
     assert (done.status, "not trusted" in done.err) == (2, False)

@@ -32,7 +32,7 @@ EVERYONE = (
 
 
 def combined(*layers: Layer, trusted: bool = True, disabled: tuple[str, ...] = ()) -> Settings:
-    return combine(layers, trusted=trusted, disabled=disabled)
+    return combine(layers, trusted=lambda _hook: trusted, disabled=disabled)
 
 
 def running(settings: Settings) -> str:

@@ -1,6 +1,6 @@
 """Puts the layers together: who may disable whom, whose redaction counts, who is trusted."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -8,31 +8,38 @@ from hookline.pipeline.definitions import HookEntry, Problem
 from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.registry import HookRegistryEntry, entry_of
 from hookline.pipeline.settings import Layer
-from hookline.wire.hooks import HookSource
+from hookline.wire.hooks import HookConfig, HookSource
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All layers together: the hooks, and what governs them.
 
     ``enabled`` is False when no hook may run; ``only_managed`` when the user switched hooks off
-    but the system has hooks that cannot be.
+    but the system has hooks that cannot be. ``trace`` asks for a record of what hooks do.
     """
 
     entries: tuple[HookRegistryEntry, ...] = ()
     enabled: bool = True
     only_managed: bool = False
     redaction: Redaction = Redaction()
+    trace: bool = False
     problems: tuple[Problem, ...] = ()
 
 
-def combine(layers: Sequence[Layer], *, disabled: Sequence[str] = (), trusted: bool) -> Settings:
-    """One settings value of many layers; ``disabled`` are further names of the user's."""
+def combine(
+    layers: Sequence[Layer],
+    *,
+    disabled: Sequence[str] = (),
+    trusted: Callable[[HookConfig], bool],
+) -> Settings:
+    """One settings value of many layers; ``disabled`` are further names of the user's, and
+    ``trusted`` says which of the project's hooks may run."""
     switches = _Switches(layers, disabled)
     entries = tuple(
         entry_of(
             entry,
             enabled=switches.runs(entry),
-            trusted=trusted or layer.source is not HookSource.PROJECT,
+            trusted=layer.source is not HookSource.PROJECT or trusted(entry.hook),
         )
         for layer in layers
         for entry in layer.entries
@@ -44,6 +51,7 @@ def combine(layers: Sequence[Layer], *, disabled: Sequence[str] = (), trusted: b
         enabled=switches.on(HookSource.SYSTEM) and (switches.on(HookSource.USER) or managed),
         only_managed=not switches.on(HookSource.USER),
         redaction=_redaction(layers),
+        trace=next((layer.trace for layer in layers if layer.trace is not None), False),
         problems=(*(p for layer in layers for p in layer.problems), *_held_back(held_back)),
     )
 

@@ -7,8 +7,7 @@ a layer may say about the others follows trust: a project speaks for its own hoo
 import errno
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,17 +16,20 @@ from hookline.pipeline.definitions import HookEntry, Origin, Problem, parse_hook
 from hookline.pipeline.dialects import dialect_of
 from hookline.pipeline.jsonc import Document, JsoncError, parse
 from hookline.pipeline.redaction import Redaction
+from hookline.places import site_config_dir, user_config_dir
 from hookline.wire.hooks import HookSource
 
 _OWN_FILES = ("settings.local.json", "settings.json")
 _PROJECT_FOLDERS = (".hookline", ".llxprt", ".gemini")
 _HOME_FILES = (".llxprt/settings.json", ".gemini/settings.json")
+# By hand, as the codec that knows it is a module to load.
+_BOM = b"\xef\xbb\xbf"
 
 
 class SettingsFile(msgspec.Struct, frozen=True):
     """A place where settings may be, the layer they would belong to, and their dialect."""
 
-    path: Path
+    path: str
     source: HookSource
     dialect: str = "native"
 
@@ -40,45 +42,45 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool | None = None
     disabled: tuple[str, ...] = ()
     redaction: Redaction | None = None
+    trace: bool | None = None
     problems: tuple[Problem, ...] = ()
 
 
-def find_project_dir(working_dir: Path, home: Path | None) -> Path:
+def find_project_dir(working_dir: str, home: str | None) -> str:
     """The nearest directory upwards with a settings folder; the home's own do not count."""
-    for directory in (working_dir, *working_dir.parents):
-        has_settings = any(os.path.isdir(directory / folder) for folder in _PROJECT_FOLDERS)
+    for directory in _upwards(working_dir):
+        has_settings = any(map(os.path.isdir, _below(directory, _PROJECT_FOLDERS)))
         if has_settings and not _same(directory, home):
             return directory
     return working_dir
 
 
-def _same(directory: Path, home: Path | None) -> bool:
+def _upwards(directory: str) -> Iterator[str]:
+    yield directory
+    while (parent := os.path.dirname(directory)) != directory:
+        yield parent
+        directory = parent
+
+
+def _same(directory: str, home: str | None) -> bool:
     return home is not None and os.path.realpath(directory) == os.path.realpath(home)
 
 
-def home_dir() -> Path | None:
-    """The user's home, None for a user who has none."""
-    try:
-        return Path.home()
-    except RuntimeError:
-        return None
-
-
-def find_settings_files(project_dir: Path, home: Path | None) -> list[SettingsFile]:
+def find_settings_files(project_dir: str, home: str | None) -> list[SettingsFile]:
     """Every place to look at, highest priority first; one file reached twice counts once, for
     the layer that is trusted more."""
-    import platformdirs
-
-    user_dir = Path(platformdirs.user_config_dir("hookline", appauthor=False))
-    site_dir = Path(platformdirs.site_config_dir("hookline", appauthor=False))
-    project = [project_dir / ".hookline" / name for name in _OWN_FILES]
-    project += [project_dir / name for name in _HOME_FILES]
-    user = [user_dir / name for name in _OWN_FILES]
-    user += [home / name for name in _HOME_FILES] if home else []
+    own_folder = os.path.join(project_dir, ".hookline")
+    project = _below(own_folder, _OWN_FILES) + _below(project_dir, _HOME_FILES)
+    user = _below(user_config_dir(), _OWN_FILES) + _below(home, _HOME_FILES)
+    system = _below(site_config_dir(), _OWN_FILES)
     found = [SettingsFile(path, HookSource.PROJECT) for path in project]
     found += [SettingsFile(path, HookSource.USER) for path in user]
-    found += [SettingsFile(site_dir / name, HookSource.SYSTEM) for name in _OWN_FILES]
+    found += [SettingsFile(path, HookSource.SYSTEM) for path in system]
     return _counted_once(found)
+
+
+def _below(directory: str | None, names: Iterable[str]) -> list[str]:
+    return [] if directory is None else [os.path.join(directory, name) for name in names]
 
 
 def _counted_once(files: Sequence[SettingsFile]) -> list[SettingsFile]:
@@ -96,7 +98,7 @@ class SettingsReader:
 
     def __init__(self, files: Iterable[SettingsFile]) -> None:
         self.files = tuple(files)
-        self._last_good: dict[Path, Layer] = {}
+        self._last_good: dict[str, Layer] = {}
 
     def read(self) -> list[Layer]:
         """A layer for each file there is, highest priority first; never raises."""
@@ -109,14 +111,14 @@ class SettingsReader:
             self._last_good.pop(file.path, None)
             return None
         except OSError as error:
-            return self._broken(file, str(file.path), f"cannot be read: {error.strerror or error}")
+            return self._broken(file, file.path, f"cannot be read: {error.strerror or error}")
         except JsoncError as error:
             place = f"{file.path}:{error.line}:{error.column}"
             return self._broken(file, place, f"is not valid JSON: {error.problem}")
         if not isinstance(document.value, dict):
             line, column = document.place(())
             return self._broken(file, f"{file.path}:{line}:{column}", "must hold an object, {…}")
-        layer = read_layer(document.value, file.source, str(file.path), document, file.dialect)
+        layer = read_layer(document.value, file.source, file.path, document, file.dialect)
         self._last_good[file.path] = layer
         return layer
 
@@ -128,15 +130,16 @@ class SettingsReader:
         return msgspec.structs.replace(base, problems=(said,))
 
 
-def _text_of(path: Path) -> str:
+def _text_of(path: str) -> str:
     # Opening a pipe would wait for its writer, reading a device might never end.
-    if not stat.S_ISREG(path.stat().st_mode):
+    if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file")
-    content = path.read_bytes()
+    with open(path, "rb") as file:
+        content = file.read().removeprefix(_BOM)
     try:
-        return content.decode("utf-8-sig")
+        return content.decode()
     except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode()
+        before = content[: error.start].decode()
         place = before.count("\n") + 1, len(before) - before.rfind("\n")
         raise JsoncError("this is not UTF-8", *place) from None
 
@@ -160,6 +163,7 @@ def read_layer(
         enabled=reader.enabled(),
         disabled=reader.disabled(),
         redaction=reader.redaction(),
+        trace=reader.trace(),
         problems=(*reader.problems, *parsed.problems),
     )
 
@@ -170,7 +174,7 @@ class _LayerReader:
         self.source = source
         self.origin = origin
         self.problems: list[Problem] = []
-        for name in ("hooksConfig", "security"):
+        for name in ("hooksConfig", "security", "hookline"):
             self._typed((name,), dict, "an object")
         for path in origin.document.duplicates if origin.document else ():
             problem = f"the key {path[-1]!r} is given twice; only the last counts"
@@ -195,14 +199,25 @@ class _LayerReader:
         section = self._typed(path, dict, "an object")
         if section is None:
             return None
-        if self.source is HookSource.PROJECT:
-            self._report(path, "counts only in the user's or the system's settings; it was ignored")
+        if not self._may_say(path):
             return None
         return Redaction(
             enabled=self._typed((*path, "enabled"), bool, "true or false") or False,
             allowed=self._names((*path, "allowed")),
             blocked=self._names((*path, "blocked")),
         )
+
+    def trace(self) -> bool | None:
+        path = ("hookline", "trace")
+        wanted: bool | None = self._typed(path, bool, "true or false")
+        return wanted if wanted is not None and self._may_say(path) else None
+
+    def _may_say(self, path: tuple[str, ...]) -> bool:
+        """Whether this layer is asked about something that is not for a project to decide."""
+        if self.source is HookSource.PROJECT:
+            self._report(path, "counts only in the user's or the system's settings; it was ignored")
+            return False
+        return True
 
     def _at(self, path: tuple[str, ...]) -> Any:
         value: Any = self.value

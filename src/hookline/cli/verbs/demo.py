@@ -17,10 +17,11 @@ from hookline.cli.demo_screen import show_step, show_summary, step_document, sum
 from hookline.cli.demo_session import PROMPT, Session, scripted_model
 from hookline.cli.demo_steps import Step
 from hookline.cli.failures import CommandError
-from hookline.cli.firing import heard_warnings, run_to_end
+from hookline.cli.firing import run_on_asyncio
 from hookline.cli.screen import Screen
 from hookline.cli.text import count
 from hookline.errors import HooklineError
+from hookline.notices import heard_warnings
 
 EXAMPLES = ("hookline demo", "hookline demo --keep try-hookline")
 
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         demo = _Demo(options, screen, heard)
         session = _session(options, project, provider, demo)
         demo.introduce(len(session.config.get_settings().entries), provider.model)
-        run_to_end(_run(session, provider))
+        run_on_asyncio(_run(session, provider))
         demo.conclude(session)
     return 0
 

@@ -1,31 +1,25 @@
 """``hookline fire``: one event through the configured hooks, as a gate that any script can use."""
 
 import argparse
-from collections.abc import Mapping
-from typing import Any
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from hookline.cli.document import fire_document, view_of
 from hookline.cli.failures import CommandError
-from hookline.cli.firing import fire, heard_warnings, load_config
+from hookline.cli.firing import fire, load_config
 from hookline.cli.payload import read_payload
 from hookline.cli.screen import Screen
 from hookline.cli.text import count
-from hookline.cli.verdict import ROLES, Verdict, verdict_of
 from hookline.config import Config
 from hookline.errors import InvalidPayloadError, UnknownEventError
-from hookline.pipeline.processing import process_common_hook_output_fields
-from hookline.system import HookSystem
-from hookline.translate import HookTranslator
-from hookline.translate.genai import GenAITranslator
-from hookline.wire.events import EVENTS, HookEventName, narrow_event
-from hookline.wire.results import (
-    ProcessedHookResult,
-    build_failure_envelope,
-    make_empty_success_result,
-)
-from hookline.wire.validators import own_field
+from hookline.notices import heard_warnings
+from hookline.wire.events import HookEventName, narrow_event
 
-_NOTHING = ProcessedHookResult(make_empty_success_result())
+if TYPE_CHECKING:
+    from hookline.cli.firing import Shown
+    from hookline.pipeline.runner.loop import Loop
+    from hookline.pipeline.runner.runner import RunningHook
+    from hookline.system import HookSystem
 
 EXAMPLES = (
     """hookline fire SessionStart --input '{"source": "startup"}'""",
@@ -44,10 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tool-input", metavar="JSON", help="what the tool is called with")
     parser.add_argument("--session-id", metavar="ID", help="the session the event belongs to")
     trust = parser.add_mutually_exclusive_group()
-    trust.add_argument("--trust", action="store_true", help="run the project's own hooks too")
     trust.add_argument(
-        "--no-trust", dest="trust", action="store_false", help="hold them back (the default)"
+        "--trust",
+        action="store_true",
+        default=None,
+        help='run the project\'s own hooks whether or not "hookline trust" lets them',
     )
+    trust.add_argument("--no-trust", dest="trust", action="store_false", help="hold them back")
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
@@ -59,36 +56,59 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         raise _refused(error, options, screen) from None
     config = load_config(options, trusted=options.trust)
     system = _prepare(config, screen)
+    load_report = _load_document if options.json else _load_report
     with heard_warnings() as heard:
-        processed = _NOTHING if system is None else fire(system, event, payload)
-        view = view_of(event, processed, payload, config.get_translator())
-    verdict = verdict_of(processed, event)
-    if options.json:
-        screen.document(fire_document(event.value, processed, view))
-    else:
-        _show(screen, event, payload, processed, view, config.get_translator())
-    for warning in heard:
-        # A failed event's own sentence is its verdict.
-        if verdict.word != "failed" or not warning.endswith(str(verdict.reason)):
-            screen.warning(warning)
+        fired = None
+        if system is not None:
+            line = _live_line(system) if screen.is_terminal and not options.json else None
+            fired = fire(system, event, payload, meanwhile=load_report, progress=line)
+        from hookline.cli.fire_report import FireReport
+
+        report = FireReport(event, payload, fired, config.get_translator())
+    report.show(screen, as_json=options.json)
+    report.tell(screen, heard)
     _tell_untrusted(config, screen)
-    _conclude(verdict, screen, quiet=options.json)
-    return verdict.status
+    report.conclude(screen, quiet=options.json)
+    return report.status
+
+
+def _live_line(system: "HookSystem") -> "Callable[[Loop], Shown]":
+    """What shows which hooks are running; it is loaded when one has taken its time."""
+    running: list[RunningHook] = []
+    system.follow(running)
+
+    def show(loop: "Loop") -> "Shown":
+        from hookline.cli.waiting import Waiting
+
+        return Waiting(sys.stderr, loop, running)
+
+    return show
+
+
+def _load_document() -> None:
+    """What shows the answer is loaded while the hooks are at it, on the time of another core."""
+    import hookline.cli.fire_report
+    import hookline.translate.genai  # noqa: F401
+
+
+def _load_report() -> None:
+    _load_document()
+    import hookline.cli.report  # noqa: F401
 
 
 def _refused(
     error: UnknownEventError | InvalidPayloadError, options: argparse.Namespace, screen: Screen
 ) -> CommandError:
     if options.json:
-        envelope = process_common_hook_output_fields(build_failure_envelope(error, "validation"))
-        view = view_of(None, envelope, {}, GenAITranslator())
-        screen.document(fire_document(options.event, envelope, view))
+        from hookline.cli.fire_report import refusal_document
+
+        screen.document(refusal_document(options.event, error))
     if isinstance(error, UnknownEventError) and not error.nearest:
         return CommandError(f"{error}; the events are {', '.join(HookEventName)}")
     return CommandError(str(error))
 
 
-def _prepare(config: Config, screen: Screen) -> HookSystem | None:
+def _prepare(config: Config, screen: Screen) -> "HookSystem | None":
     """The system, loaded; what is wrong in the settings is told before a hook can hang."""
     for problem in config.get_settings().problems:
         if problem.place != "trust":
@@ -108,33 +128,5 @@ def _tell_untrusted(config: Config, screen: Screen) -> None:
         are, them = ("is", "it") if len(held_back) == 1 else ("are", "them")
         screen.warning(
             f"{count(len(held_back), 'project hook')} {are} not trusted and did not run; "
-            f"review {them} and pass --trust to run {them}"
+            f"review {them} with `hookline trust`"
         )
-
-
-def _show(
-    screen: Screen,
-    event: HookEventName,
-    payload: Mapping[str, Any],
-    processed: ProcessedHookResult,
-    view: Mapping[str, Any],
-    translator: HookTranslator,
-) -> None:
-    from hookline.cli.report import show_changes, show_hooks
-
-    target = EVENTS[event].target
-    name = own_field(payload, target) if target else None
-    order = "  one after the other" if processed.plan and processed.plan.sequential else ""
-    screen.line((event.value, "title"), (f"  {name}" if name else "", "matcher"), (order, "faint"))
-    show_hooks(screen, processed)
-    show_changes(screen, processed, view, payload, translator)
-
-
-def _conclude(verdict: Verdict, screen: Screen, *, quiet: bool) -> None:
-    """The last line; a reason not to go on is for stderr, where a caller looks for it."""
-    word = (verdict.word, ROLES[verdict.word])
-    spans = (word, f": {verdict.reason}") if verdict.reason is not None else (word,)
-    if verdict.status:
-        screen.note(*spans)
-    elif not quiet:
-        screen.line(*spans)

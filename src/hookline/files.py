@@ -1,0 +1,38 @@
+"""Writes files so that a reader, a crash or a full disk never meets half of one."""
+
+import contextlib
+import os
+import stat
+
+
+def write_atomically(path: str, data: bytes, *, mode: int | None = None) -> None:
+    """Put ``data`` into a file in one step; the old content stays until the new is on the disk.
+
+    A file that exists keeps its mode unless one is given. A link stays a link: what it points to
+    is replaced. Raises OSError, and then nothing has changed.
+    """
+    target = os.path.realpath(path)
+    beside = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    permissions = _mode_of(target) if mode is None else mode
+    # Readable by nobody else until it has the mode that was asked for.
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            os.fchmod(descriptor, permissions)
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(beside, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+
+
+def _mode_of(path: str) -> int:
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask

@@ -1,0 +1,214 @@
+"""A project's hooks run only as they were when somebody looked at them."""
+
+import json
+import os
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookline.config import Config
+from hookline.pipeline import trust
+from hookline.pipeline.trust import TrustError, TrustStore
+from tests.harness.scratch import Project
+
+
+def hooks(*listed: dict[str, Any], matcher: str = "write_file") -> dict[str, Any]:
+    return {"hooks": {"BeforeTool": [{"matcher": matcher, "hooks": list(listed)}]}}
+
+
+def command(text: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "command", "command": text, **fields}
+
+
+@pytest.fixture
+def guarded(project: Project) -> Project:
+    project.script("hooks/guard.sh", "#!/bin/sh\nexit 2\n")
+    project.write("hooks/rules.txt", "rule\n")
+    project.settings(hooks(command("hooks/guard.sh --rules=hooks/rules.txt", env={"A": "1"})))
+    return project
+
+
+def is_trusted(project: Project) -> bool:
+    return Config.load(project.path).is_trusted_folder()
+
+
+def let_it(project: Project) -> str:
+    return TrustStore().write(Config.load(project.path).review_project())
+
+
+def test_nothing_is_trusted_until_it_was_looked_at(guarded: Project) -> None:
+    assert not is_trusted(guarded)
+    let_it(guarded)
+    assert is_trusted(guarded)
+    assert TrustStore().forget(str(guarded.path)) is True
+    assert not is_trusted(guarded)
+    assert TrustStore().forget(str(guarded.path)) is False
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        hooks(command("hooks/guard.sh")),
+        hooks(command("hooks/guard.sh --rules=hooks/rules.txt", env={"A": "2"})),
+        hooks(command("hooks/guard.sh --rules=hooks/rules.txt", env={"A": "1"}), matcher="x"),
+        hooks(command("hooks/guard.sh", args=["--rules=hooks/rules.txt"], env={"A": "1"})),
+        hooks(
+            command("hooks/guard.sh --rules=hooks/rules.txt", env={"A": "1"}),
+            command("true", name="one more"),
+        ),
+    ],
+    ids=["command", "env", "matcher", "args", "another hook"],
+)
+def test_any_change_of_a_hook_asks_again(guarded: Project, changed: dict[str, Any]) -> None:
+    let_it(guarded)
+    guarded.settings(changed)
+    assert not is_trusted(guarded)
+
+
+@pytest.mark.parametrize("file", ["hooks/guard.sh", "hooks/rules.txt"])
+def test_any_change_of_a_file_that_a_word_names_asks_again(guarded: Project, file: str) -> None:
+    let_it(guarded)
+    before = (guarded.path / file).read_text()
+    (guarded.path / file).write_text(before + "# more\n")
+    assert not is_trusted(guarded)
+    (guarded.path / file).write_text(before)
+    assert is_trusted(guarded)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$HOOKLINE_PROJECT_DIR/hooks/guard.sh",
+        '"${CLAUDE_PROJECT_DIR}"/hooks/guard.sh',
+        "cat x | 'hooks/guard.sh'; true",
+        "python3 -c 'x' && sh<hooks/guard.sh",
+        "if (hooks/guard.sh); then exit 1; fi",
+        "./hooks/../hooks/guard.sh",
+        "hooks\\/guard.sh",
+    ],
+)
+def test_however_a_file_is_named_it_is_looked_at(guarded: Project, text: str) -> None:
+    guarded.settings(hooks(command(text)))
+    assert "hooks/guard.sh" in Config.load(guarded.path).review_project().files
+
+
+def test_a_file_named_by_its_full_path_or_through_a_link_is_looked_at(guarded: Project) -> None:
+    (guarded.path / "link").symlink_to("hooks/guard.sh")
+    named = [command(str(guarded.path / "hooks/guard.sh")), command("./link", name="l")]
+    guarded.settings(hooks(*named))
+    assert set(Config.load(guarded.path).review_project().files) == {"hooks/guard.sh"}
+
+
+def test_a_file_outside_the_project_is_not_the_projects(guarded: Project, tmp_path: Path) -> None:
+    (tmp_path / "outside.sh").write_text("x")
+    guarded.settings(hooks(command(f"{tmp_path}/outside.sh /bin/sh ../outside.sh")))
+    assert Config.load(guarded.path).review_project().files == {}
+
+
+def test_a_file_that_comes_after_the_look_asks_again(guarded: Project) -> None:
+    guarded.settings(hooks(command("hooks/later.sh")))
+    let_it(guarded)
+    assert is_trusted(guarded)
+    guarded.script("hooks/later.sh", "#!/bin/sh\n")
+    assert not is_trusted(guarded)
+
+
+def test_a_large_or_binary_file_is_compared_as_well(guarded: Project) -> None:
+    for content in (b"\xff\x00", b"x" * 300_000):
+        (guarded.path / "hooks/rules.txt").write_bytes(content)
+        let_it(guarded)
+        assert is_trusted(guarded)
+        (guarded.path / "hooks/rules.txt").write_bytes(content[:-1] + b"y")
+        assert not is_trusted(guarded)
+
+
+async def test_a_script_that_changes_while_the_agent_runs_does_not_run(guarded: Project) -> None:
+    let_it(guarded)
+    system = Config.load(guarded.path).get_hook_system()
+    assert system is not None
+    async with system:
+        handler = system.get_event_handler()
+        first = await handler.fire_before_tool_event("write_file", {})
+        guarded.script("hooks/guard.sh", "#!/bin/sh\ntouch ran\n")
+        second = await handler.fire_before_tool_event("write_file", {})
+    assert [r.failed for r in (*first.results, *second.results)] == [None, "untrusted"]
+    assert not (guarded.path / "ran").exists()
+
+
+def test_hooks_given_in_code_need_no_trust(project: Project) -> None:
+    config = Config.load(project.path, hooks=hooks(command("true"))["hooks"])
+    (entry,) = config.get_settings().entries
+    assert (entry.trusted, config.trusts(entry.hook)) == (True, True)
+
+
+def test_the_same_project_by_another_path_is_the_same(guarded: Project, tmp_path: Path) -> None:
+    let_it(guarded)
+    (tmp_path / "alias").symlink_to(guarded.path)
+    assert Config.load(tmp_path / "alias").is_trusted_folder()
+
+
+def test_from_a_directory_below_only_what_was_looked_at_runs(guarded: Project) -> None:
+    let_it(guarded)
+    (guarded.path / "sub/hooks").mkdir(parents=True)
+    assert Config.load(guarded.path / "sub").is_trusted_folder()
+    (guarded.path / "sub/hooks/guard.sh").write_text("something else")
+    assert not Config.load(guarded.path / "sub").is_trusted_folder()
+    assert is_trusted(guarded)
+
+
+def test_only_the_user_can_read_what_is_kept(guarded: Project) -> None:
+    file = let_it(guarded)
+    assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
+    assert json.loads(Path(file).read_text())["files"]["hooks/rules.txt"] == "text:rule\n"
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"project": 1}', '{"hooks": []}'])
+def test_a_damaged_record_trusts_nothing_and_says_so(
+    guarded: Project, caplog: pytest.LogCaptureFixture, content: str
+) -> None:
+    file = let_it(guarded)
+    Path(file).write_text(content)
+    assert not is_trusted(guarded)
+    assert "is damaged" in caplog.text
+    assert "trust the project again" in caplog.text
+    let_it(guarded)
+    assert is_trusted(guarded)
+
+
+def test_a_full_disk_leaves_the_old_record_as_it_was(
+    guarded: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Path(let_it(guarded)).read_bytes()
+
+    def full(*_arguments: object, **_options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trust, "write_atomically", full)
+        with pytest.raises(TrustError, match="No space left on device"):
+            let_it(guarded)
+    assert Path(let_it(guarded)).read_bytes()[:40] == before[:40]
+    assert is_trusted(guarded)
+
+
+def test_many_at_once_leave_one_whole_record(guarded: Project) -> None:
+    threads = [threading.Thread(target=let_it, args=(guarded,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert is_trusted(guarded)
+    directory = Path(let_it(guarded)).parent
+    assert len(list(directory.iterdir())) == 1
+
+
+def test_without_a_home_nothing_can_be_trusted(
+    guarded: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trust, "user_state_dir", lambda: None)
+    assert not is_trusted(guarded)
+    with pytest.raises(TrustError, match="set HOME or XDG_STATE_HOME"):
+        let_it(guarded)

@@ -1,0 +1,78 @@
+"""Files are replaced in one step, or not at all."""
+
+import contextlib
+import os
+import resource
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hookline.files import write_atomically
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@contextlib.contextmanager
+def small_files_only() -> Iterator[None]:
+    """A disk on which there is room for a kilobyte."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_new_file_gets_the_mode_that_any_new_file_gets(tmp_path: Path) -> None:
+    plain, ours = tmp_path / "plain", tmp_path / "ours"
+    plain.touch()
+    write_atomically(str(ours), b"new")
+    assert (ours.read_bytes(), mode_of(ours)) == (b"new", mode_of(plain))
+
+
+def test_a_file_that_exists_keeps_its_mode_unless_one_is_given(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    file.chmod(0o640)
+    write_atomically(str(file), b"one")
+    assert mode_of(file) == 0o640
+    write_atomically(str(file), b"two", mode=0o600)
+    assert (mode_of(file), file.read_bytes()) == (0o600, b"two")
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("real")
+    write_atomically(str(tmp_path / "link"), b"x")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"x"
+
+
+def test_what_cannot_be_written_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    with small_files_only(), pytest.raises(OSError, match="File too large"):
+        write_atomically(str(file), b"new" * 10_000)
+    assert file.read_bytes() == b"old"
+    assert sorted(os.listdir(tmp_path)) == [".test", "file"]
+
+
+def test_a_directory_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        write_atomically(str(tmp_path / "none" / "file"), b"x")
+
+
+def test_writers_at_once_leave_one_of_their_contents_whole(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    contents = [bytes([65 + n]) * 50_000 for n in range(8)]
+    threads = [threading.Thread(target=write_atomically, args=(str(file), c)) for c in contents]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert file.read_bytes() in contents
+    assert sorted(os.listdir(tmp_path)) == [".test", "file"]

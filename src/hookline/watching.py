@@ -1,0 +1,113 @@
+"""Says when one of some files has changed, come or gone; a thread of its own waits for that.
+
+Editors and deployments replace files rather than write into them, and the directory of a settings
+file may not exist yet: so directories are watched, the nearest that there are.
+"""
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from hookline.errors import HooklineError
+
+Signature: TypeAlias = tuple[int, int, int] | None
+
+# Milliseconds: how long writing must rest before it counts as done, and how often a watch looks.
+_DEBOUNCE = 200
+_STEP = 50
+
+
+class WatchError(HooklineError):
+    """Files cannot be watched."""
+
+
+class FileWatch:
+    """Calls ``changed`` from its thread after any of ``files`` has changed, until ``stop()``.
+
+    Raises WatchError where watching is not to be had. What goes wrong later is told to ``warn``.
+    """
+
+    def __init__(
+        self, files: Iterable[str], changed: Callable[[], object], warn: Callable[[str], None]
+    ) -> None:
+        try:
+            import watchfiles  # noqa: F401 - a watch that cannot work must not seem to
+        except ImportError:
+            raise WatchError(
+                "watching files needs the package watchfiles: pip install 'hookline[watch]'"
+            ) from None
+        self._files = tuple(files)
+        self._changed = changed
+        self._warn = warn
+        self._known = self._signatures()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="hookline watch", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Watch no more; when this returns, ``changed`` is not called again."""
+        self._stopped.set()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                self._watch(self._directories())
+            except Exception as error:
+                self._warn(f"settings are not watched for changes at the moment: {error}")
+                self._stopped.wait(1)
+
+    def _watch(self, directories: frozenset[str]) -> None:
+        """Until stopped, or until other directories are to be watched."""
+        import watchfiles
+
+        # It takes some care to stay out of the terminal's way: Ctrl-C is not for this thread.
+        changes = watchfiles.watch(
+            *directories,
+            watch_filter=None,
+            debounce=_DEBOUNCE,
+            step=_STEP,
+            stop_event=self._stopped,
+            rust_timeout=1000,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            recursive=False,
+        )
+        with contextlib.closing(changes):
+            # A first look, as a file may have changed before it was watched.
+            self._compare()
+            for _ in changes:
+                if self._stopped.is_set():
+                    return
+                self._compare()
+                if self._directories() != directories:
+                    return
+
+    def _compare(self) -> None:
+        now = self._signatures()
+        if now != self._known:
+            self._known = now
+            self._changed()
+
+    def _signatures(self) -> tuple[Signature, ...]:
+        return tuple(map(_signature, self._files))
+
+    def _directories(self) -> frozenset[str]:
+        return frozenset(_nearest_directory(os.path.dirname(file)) for file in self._files)
+
+
+def _signature(file: str) -> Signature:
+    try:
+        said = os.stat(file)
+    except OSError:
+        return None
+    return said.st_mtime_ns, said.st_size, said.st_ino
+
+
+def _nearest_directory(directory: str) -> str:
+    while not os.path.isdir(directory) and (parent := os.path.dirname(directory)) != directory:
+        directory = parent
+    return directory

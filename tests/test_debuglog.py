@@ -50,6 +50,7 @@ async def test_each_hook_leaves_a_record_of_everything_about_it(
     await system.get_event_handler().fire("BeforeTool", TOOL)
     [record] = records.of("hook")
     assert record.pop("time") > "2024-01-01T00:00:00.000Z"
+    assert len(record.pop("id")) == 6
     assert 0 < record.pop("duration_ms") < 20_000
     assert record.pop("input").items() >= {**TOOL, "session_id": "s-1"}.items()
     assert record == {
@@ -161,6 +162,8 @@ async def test_warnings_may_go_elsewhere_and_failing_there_fails_no_event(
     processed = await system.get_event_handler().fire("BeforeTool", TOOL)
     assert processed.results[0].failed == "exit"
     assert "the hook log could not be written" in caplog.text
+    # What was logged holds on to it.
+    system.dispose()
 
 
 async def test_a_sink_that_raises_fails_no_event(
@@ -344,12 +347,15 @@ async def test_nothing_of_the_environment_is_in_the_trace(
     monkeypatch.setenv("PARENT_SECRET", "sesame-1")
     path = project.path.parent / "trace.jsonl"
     logger = DebugLogger(JsonLinesSink(path))
-    hooks = on_every_event(command("test $PARENT_SECRET$OWN", env={"OWN": "sesame-2"}))
+    said = command("echo $PARENT_SECRET; echo $OWN_KEY >&2; exit 2", env={"OWN_KEY": "sesame-2"})
+    hooks = on_every_event(command("test $OWN", name="quiet", env={"OWN": "sesame-3"}), said)
     system = await started(project.path, hooks, debug_logger=logger)
     for firing in ONE_EACH:
         await firing.direct(system.get_event_handler())
     text = path.read_text(encoding="utf-8")
-    assert text.count('"kind":"hook"') == 11
+    assert text.count('"kind":"hook"') == 22
+    assert text.count('"stdout":"[PARENT_SECRET hidden]') == 11
+    assert text.count('"stderr":"[OWN_KEY hidden]') == 11
     assert "sesame" not in text
 
 

@@ -5,18 +5,25 @@ failure is never silent just because no records are kept.
 """
 
 import contextlib
-import logging
+import errno
 import os
 import stat
 import threading
 from collections.abc import Callable, Mapping
 from itertools import islice, pairwise
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from hookline.errors import HooklineError
+from hookline.hiding import Secrets
+from hookline.notices import warn as warn_people
+from hookline.places import user_state_dir
 from hookline.wire import codec
 from hookline.wire.clock import timestamp
 from hookline.wire.results import HookExecutionResult, ProcessedHookResult
+
+# Only who keeps a trace needs paths: 3.11 takes longer to load them than a hook runs.
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Record: TypeAlias = dict[str, Any]
 Sink: TypeAlias = Callable[[Record], None]
@@ -25,8 +32,8 @@ MAX_FILE_BYTES = 10 * 1024 * 1024
 KEPT_FILES = 3
 CLIP_CHARACTERS = 8_192
 CLIP_ITEMS = 1_000
-
-_log = logging.getLogger("hookline")
+# None that could be taken for another.
+_ID_LETTERS = "23456789abcdefghijkmnpqrstuvwxyz"
 
 
 class DebugLogger:
@@ -36,13 +43,14 @@ class DebugLogger:
         self, sink: Sink | None = None, *, warn: Callable[[str], None] | None = None
     ) -> None:
         self._sink = sink
-        self._warn = warn or _log.warning
+        self._warn = warn or warn_people
+        self._secrets = Secrets()
 
     @classmethod
-    def from_environment(cls, **options: Any) -> "DebugLogger":
-        """Records to the user's trace file if ``HOOKLINE_TRACE`` asks for it, else to nobody."""
-        asked = os.environ.get("HOOKLINE_TRACE", "").strip().lower()
-        wanted = asked not in ("", "0", "false", "no", "off")
+    def from_environment(cls, *, default: bool = False, **options: Any) -> "DebugLogger":
+        """Records to the user's trace file if ``HOOKLINE_TRACE``, or else ``default``, asks for it,
+        otherwise to nobody."""
+        wanted = is_trace_wanted(default=default)
         return cls(JsonLinesSink(default_trace_file()) if wanted else None, **options)
 
     @property
@@ -59,7 +67,8 @@ class DebugLogger:
     def record(self, kind: str, **fields: Any) -> None:
         """Hand one record to the sink; a sink that fails is reported and the event goes on."""
         if self._sink is not None:
-            self._guarded(self._sink, {"kind": kind, "time": timestamp(), **fields})
+            facts = {"kind": kind, "time": timestamp(), **self._secrets.hidden(fields)}
+            self._guarded(self._sink, facts)
 
     def event(
         self,
@@ -76,10 +85,12 @@ class DebugLogger:
                 if result.warnings or result.failed:
                     self._tell(result, {})
             return
-        common = {"session_id": session_id, "event": event, "target": target}
+        common = {"id": _new_id(), "session_id": session_id, "event": event, "target": target}
         for result in processed.results:
+            self._secrets.learn(getattr(result.hook, "env", {}))
             self._tell(result, common)
             self._record_hook(result, payload, common)
+        output = processed.final_output
         failures = sum(1 for result in processed.results if not result.success)
         self.record(
             "batch",
@@ -89,6 +100,8 @@ class DebugLogger:
             failure_count=failures,
             total_duration_ms=round(processed.total_duration, 3),
             success=processed.success,
+            sequential=processed.plan is not None and processed.plan.sequential,
+            output=output.to_wire() if output is not None else None,
         )
 
     def _tell(self, result: HookExecutionResult, common: Record) -> None:
@@ -109,24 +122,28 @@ class DebugLogger:
     def _guarded(self, call: Callable[..., object], *arguments: object) -> None:
         try:
             call(*arguments)
-        except Exception:
-            _log.warning("the hook log could not be written", exc_info=True)
+        except Exception as error:
+            warn_people("the hook log could not be written", error=error)
 
 
 class JsonLinesSink:
     """A file with one JSON object a line, readable by its owner only, rotated by size.
 
+    The secrets of this process's environment are left out, whoever printed them.
     Any number of threads and processes may write to it: a line is one append, which the system
     keeps whole, and only one of them rotates.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, max_bytes: int = MAX_FILE_BYTES) -> None:
+        from pathlib import Path
+
         self.path = Path(path)
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
 
     def __call__(self, record: Record) -> None:
-        line = codec.encode(clipped(record)) + b"\n"
+        hidden = Secrets(os.environ).hidden(record)
+        line = codec.encode(clipped(hidden)) + b"\n"
         with self._lock:
             if not self._append(line, rotating=True):
                 self._append(line, rotating=False)
@@ -139,7 +156,8 @@ class JsonLinesSink:
             full = size > 0 and size + len(line) > self._max_bytes
             if rotating and full and self._rotate(descriptor):
                 return False
-            os.write(descriptor, line)
+            if os.write(descriptor, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(self.path))
             return True
         finally:
             os.close(descriptor)
@@ -163,7 +181,8 @@ class JsonLinesSink:
         return True
 
     def _shift(self) -> None:
-        kept = [self.path, *(Path(f"{self.path}.{n}") for n in range(1, KEPT_FILES + 1))]
+        names = (f"{self.path.name}.{n}" for n in range(1, KEPT_FILES + 1))
+        kept = [self.path, *map(self.path.with_name, names)]
         for newer, older in reversed([*pairwise(kept)]):
             with contextlib.suppress(FileNotFoundError):
                 newer.replace(older)
@@ -184,11 +203,25 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def default_trace_file() -> Path:
-    """Where the trace goes when no other place was named."""
-    import platformdirs
+def is_trace_wanted(*, default: bool) -> bool:
+    """Whether a trace is kept: the environment's word, and where it says nothing ``default``."""
+    asked = os.environ.get("HOOKLINE_TRACE", "").strip().lower()
+    return asked not in ("0", "false", "no", "off") if asked else default
 
-    return Path(platformdirs.user_state_dir("hookline", appauthor=False)) / "trace.jsonl"
+
+def default_trace_path() -> str:
+    """Where the trace goes when no other place was named."""
+    directory = user_state_dir()
+    if directory is None:
+        raise HooklineError("there is no home to keep the trace in; set HOME or XDG_STATE_HOME")
+    return os.path.join(directory, "trace.jsonl")
+
+
+def default_trace_file() -> "Path":
+    """``default_trace_path()`` for who has paths loaded."""
+    from pathlib import Path
+
+    return Path(default_trace_path())
 
 
 def clipped(value: Any) -> Any:
@@ -205,6 +238,11 @@ def clipped(value: Any) -> Any:
         items = [clipped(item) for item in value[:CLIP_ITEMS]]
         return [*items, f"… (+{over} items)"] if over > 0 else items
     return value
+
+
+def _new_id() -> str:
+    """What tells the records of one event from all others, short enough to be typed."""
+    return "".join(_ID_LETTERS[byte & 31] for byte in os.urandom(6))
 
 
 def _facts(result: HookExecutionResult) -> Record:

@@ -1,0 +1,240 @@
+"""Events of the log for people: a table, one in full, and how long hooks take."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from hookline.cli.layout import GAP, Column, Row, Span
+from hookline.cli.screen import Screen
+from hookline.cli.text import count, duration, width_of
+from hookline.tracing.events import HookRun, TracedEvent
+from hookline.tracing.statistics import HookLatency
+from hookline.wire import codec
+
+_DECISIONS: dict[str, str] = {
+    "allowed": "good",
+    "blocked": "bad",
+    "stop": "bad",
+    "failed": "bad",
+    "ask": "care",
+    "warning": "care",
+    "no hook": "faint",
+}
+_HOOK_DECISIONS: dict[str, str] = {
+    **dict.fromkeys(("stop", "deny", "block", "failed"), "bad"),
+    **dict.fromkeys(("answers", "rewrites", "restricts", "adds"), "change"),
+    "ask": "care",
+}
+# What matters most in a hook, first.
+_RANKS = {"stop": 0, "deny": 1, "block": 1, "answers": 1, "failed": 2, "ask": 3}
+_HEAD = ("id", "time", "session", "event", "target", "decision", "took", "hooks")
+_COLUMNS: tuple[Column, ...] = ("keep", "keep", "keep", "keep", "keep", "keep", "right")
+_SESSION = _HEAD.index("session")
+# As the session may be left out before it.
+_TARGET_FROM_END = 3
+# Rows that come one by one stand below each other only if their cells are as wide from the start.
+_WIDTHS = (6, 8, 8, 12, 10, 7, 6)
+_SHORT_SESSION = 8
+# The least that a target and the hooks are cut to, and a hook's name before others are left out.
+_LEAST_TARGET = 8
+_LEAST_HOOKS = 9
+_LEAST_NAME = 8
+
+
+def show_events(screen: Screen, events: Sequence[TracedEvent]) -> None:
+    """A table with a row for each; on a terminal each has one line, where that can be."""
+    dated = len({_local(event).date() for event in events}) > 1
+    rows = [_cells(event, dated=dated) for event in events]
+    head: list[Span] = [(title, "faint") for title in _HEAD]
+    columns = _COLUMNS
+    if screen.width is None:
+        hooks = [_all_hooks(event) for event in events]
+    else:
+        if only_session(events):
+            for row in (head, *rows):
+                del row[_SESSION]
+            columns = columns[1:]
+        hooks = _fit(events, [head[:-1], *rows], screen.width)
+    table: list[Row] = [[*row, last] for row, last in zip(rows, hooks, strict=True)]
+    screen.table([head, *table], columns, indent=0)
+
+
+def only_session(events: Sequence[TracedEvent]) -> str | None:
+    """The session that all of them belong to."""
+    sessions = {event.session_id for event in events}
+    return sessions.pop() if len(sessions) == 1 else None
+
+
+def _fit(events: Sequence[TracedEvent], rows: Sequence[list[Span]], width: int) -> list[str]:
+    """Cut the targets, and give the hooks cut to what is left then."""
+    natural = [max(width_of(_text(cell)) for cell in column) for column in zip(*rows, strict=True)]
+    place = len(natural) - _TARGET_FROM_END
+    left = width - sum(natural) - GAP * len(natural) + natural[place]
+    target = min(natural[place], max(_LEAST_TARGET, left // 2))
+    for row in rows[1:]:
+        row[place] = (_cut(_text(row[place]), target), "matcher")
+    return [_deciding(event, max(left - target, _LEAST_HOOKS)) for event in events]
+
+
+class EventRows:
+    """The rows of a table that has no end yet."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._day: object = None
+
+    def show(self, event: TracedEvent) -> None:
+        """One more row."""
+        day = _local(event).date()
+        if day != self._day:
+            self._screen.line((f"{day:%A %d %B %Y}", "faint"))
+            self._day = day
+        cells = [*map(_set, _cells(event, dated=False), _WIDTHS, _COLUMNS)]
+        width = self._screen.width
+        if width is None:
+            last = _all_hooks(event)
+        else:
+            used = sum(width_of(text) for text, _ in cells) + GAP * len(cells)
+            last = _deciding(event, max(width - used, _LEAST_HOOKS))
+        self._screen.table([[*cells, last]], _COLUMNS, indent=0)
+
+
+def show_event(screen: Screen, event: TracedEvent) -> None:
+    """Everything that is known of one event."""
+    screen.line((event.event or event.decision, "title"), (f"  {event.target}", "matcher"))
+    screen.table([*_facts(event)], ("keep",))
+    for run in event.hooks:
+        _show_run(screen, run)
+    for title, value in (("input", event.input), ("output", event.output)):
+        if value is not None:
+            screen.line()
+            screen.line((title, "title"))
+            _show_json(screen, value, indent=2)
+
+
+def show_latencies(screen: Screen, rows: Sequence[HookLatency]) -> None:
+    """A row for each hook."""
+    table: list[Row] = [
+        [(title, "faint") for title in ("runs", "p50", "p95", "p99", "failed", "blocked", "hook")]
+    ]
+    for row in rows:
+        times = [duration(time) for time in (row.p50_ms, row.p95_ms, row.p99_ms)]
+        failed: Span = (str(row.failures), "bad" if row.failures else "faint")
+        blocked: Span = (str(row.blocks), "" if row.blocks else "faint")
+        table.append([str(row.runs), *times, failed, blocked, (row.hook, "name")])
+    screen.table(table, ("right",) * 6, indent=0)
+
+
+def _facts(event: TracedEvent) -> Iterator[Row]:
+    why = f": {event.reason}" if event.reason else ""
+    yield ("decision", "faint"), (event.decision + why, _role(event))
+    yield ("time", "faint"), _local(event).isoformat(sep=" ", timespec="milliseconds")
+    if event.hooks:
+        yield ("took", "faint"), f"{duration(event.duration_ms)}, {_how(event)}"
+    yield ("session", "faint"), event.session_id or "–"
+    yield ("id", "faint"), event.id
+    for warning in event.warnings:
+        yield ("warning", "care"), warning
+    if not event.complete:
+        yield ("note", "care"), "the log has only a part of this event"
+
+
+def _cells(event: TracedEvent, *, dated: bool) -> list[Span]:
+    """All but the hooks, which take what is left of a line."""
+    time = _local(event)
+    return [
+        (event.id, "name"),
+        f"{time:%m-%d %H:%M:%S}" if dated else f"{time:%H:%M:%S}",
+        (event.session_id[:_SHORT_SESSION], "faint"),
+        event.event or "–",
+        (event.target, "matcher"),
+        (event.decision, _role(event)),
+        (duration(event.duration_ms) if event.hooks else "", "faint"),
+    ]
+
+
+def _all_hooks(event: TracedEvent) -> str:
+    return ", ".join(map(_named, event.hooks)) or event.reason or ""
+
+
+def _deciding(event: TracedEvent, room: int) -> str:
+    """The hook that matters most, cut to the room there is, and how many are beside it."""
+    if not event.hooks:
+        return event.reason or ""
+    first = min(event.hooks, key=lambda run: _RANKS.get(run.decision, len(_RANKS)))
+    mark = " ✗" if first.failed is not None else ""
+    beside = f" +{len(event.hooks) - 1}" if len(event.hooks) > 1 else ""
+    if room - len(mark + beside) < min(width_of(first.hook), _LEAST_NAME):
+        beside = ""
+    return _cut(first.hook, room - len(mark + beside)) + mark + beside
+
+
+def _cut(text: str, width: int) -> str:
+    text = text.replace("\n", " ")
+    if width_of(text) <= width:
+        return text
+    while text and width_of(text) >= width:
+        text = text[:-1]
+    return text + "…"
+
+
+def _set(cell: Span, width: int, kind: Column) -> tuple[str, str]:
+    text, role = (cell, "") if isinstance(cell, str) else cell
+    return text.rjust(width) if kind == "right" else text.ljust(width), role
+
+
+def _text(cell: Span) -> str:
+    return cell if isinstance(cell, str) else cell[0]
+
+
+def _named(run: HookRun) -> str:
+    return run.hook if run.failed is None else f"{run.hook} ({run.reason})"
+
+
+def _local(event: TracedEvent) -> datetime:
+    return datetime.fromisoformat(event.time).astimezone()
+
+
+def _role(event: TracedEvent) -> str:
+    return _DECISIONS.get(event.decision, "")
+
+
+def _how(event: TracedEvent) -> str:
+    if len(event.hooks) == 1:
+        return "one hook"
+    together = "one after the other" if event.sequential else "at the same time"
+    return f"{count(len(event.hooks), 'hook')} {together}"
+
+
+def _show_run(screen: Screen, run: HookRun) -> None:
+    screen.line()
+    word = (run.decision, _HOOK_DECISIONS.get(run.decision, "good"))
+    facts = f"  {run.source}, {duration(run.duration_ms)}{_end(run)}  "
+    why = f": {run.reason}" if run.reason else ""
+    screen.line((run.hook, "name"), (facts, "faint"), word, why)
+    if run.error:
+        screen.line(("error", "bad"), f"   {run.error}", indent=2)
+    for warning in run.warnings:
+        screen.line(("warning", "care"), f" {warning}", indent=2)
+    for title, text in (("stdout", run.stdout), ("stderr", run.stderr)):
+        if text.strip():
+            screen.line((title, "faint"), indent=2)
+            for line in text.rstrip().split("\n"):
+                screen.line(line, indent=4)
+    if run.output is not None:
+        screen.line(("output", "faint"), indent=2)
+        _show_json(screen, run.output, indent=4)
+
+
+def _end(run: HookRun) -> str:
+    if run.signal is not None:
+        return f", {run.signal}"
+    return "" if run.exit_code is None else f", exit {run.exit_code}"
+
+
+def _show_json(screen: Screen, value: Any, *, indent: int) -> None:
+    pretty = msgspec.json.format(codec.encode(value), indent=2).decode()
+    for line in pretty.split("\n"):
+        screen.line(line, indent=indent)

@@ -1,0 +1,332 @@
+"""``hookline trace`` as people see it: tables, one event in full, and what to do when it is off."""
+
+import json
+import os
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from hookline.debuglog import default_trace_file
+from tests.cli.command import ESCAPE, command_hook, hookline, on_terminal, settings
+from tests.cli.conftest import Call
+from tests.cli.test_imports import loaded, own, third_party
+from tests.harness.scratch import Project
+from tests.tracing.logs import fired, ran, session, warned, written
+
+TABLE = """\
+id      time      session  event         target     decision    took  hooks
+start2  14:02:59  s-1      SessionStart  startup    allowed    31 ms  notes
+model2  14:03:05  s-1      BeforeModel              no hook
+block2  14:03:08  s-1      BeforeTool    write_fi…  blocked    12 ms  secret-sc…
+after2  14:03:10  s-1      AfterTool     write_fi…  allowed   210 ms  format ✗
+agent2  14:03:18  s-2      BeforeAgent              ask       1.51 s  budget +1
+
+5 events
+"hookline trace agent2" shows the last in full
+"""
+ONE_SESSION = """\
+id      time      event         target      decision    took  hooks
+start2  14:02:59  SessionStart  startup     allowed    31 ms  notes
+model2  14:03:05  BeforeModel               no hook
+block2  14:03:08  BeforeTool    write_file  blocked    12 ms  secret-scan +1
+after2  14:03:10  AfterTool     write_file  allowed   210 ms  format ✗
+
+4 events, session s-1
+"hookline trace after2" shows the last in full
+"""
+PIPED = """\
+id      time      session  event         target      decision    took  hooks
+start2  14:02:59  s-1      SessionStart  startup     allowed    31 ms  notes
+model2  14:03:05  s-1      BeforeModel               no hook
+block2  14:03:08  s-1      BeforeTool    write_file  blocked    12 ms  secret-scan, path-guard
+after2  14:03:10  s-1      AfterTool     write_file  allowed   210 ms  format (exit 3)
+agent2  14:03:18  s-2      BeforeAgent               ask       1.51 s  budget, rules
+
+5 events
+"hookline trace agent2" shows the last in full
+"""
+IN_FULL = """\
+BeforeTool  write_file
+  decision  blocked: that is a key
+  time      2026-03-01 14:03:08.987+00:00
+  took      12 ms, 2 hooks at the same time
+  session   s-1
+  id        block2
+
+secret-scan  project, 12 ms, exit 2  deny: that is a key
+  stderr
+    that is a key
+  output
+    {
+      "decision": "deny",
+      "reason": "that is a key"
+    }
+
+path-guard  project, 4 ms, exit 0  ok
+
+input
+  {
+    "session_id": "s-1",
+    "cwd": "/home/ada/project",
+    "hook_event_name": "BeforeTool",
+    "tool_name": "write_file",
+    "tool_input": {
+      "content": "AKIA"
+    }
+  }
+
+output
+  {
+    "continue": true,
+    "decision": "deny",
+    "reason": "that is a key"
+  }
+"""
+STATISTICS = """\
+runs     p50     p95     p99  failed  blocked  hook
+   1   1.5 s   1.5 s   1.5 s       0        0  rules
+   1  210 ms  210 ms  210 ms       1        0  format
+   1   31 ms   31 ms   31 ms       0        0  notes
+   1   12 ms   12 ms   12 ms       0        1  secret-scan
+   1    7 ms    7 ms    7 ms       0        0  budget
+   1    4 ms    4 ms    4 ms       0        0  path-guard
+"""
+OFF = """\
+no event was recorded, as tracing is off
+to record what hooks do, set HOOKLINE_TRACE=1 where the agent starts, as in
+  HOOKLINE_TRACE=1 hookline fire BeforeAgent --input '{"prompt": "hi"}'
+or, to keep it on, write {"hookline": {"trace": true}} into ~/.config/hookline/settings.json
+"""
+
+
+@pytest.fixture(autouse=True)
+def _utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+
+
+@pytest.fixture
+def log() -> Path:
+    return written(default_trace_file(), *session())
+
+
+@pytest.fixture
+def tracing(log: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOOKLINE_TRACE", "1")
+    return log
+
+
+@pytest.mark.usefixtures("tracing")
+@pytest.mark.parametrize(
+    ("arguments", "screen"),
+    [
+        ([], TABLE),
+        (["--session", "s-1"], ONE_SESSION),
+        (["block2"], IN_FULL),
+        (["--stats"], STATISTICS),
+    ],
+)
+def test_what_a_terminal_of_80_columns_shows(arguments: list[str], screen: str) -> None:
+    assert on_terminal("trace", *arguments, NO_COLOR="1").out == screen
+
+
+@pytest.mark.usefixtures("tracing")
+def test_a_terminal_has_colour_and_says_the_same() -> None:
+    shown = on_terminal("trace").out
+    assert "\x1b[1;31mblocked\x1b[0m" in shown
+    assert ESCAPE.sub("", shown) == TABLE
+
+
+@pytest.mark.usefixtures("tracing")
+def test_a_pipe_gets_whole_names() -> None:
+    assert hookline("trace").out == PIPED
+
+
+@pytest.mark.usefixtures("tracing")
+@pytest.mark.parametrize(
+    ("arguments", "ids"),
+    [
+        ([], "start2 model2 block2 after2 agent2"),
+        (["--limit", "2"], "after2 agent2"),
+        (["--event", "BeforeTool", "--event", "AfterTool"], "block2 after2"),
+        (["--hook", "guard"], "block2"),
+        (["--session", "s-2"], "agent2"),
+        (["--failures"], "after2"),
+        (["--since", "2026-03-01T14:03:06"], "block2 after2 agent2"),
+        (["--since", "1m"], ""),
+        (["--slow"], "agent2"),
+        (["--slow", "30"], "agent2 after2 start2"),
+        (["--cwd", "/"], "start2 block2 after2 agent2"),
+    ],
+)
+def test_events_are_chosen_by_what_they_were(call: Call, arguments: list[str], ids: str) -> None:
+    document = call("trace", "--json", *arguments).document
+    assert [event["id"] for event in document["events"]] == ids.split()
+    shown = call("trace", *arguments).out
+    assert all(name in shown for name in ids.split())
+    assert bool(ids) or shown == 'no event matches; "hookline trace" shows the newest of all\n'
+
+
+def test_the_document_has_everything(call: Call, tracing: Path) -> None:
+    document = call("trace", "--json").document
+    assert (document["file"], document["tracing"], document["total"]) == (str(tracing), True, 5)
+    event = document["events"][2]
+    assert (event["decision"], event["reason"]) == ("blocked", "that is a key")
+    assert event["input"]["tool_input"] == {"content": "AKIA"}
+    assert event["hooks"][0]["stderr"] == "that is a key"
+    assert call("trace", "block2", "--json").document == event
+    rows = call("trace", "--stats", "--json").document["hooks"]
+    assert rows[1] == {
+        "hook": "format",
+        "runs": 1,
+        **dict.fromkeys(("p50_ms", "p95_ms", "p99_ms", "max_ms"), 210.0),
+        "failures": 1,
+        "blocks": 0,
+    }
+
+
+@pytest.mark.usefixtures("log")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nope"], "there is no event nope in the log; "),
+        (["--event", "BeforeTol"], "'BeforeTol' is not a hook event; did you mean BeforeTool"),
+        (["--since", "soon"], "--since: 'soon' is no time; write 90s, 10m"),
+        (["--limit", "0"], "--limit: 0 is not a number of events; write 1 or more"),
+        (["--slow", "often"], "argument --slow: invalid float value: 'often'"),
+        (["--log", "none.jsonl"], "--log: there is no file none.jsonl"),
+        (["--stats", "--follow"], "argument --follow: not allowed with argument --stats"),
+        (["--html", "no/such/folder.html"], "no/such/folder.html"),
+    ],
+)
+def test_a_wrong_question_is_answered_with_what_to_do(
+    call: Call, arguments: list[str], said: str
+) -> None:
+    status, out, err = call("trace", *arguments)
+    assert (status, out) == (1, "")
+    assert err.startswith("hookline: ")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_the_beginning_of_an_id_is_enough_where_only_one_has_it(call: Call) -> None:
+    events = [fired(name, "10:00:00", "BeforeAgent", ran("h")) for name in ("aab222", "aac333")]
+    written(default_trace_file(), *events)
+    assert call("trace", "aab").out.startswith("BeforeAgent\n")
+    assert "aa is the beginning of aab222, aac333; write more of it" in call("trace", "aa").err
+
+
+def test_it_says_how_to_turn_tracing_on(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call("trace") == (0, OFF, "")
+    assert call("trace", "--json").document["tracing"] is False
+    assert call("trace", "--stats").out == OFF.replace("no event", "no hook run")
+    monkeypatch.setenv("HOOKLINE_TRACE", "1")
+    on = "no event was recorded yet; tracing is on, so the next one will be\n"
+    assert call("trace").out == on
+
+
+@pytest.mark.usefixtures("log")
+def test_an_old_log_does_not_hide_that_nothing_new_is_recorded(call: Call) -> None:
+    status, out, err = call("trace")
+    assert (status, out) == (0, PIPED)
+    assert err.startswith("warning: tracing is off, so nothing new is recorded; HOOKLINE_TRACE=1")
+
+
+def test_what_is_no_record_is_left_out_and_told(call: Call, tracing: Path) -> None:
+    with tracing.open("ab") as file:
+        file.write(b'not ours\n{"kind": "ho')
+    status, out, err = call("trace")
+    assert (status, out) == (0, PIPED)
+    assert err == (
+        f"warning: {tracing}: left out 1 line that is no record of hookline's; "
+        "left out a line that was only half written\n"
+    )
+
+
+def test_what_hooks_printed_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    evil = ran("\x1b[2Jname", stdout="\x1b]0;title\x07", stderr="a\rb")
+    path = written(
+        tmp_path / "log", fired("evil22", "10:00:00", "BeforeAgent", evil, target="\x9b")
+    )
+    for arguments in (["evil22"], [], ["--stats"]):
+        shown = on_terminal("trace", "--log", str(path), *arguments, NO_COLOR="1").out
+        assert "\\x1b" in shown
+        assert not set("\x1b\x07\x9b\r") & set(shown)
+
+
+def test_a_warning_apart_from_any_event_has_a_row(call: Call, tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "log", warned("10:00:00", "hooks did not run: no reason", id="warn22")
+    )
+    assert (
+        "warn22  10:00:00           –              warning         hooks did not run"
+        in call("trace", "--log", str(path)).out
+    )
+
+
+@pytest.mark.usefixtures("log")
+@pytest.mark.parametrize("umask", [0o000, 0o077])
+def test_the_page_is_its_owners_alone(call: Call, tmp_path: Path, umask: int) -> None:
+    target, before = tmp_path / "page.html", os.umask(umask)
+    try:
+        done = call("trace", "--html", str(target), "--limit", "2")
+    finally:
+        os.umask(before)
+    assert done.out == f"wrote 2 events of 5; --limit 5 takes all\nopen file://{target}\n"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    page = target.read_text(encoding="utf-8")
+    assert "agent2" in page
+    assert "start2" not in page
+    document = call("trace", "--html", str(target), "--json").document
+    assert document == {"file": str(target), "events": 5, "total": 5}
+
+
+def test_a_page_that_cannot_be_written_leaves_the_old_one(call: Call, tmp_path: Path) -> None:
+    written(default_trace_file(), *session())
+    (tmp_path / "page.html").mkdir()
+    done = call("trace", "--html", str(tmp_path / "page.html"))
+    assert (done.status, done.out) == (1, "")
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".tmp"] == []
+
+
+def test_a_setting_of_the_user_turns_it_on_and_one_of_a_project_does_not(
+    project: Project,
+) -> None:
+    hook = settings("BeforeAgent", command_hook("echo {}", name="h"))
+    project.settings({**hook, "hookline": {"trace": True}})
+    fire = ["fire", "BeforeAgent", "--input", '{"prompt": "hi"}', "--trust"]
+    done = hookline(*fire, cwd=project.path)
+    assert "hookline.trace counts only in the user's or the system's settings" in done.err
+    assert not default_trace_file().exists()
+    user = Path.home() / ".config" / "hookline" / "settings.json"
+    user.parent.mkdir(parents=True)
+    user.write_text('{"hookline": {"trace": true}}')
+    hookline(*fire, cwd=project.path, HOOKLINE_TRACE="0")
+    assert not default_trace_file().exists()
+    hookline(*fire, cwd=project.path)
+    assert stat.S_IMODE(default_trace_file().stat().st_mode) == 0o600
+    warning, event = hookline("trace", "--json", cwd=project.path).document["events"]
+    assert "hookline.trace counts only" in warning["reason"]
+    assert (event["event"], event["hooks"][0]["hook"]) == ("BeforeAgent", "h")
+
+
+@pytest.mark.usefixtures("tracing")
+def test_nothing_of_a_project_is_executed(project: Project) -> None:
+    mark = project.path / "ran"
+    project.settings(settings("SessionStart", command_hook(f"touch {mark}", name="notes")))
+    for arguments in ([], ["start2"], ["--stats"], ["--html", "page.html"], ["--json"]):
+        assert hookline("trace", *arguments, cwd=project.path).status == 0
+    assert not mark.exists()
+
+
+@pytest.mark.usefixtures("log")
+def test_it_loads_no_terminal_no_engine_and_no_regex_package(project: Project) -> None:
+    modules = loaded(project, "trace")
+    everywhere = {"arguments", "failures", "layout", "screen", "text", "verbs"}
+    assert own(modules) == everywhere | {"trace_screen", "verbs.trace"}
+    assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
+    assert not modules & {"asyncio", "subprocess", "logging", "pathlib", "tempfile", "hashlib"}
+    assert "hookline.system" not in modules
+    assert json.loads(hookline("trace", "--json").out)["total"] == 5

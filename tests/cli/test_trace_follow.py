@@ -1,0 +1,95 @@
+"""``hookline trace --follow``: events as they come, for as long as somebody looks."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from hookline.debuglog import JsonLinesSink, default_trace_file
+from tests.cli.command import HOOKLINE, hookline
+from tests.tracing.logs import Json, fired, ran, session, written
+
+NEWEST = """\
+Sunday 01 March 2026
+after2  14:03:10  s-1       AfterTool     write_file  allowed  210 ms  format (exit 3)
+agent2  14:03:18  s-2       BeforeAgent               ask      1.51 s  budget, rules
+"""
+
+
+@contextmanager
+def following(
+    *arguments: str, **environment: str
+) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
+    process = subprocess.Popen(
+        [*HOOKLINE, "trace", "--follow", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TZ": "UTC", "HOOKLINE_TRACE": "1"} | environment,
+    )
+    assert process.stdout is not None
+    with process:
+        try:
+            yield process, process.stdout
+        finally:
+            process.kill()
+
+
+def append(*events: list[Json], sink: JsonLinesSink | None = None) -> None:
+    sink = sink or JsonLinesSink(default_trace_file())
+    for records in events:
+        for record in records:
+            sink(record)
+
+
+def test_the_newest_events_come_first_then_each_as_it_is_written() -> None:
+    written(default_trace_file(), *session())
+    with following("--limit", "2") as (process, out):
+        assert "".join(out.readline() for _ in range(3)) == NEWEST
+        append(fired("new222", "14:09:00", "BeforeAgent", ran("h")))
+        assert out.readline().startswith(
+            "new222  14:08:59  s-1       BeforeAgent               allowed    5 ms  h"
+        )
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+def test_as_json_it_is_a_line_for_each_event_that_is_asked_for() -> None:
+    with following("--json", "--failures") as (_, out):
+        append(*session())
+        event = json.loads(out.readline())
+        assert (event["id"], event["hooks"][0]["failed"]) == ("after2", "exit")
+
+
+def test_rotation_neither_loses_nor_repeats_an_event(tmp_path: Path) -> None:
+    path = written(tmp_path / "log")
+    sink = JsonLinesSink(path, max_bytes=1_500)
+    with following("--json", "--log", str(path)) as (_, out):
+        for number in range(8):
+            append(fired(f"id{number:04}", "14:00:00", "BeforeAgent", ran("h")), sink=sink)
+            assert json.loads(out.readline())["id"] == f"id{number:04}"
+    assert (tmp_path / "log.1").exists()
+
+
+def test_it_ends_when_nobody_reads_any_more() -> None:
+    written(default_trace_file(), *session())
+    with following() as (process, out):
+        assert out.readline() == "Sunday 01 March 2026\n"
+        out.close()
+        assert process.wait(20) == 0
+
+
+def test_it_says_that_it_would_wait_for_ever() -> None:
+    with following(HOOKLINE_TRACE="0") as (process, _):
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        assert said == (
+            "warning: tracing is off, so nothing new is recorded; HOOKLINE_TRACE=1 turns it on\n"
+        )
+    assert hookline("trace", "--follow", "some-id").status == 1

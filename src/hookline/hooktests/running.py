@@ -1,0 +1,202 @@
+"""Runs tests one after the other in this process, each through a hook system of its own.
+
+A hook that did not run because nobody trusts it, or that no longer exists, fails the test: an
+expectation that holds because nothing happened is worth nothing.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+
+from hookline.config import Config
+from hookline.debuglog import DebugLogger
+from hookline.errors import HooklineError
+from hookline.hooktests.cases import Failure, HookTest, Outcome
+from hookline.hooktests.expectations import nearest, unmet
+from hookline.hooktests.scratch import put_places, variables, working_dir
+from hookline.notices import heard_warnings
+from hookline.pipeline.definitions import Problem
+from hookline.pipeline.matcher import MatchTimeout
+from hookline.pipeline.registry import HookRegistryEntry
+from hookline.pipeline.settings import find_project_dir
+from hookline.places import home_dir
+from hookline.system import HookSystem
+from hookline.wire.events import EVENTS, HookEventName
+from hookline.wire.hooks import HookSource
+
+# Fires an event and gives the document of ``hookline fire --json``.
+Fire: TypeAlias = Callable[[Config, HookSystem, HookEventName, Mapping[str, Any]], dict[str, Any]]
+
+_SESSION = "hooktest"
+
+
+class CannotRun(HooklineError):
+    """A test that says nothing about its hooks, because they cannot run."""
+
+
+class NotTrusted(CannotRun):
+    """The same because nobody has reviewed them."""
+
+
+class HookTestRunner:
+    """Runs tests in the project each test's file is in, or in that of ``cwd``.
+
+    ``trusted`` says whether the project's own hooks may run; None asks who the user trusts.
+    """
+
+    def __init__(
+        self,
+        fire: Fire,
+        *,
+        cwd: str | None = None,
+        settings_files: Sequence[str] | None = None,
+        trusted: bool | None = None,
+    ) -> None:
+        self._fire = fire
+        self._cwd = None if cwd is None else os.path.abspath(cwd)
+        self._settings_files = settings_files
+        self._trusted = trusted
+        self._problems: dict[str, Problem] = {}
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What was wrong in the settings of the tests so far."""
+        return tuple(self._problems.values())
+
+    def run(self, test: HookTest) -> Outcome:
+        """What becomes of a test; raises nothing but what ends the command."""
+        if test.skip is not None:
+            return Outcome(test=test, status="skipped")
+        started = time.perf_counter()
+        outcome = self._outcome(test)
+        duration = (time.perf_counter() - started) * 1000
+        return msgspec.structs.replace(outcome, duration=duration)
+
+    def fire(self, test: HookTest) -> tuple[HookTest, dict[str, Any], list[str]]:
+        """Fire a test's event: the test with its places filled in, the document, and what people
+        were warned of; raises HooklineError or OSError if its hooks cannot run."""
+        project = project_of(self._cwd or os.path.dirname(os.path.abspath(test.file)))
+        with working_dir(test.files, self._cwd or project) as cwd:
+            places = {"cwd": cwd, "project": project}
+            test = msgspec.structs.replace(
+                test,
+                input=put_places(test.input, places),
+                expect=put_places(test.expect, places),
+                env=put_places(test.env, places),
+            )
+            with variables(test.env):
+                return test, *self._fired(test, self._config(cwd, project))
+
+    def _outcome(self, test: HookTest) -> Outcome:
+        try:
+            test, document, heard = self.fire(test)
+        except (HooklineError, OSError, ValueError) as error:
+            return Outcome(
+                test=test,
+                status="failed",
+                failures=(Failure(message=_sentence(error)),),
+                untrusted=isinstance(error, NotTrusted),
+            )
+        failures = tuple(unmet(test, document))
+        heard += _hints(test, document)
+        return Outcome(
+            test=test,
+            status="failed" if failures else "passed",
+            failures=failures,
+            warnings=tuple(heard),
+            document=document,
+        )
+
+    def _config(self, cwd: str, project: str) -> Config:
+        config = Config.load(
+            cwd,
+            project_dir=project,
+            settings_files=self._settings_files,
+            session_id=_SESSION,
+            # What tests do is no part of what happened.
+            debug_logger=DebugLogger(),
+            trusted=self._trusted,
+        )
+        for problem in config.get_settings().problems:
+            if problem.place != "trust":
+                self._problems[str(problem)] = problem
+        return config
+
+    def _is_reviewed(self, config: Config) -> bool:
+        """Whether somebody has looked at the project; having no hooks is not enough for that."""
+        has_hooks = any(e.source is HookSource.PROJECT for e in config.get_settings().entries)
+        return config.is_trusted_folder() and (has_hooks or self._trusted is True)
+
+    def _fired(self, test: HookTest, config: Config) -> tuple[dict[str, Any], list[str]]:
+        if test.env and not self._is_reviewed(config):
+            # PATH alone would be enough to run anything in the name of the user's own hooks.
+            raise NotTrusted("it sets variables, but the project is not trusted, so it did not run")
+        system = config.get_hook_system()
+        if system is None:
+            raise CannotRun("hooks are disabled in the user's or the system's settings")
+        with heard_warnings():
+            system.initialize_blocking()
+        chosen = list(_chosen(test, system.get_all_hooks()))
+        _refuse_untrusted(test, chosen)
+        system.get_registry().load(chosen)
+        with heard_warnings() as heard:
+            return self._fire(config, system, test.event, test.input), heard
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, HooklineError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"the test cannot be set up: {error.filename}: {error.strerror}"
+    return f"the test cannot be set up: {error}"
+
+
+def _hints(test: HookTest, document: Mapping[str, Any]) -> Iterator[str]:
+    """Why a script may not be found that is found everywhere else."""
+    for result in document["results"]:
+        if test.files is not None and result.get("exit_code") in (126, 127):
+            yield (
+                f"{result['hook']} ran in a directory of the test's files; "
+                "let its command name the script by $HOOKLINE_PROJECT_DIR"
+            )
+
+
+def project_of(directory: str) -> str:
+    """The project that a directory belongs to."""
+    return find_project_dir(directory, home_dir())
+
+
+def _chosen(test: HookTest, entries: Sequence[HookRegistryEntry]) -> Iterator[HookRegistryEntry]:
+    if test.hooks is None:
+        yield from entries
+        return
+    for name in test.hooks:
+        named = [entry for entry in entries if entry.name == name]
+        if not named:
+            known = tuple(dict.fromkeys(entry.name for entry in entries))
+            hint = f"; {nearest(name, known)}" if known else ""
+            raise CannotRun(f"no hook is named {name!r}{hint}")
+        if not any(entry.enabled for entry in named):
+            raise CannotRun(f"{name!r} is disabled, so it did not run")
+    yield from (entry for entry in entries if entry.name in test.hooks)
+
+
+def _refuse_untrusted(test: HookTest, entries: Sequence[HookRegistryEntry]) -> None:
+    held_back = [e.name for e in entries if e.enabled and not e.trusted and _is_for(e, test)]
+    if held_back:
+        names = ", ".join(dict.fromkeys(held_back))
+        are = "is" if len(held_back) == 1 else "are"
+        raise NotTrusted(f"{names} {are} not trusted and did not run")
+
+
+def _is_for(entry: HookRegistryEntry, test: HookTest) -> bool:
+    target = EVENTS[test.event].target
+    try:
+        return entry.event is test.event and entry.matches(
+            (test.input.get(target) or "") if target else ""
+        )
+    except MatchTimeout:
+        return True

@@ -1,0 +1,72 @@
+"""Which changes are worth another run: tests, settings, and the scripts that hooks name.
+
+Everything else in a project is none of a test's business, and a log that a hook writes there must
+not set off the next run.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+from hookline.config import Config
+from hookline.hooktests.cases import SUFFIX
+from hookline.pipeline.settings import find_settings_files
+from hookline.pipeline.trust import named_files
+from hookline.places import home_dir
+from hookline.wire.hooks import CommandHook
+
+
+class Watched:
+    """The files that matter to the tests of some places, as they were when last looked at."""
+
+    def __init__(
+        self,
+        projects: Sequence[str],
+        *,
+        test_files: Iterable[str] = (),
+        settings_files: Sequence[str] | None = None,
+    ) -> None:
+        self._projects = projects
+        self._test_files = {os.path.realpath(file) for file in test_files}
+        self._given = settings_files
+        self._settings: set[str] = set()
+        self._scripts: set[str] = set()
+        self._kinds: set[tuple[str, str]] = set()
+        self.look()
+
+    def look(self) -> None:
+        """Find the settings and the scripts anew."""
+        self._settings = {os.path.realpath(file) for file in self._settings_files()}
+        self._scripts = {os.path.realpath(script) for script in self._named_scripts()}
+        self._kinds = set(map(_kind, self._scripts))
+
+    def roots(self) -> list[str]:
+        """The directories to watch, those above files that may come included."""
+        above = {os.path.dirname(file) for file in (*self._test_files, *self._settings)}
+        above |= {os.path.dirname(script) for script in self._scripts}
+        return [place for place in {*self._projects, *above} if os.path.isdir(place)]
+
+    def matters(self, path: str) -> bool:
+        """Whether a change of a file may change what a test finds; a module beside a script of
+        the same kind may be part of it."""
+        real = os.path.realpath(path)
+        if path.endswith(SUFFIX) or real in self._test_files or real in self._settings:
+            return True
+        return real in self._scripts or _kind(real) in self._kinds
+
+    def _settings_files(self) -> Iterator[str]:
+        if self._given is not None:
+            yield from self._given
+            return
+        for project in self._projects:
+            yield from (file.path for file in find_settings_files(project, home_dir()))
+
+    def _named_scripts(self) -> Iterator[str]:
+        for project in self._projects:
+            config = Config.load(project, project_dir=project, settings_files=self._given)
+            hooks = [entry.hook for entry in config.get_settings().entries]
+            commands = [hook for hook in hooks if isinstance(hook, CommandHook)]
+            yield from named_files(commands, project_dir=project, cwd=project).values()
+
+
+def _kind(path: str) -> tuple[str, str]:
+    return os.path.dirname(path), os.path.splitext(path)[1]

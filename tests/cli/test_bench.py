@@ -1,0 +1,185 @@
+"""``hookline bench``: how long a hook takes, and what of it is start-up."""
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookline.cli.bench_runs import percentile
+from hookline.cli.bench_startup import baseline_of
+from hookline.wire.hooks import CommandHook
+from tests.cli.command import ESCAPE, command_hook, hookline, on_terminal, settings
+from tests.cli.conftest import Call
+from tests.cli.test_imports import loaded, own, third_party
+from tests.harness.scratch import Project
+
+_TIME = re.compile(r" *[\d.]+ ms")
+
+
+@pytest.fixture
+def scan(project: Project) -> Project:
+    project.script("hooks/scan.sh", "#!/bin/sh\ncat > /dev/null\n")
+    hook = command_hook("hooks/scan.sh", name="scan")
+    project.settings(settings("BeforeTool", hook, matcher="write_file|replace"))
+    os.chdir(project.path)
+    return project
+
+
+def timeless(text: str) -> str:
+    return re.sub(r"\d+%", "0%", _TIME.sub(" 0 ms", text))
+
+
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_percentiles_and_the_share_of_start_up_at_80_columns(scan: Project, no_color: str) -> None:
+    arguments = ("bench", "scan", "--trust", "--runs", "3")
+    done = on_terminal(*arguments, cwd=scan.path, NO_COLOR=no_color)
+    assert done.status == 0
+    assert ("\x1b" in done.out) is not bool(no_color)
+    *progress, shown = ESCAPE.sub("", done.out).split("\r")
+    assert [text.strip() for text in progress if text.strip()] == [
+        "scan: 0 of 3 runs",
+        "scan: 0 of 3 runs",
+        "scan: 0 of 3 runs",
+        "scan: 1 of 3 runs",
+        "scan: 2 of 3 runs",
+    ]
+    piped = hookline(*arguments, cwd=scan.path)
+    assert piped.err == ""
+    for text in (shown, piped.out):
+        heading, names, *rows, last = timeless(text).splitlines()
+        assert heading == "scan  BeforeTool write_file  3 runs"
+        assert names.split() == ["min", "mean", "p50", "p95", "p99"]
+        assert rows == [f"  {name} 0 ms 0 ms 0 ms 0 ms 0 ms" for name in ("hook", "start-up")]
+        assert last == "0% of its time is start-up, measured as sh -c : run in turn with it, by p50"
+
+
+@pytest.mark.usefixtures("scan")
+def test_the_document_has_all_of_it(call: Call) -> None:
+    done = call("bench", "scan", "--trust", "--runs", "4", "--json")
+    document = done.document
+    assert (done.status, done.err) == (0, "")
+    assert (document["hook"], document["event"], document["runs"]) == ("scan", "BeforeTool", 4)
+    assert document["input"]["tool_name"] == "write_file"
+    assert {"min", "mean", "p50", "p95", "p99", "failed_runs"} <= document["times"]["hook"].keys()
+    assert document["startup"]["measured_as"] == "sh -c :"
+    assert 0 < document["startup"]["share"] <= 1
+
+
+def test_a_python_script_is_measured_cold_and_warm(call: Call, scan: Project) -> None:
+    scan.script("hooks/scan.py", "import json, sys\njson.load(sys.stdin)\n")
+    hook = command_hook(f"{sys.executable} hooks/scan.py", name="scan")
+    scan.settings(settings("BeforeTool", hook))
+    document = call("bench", "scan", "--trust", "--runs", "1", "--json").document
+    assert document["times"].keys() == {"cold", "warm"}
+    assert document["startup"]["measured_as"].endswith(" -c pass")
+    done = call("bench", "scan", "--trust", "--runs", "1")
+    *rows, _share, ratio = done.out.splitlines()[2:]
+    assert [row.split()[0] for row in rows] == ["cold", "warm", "start-up"]
+    assert re.match(r"warm it takes \d+% of what it takes cold", ratio)
+
+
+def test_a_hook_that_fails_is_told(call: Call, scan: Project) -> None:
+    scan.script("hooks/scan.sh", "#!/bin/sh\necho oh >&2; exit 3\n")
+    done = call("bench", "scan", "--trust", "--runs", "3")
+    assert done.status == 0
+    assert done.err == (
+        "warning: scan failed in 3 of 3 runs, so its times say little: exited with code 3: oh\n"
+    )
+
+
+def test_the_event_is_made_up_unless_it_is_given(call: Call, scan: Project) -> None:
+    scan.script("hooks/scan.sh", "#!/bin/sh\ncat > read.json\n")
+    given = ("--tool", "write_file", "--tool-input", '{"content": "mine"}')
+    assert call("bench", "scan", "--trust", "--runs", "1", *given).status == 0
+    assert '"content":"mine"' in (scan.path / "read.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("event", "matcher", "field"),
+    [
+        ("AfterTool", "", '"tool_response"'),
+        ("SessionStart", "resume|startup", '"source":"resume"'),
+        ("SessionEnd", "*", '"reason":"exit"'),
+        ("PreCompress", "", '"trigger":"manual"'),
+        ("Notification", "", '"message"'),
+        ("AfterAgent", "", '"prompt_response"'),
+        ("AfterModel", "", '"llm_response"'),
+        ("BeforeToolSelection", "", '"llm_request"'),
+    ],
+)
+def test_every_kind_of_event_can_be_made_up(
+    call: Call, project: Project, event: str, matcher: str, field: str
+) -> None:
+    project.settings(settings(event, command_hook("cat > read.json", name="h"), matcher=matcher))
+    os.chdir(project.path)
+    done = call("bench", "h", "--trust", "--runs", "1")
+    assert (done.status, done.err) == (0, "")
+    assert field in (project.path / "read.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["scna"], "no hook is named 'scna'; did you mean scan?"),
+        (["zzz"], "no hook is named 'zzz'; hookline list shows the names"),
+        (["scan"], "scan is not trusted, so it does not run; review it with"),
+        (
+            ["both", "--trust"],
+            "both is for BeforeAgent and AfterAgent; name one of them by --event",
+        ),
+        (["scan", "--event", "BeforeAgent"], "scan is not for BeforeAgent but for BeforeTool"),
+        (["scan", "--event", "BeforTool"], "'BeforTool' is not a hook event; did you mean"),
+        (["odd", "--trust"], "no name comes to mind that '^[0-9]+$' matches; give the event's"),
+        (["scan", "--runs", "0"], "argument --runs: must be a number from 1 on, not '0'"),
+    ],
+)
+def test_bad_usage_says_what_to_do(
+    call: Call, scan: Project, arguments: list[str], problem: str
+) -> None:
+    both = {"hooks": [command_hook("true", name="both")]}
+    odd = {"hooks": [command_hook("true", name="odd")], "matcher": "^[0-9]+$"}
+    more: dict[str, Any] = {"BeforeAgent": [both], "AfterAgent": [both], "AfterTool": [odd]}
+    scan.settings({"hooks": more}, file=".hookline/settings.local.json")
+    done = call("bench", *arguments)
+    assert (done.status, done.out) == (1, "")
+    assert problem in done.err
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "words"),
+    [
+        ("python3 -I -u x.py --fast", None, "python3 -I -u -c pass"),
+        ("/usr/bin/env python3.12 x.py", None, "python3.12 -c pass"),
+        ("$HERE/script", None, "python3 -c pass"),
+        ("./script", (), "python3 -c pass"),
+        ("node", ("x.js",), "node -e 0"),
+        ("cat | python3 x.py", None, "the shell's bare start"),
+        ("/bin/true", None, "true"),
+        ("./missing", None, "true"),
+    ],
+)
+def test_start_up_is_that_of_the_hooks_own_interpreter(
+    tmp_path: Path, command: str, args: tuple[str, ...] | None, words: str
+) -> None:
+    (tmp_path / "script").write_text("#!/usr/bin/env -S python3\n")
+    hook = CommandHook(name="h", command=command, args=args)
+    baseline = baseline_of(hook, {"HERE": str(tmp_path)}, cwd=str(tmp_path))
+    assert baseline.words == words
+    assert baseline.is_python is words.startswith("python")
+
+
+def test_a_percentile_lies_between_its_neighbours() -> None:
+    assert [percentile([1.0, 2.0, 4.0], p) for p in (0, 50, 75, 100)] == [1.0, 2.0, 3.0, 4.0]
+    assert percentile([7.0], 99) == 7.0
+
+
+def test_it_loads_no_terminal_and_no_loop(scan: Project) -> None:
+    modules = loaded(scan, "bench", "scan", "--trust", "--runs", "1")
+    every = {"arguments", "failures", "layout", "screen", "text", "verbs"}
+    bench = {"bench_runs", "bench_startup", "firing", "payload", "progress", "verbs.bench"}
+    assert own(modules) == every | bench
+    assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
+    assert not modules & {"asyncio", "subprocess", "pathlib", "tempfile", "logging", "json"}

@@ -1,0 +1,91 @@
+"""Expectations: objects in part, null for nothing, and tests of texts, numbers and lists."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import UNSET
+
+from hookline.hooktests.comparing import differences
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+def paths(expected: Any, actual: Any) -> list[Any]:
+    return [failure.at for failure in differences(expected, actual, at="it")]
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual"),
+    [
+        ({"a": 1}, {"a": 1, "b": 2}),
+        ({"a": {"b": None}}, {"a": {}}),
+        (None, None),
+        ("text", "text\n"),
+        ([{"a": 1}, 2], [{"a": 1, "x": 1}, 2]),
+        ({"contains": "ey"}, "a key here"),
+        ({"contains": ["a", "key"]}, "a key here"),
+        ({"contains": {"name": "x"}}, [{"name": "y"}, {"name": "x", "more": 1}]),
+        ({"matches": r"^a\s+\w+"}, "a key"),
+        ({"below": 10, "above": 1.5}, 2),
+        ({"not": "x"}, "y"),
+        ({"not": {"contains": "secret"}}, "fine"),
+        ({"not": None}, "there"),
+        ({"equals": {"a": 1}}, {"a": 1}),
+        ({"contains": "x"}, {"contains": "x", "other": 1}),
+    ],
+)
+def test_these_agree(expected: Any, actual: Any) -> None:
+    assert paths(expected, actual) == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "where"),
+    [
+        ({"a": {"b": 1}}, {"a": {"b": 2}}, ["it.a.b"]),
+        ({"a": 1, "b": 2}, {}, ["it.a", "it.b"]),
+        (None, "", ["it"]),
+        (True, 1, ["it"]),
+        (1, True, ["it"]),
+        ([1, 2], [1, 3], ["it[1]"]),
+        ([1], [1, 2], ["it"]),
+        ("text\n", "text", ["it"]),
+        ({"contains": "x"}, "y", ["it"]),
+        ({"contains": "x"}, UNSET, ["it"]),
+        ({"contains": "x", "matches": "z"}, "y", ["it", "it"]),
+        ({"below": 3}, 3, ["it"]),
+        ({"below": 3}, True, ["it"]),
+        ({"matches": "x"}, 5, ["it"]),
+        ({"not": {"contains": "y"}}, "y", ["it"]),
+        ({"equals": {"a": 1}}, {"a": 1, "b": 2}, ["it"]),
+        ({"equals": [True]}, [1], ["it"]),
+    ],
+)
+def test_these_differ(expected: Any, actual: Any, where: list[str]) -> None:
+    assert paths(expected, actual) == where
+
+
+def test_a_misspelt_test_and_a_bad_expression_are_told() -> None:
+    (misspelt,) = differences({"contain": "x"}, "x", at="reason")
+    assert str(misspelt.message).startswith("'contain' is no test of a value; there are contains")
+    (bad,) = differences({"matches": "("}, "x", at="reason")
+    assert str(bad.message).startswith("'(' is not a regular expression: ")
+    (inner,) = differences({"not": {"matches": "("}}, "x", at="reason")
+    assert inner.message == bad.message
+
+
+@given(json_values)
+def test_every_value_agrees_exactly_with_itself(value: Any) -> None:
+    assert paths({"equals": value}, value) == []
+
+
+@given(json_values, json_values)
+def test_exactly_one_of_a_test_and_its_denial_holds(expected: Any, actual: Any) -> None:
+    assert bool(paths({"equals": expected}, actual)) != bool(
+        paths({"not": {"equals": expected}}, actual)
+    )

@@ -1,0 +1,60 @@
+"""JUnit's XML is well formed whatever hooks print."""
+
+from xml.etree import ElementTree
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookline.hooktests.cases import Failure, HookTest, HookTestFile, Outcome
+from hookline.hooktests.junit import junit_xml
+from hookline.pipeline.definitions import Problem
+from hookline.wire.events import HookEventName
+
+
+def case_of(name: str, **fields: object) -> HookTest:
+    return HookTest(
+        name=name,
+        file="a.hooktest.json",
+        line=3,
+        event=HookEventName.BEFORE_AGENT,
+        input={},
+        expect={},
+        **fields,  # type: ignore[arg-type]
+    )
+
+
+def test_a_suite_a_file_with_what_passed_failed_was_skipped_or_is_no_test() -> None:
+    failure = Failure(at="reason", expected={"contains": "<key>"}, actual="no\x1b[31m & that")
+    outcomes = [
+        Outcome(test=case_of("good"), status="passed", duration=1500),
+        Outcome(test=case_of("bad"), status="failed", failures=(failure,)),
+        Outcome(test=case_of("later", skip="needs docker"), status="skipped"),
+    ]
+    file = HookTestFile("a.hooktest.json", (), (Problem("a.hooktest.json:1:2", "is none"),))
+    (suite,) = ElementTree.fromstring(junit_xml([file], outcomes))
+    counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped", "time")}
+    assert counts == {
+        "tests": "4",
+        "failures": "1",
+        "errors": "1",
+        "skipped": "1",
+        "time": "1.500",
+    }
+    assert [[child.tag for child in case] for case in suite] == [
+        [],
+        ["failure"],
+        ["skipped"],
+        ["error"],
+    ]
+    assert suite[1][0].text == '- contains "<key>"\n+ no\\x1b[31m & that'
+    assert suite[2][0].get("message") == "needs docker"
+
+
+@given(st.text(), st.text())
+def test_any_text_is_well_formed_xml(name: str, said: str) -> None:
+    failure = Failure(at=name, expected=said, actual=name)
+    outcome = Outcome(test=case_of(name), status="failed", failures=(failure,))
+    file = HookTestFile("a.hooktest.json")
+    case = ElementTree.fromstring(junit_xml([file], [outcome]))[0][0]
+    if name.isprintable():
+        assert case.get("name") == name

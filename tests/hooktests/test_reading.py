@@ -1,0 +1,115 @@
+"""Test files: one test, a list, or tests that share what stands above them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookline.hooktests.cases import HookTestFile
+from hookline.hooktests.reading import read_test_file
+
+ASK = {"event": "BeforeAgent", "input": {"prompt": "Hi"}, "expect": {"decision": "allow"}}
+
+
+def read(value: Any, name: str = "some.hooktest.json") -> HookTestFile:
+    Path(name).write_text(value if isinstance(value, str) else json.dumps(value))
+    return read_test_file(name)
+
+
+def problem_in(value: Any) -> str:
+    file = read(value)
+    assert file.tests == ()
+    (problem,) = file.problems
+    return str(problem)
+
+
+def test_one_test_is_named_after_its_file() -> None:
+    (test,) = read(ASK).tests
+    assert (test.name, test.event, test.input) == ("some", "BeforeAgent", {"prompt": "Hi"})
+
+
+def test_tests_of_a_list_without_names_are_numbered() -> None:
+    tests = read([ASK, {**ASK, "name": "mine"}, {**ASK, "skip": "later"}]).tests
+    assert [test.name for test in tests] == ["test 1", "mine", "test 3"]
+    assert [test.skip for test in tests] == [None, None, "later"]
+
+
+def test_comments_trailing_commas_and_a_byte_order_mark_are_welcome() -> None:
+    text = '\ufeff// about keys\n{"event": "SessionStart", "input": {"source": "startup",}, '
+    (test,) = read(text + '/* and */ "expect": {},}').tests
+    assert (test.line, test.expect) == (2, {})
+
+
+def test_what_stands_at_the_top_holds_for_every_test_that_does_not_say_otherwise() -> None:
+    shared = {"event": "BeforeTool", "tool": "write_file", "hooks": ["a"], "env": {"A": "1"}}
+    own: dict[str, Any] = {"tool_input": {}, "expect": {}}
+    first, second = read(
+        {**shared, "tests": [own, {**own, "tool": "replace", "env": {"B": None}, "hooks": ["b"]}]}
+    ).tests
+    assert first.input == {"tool_name": "write_file", "tool_input": {}}
+    assert second.input["tool_name"] == "replace"
+    assert (first.hooks, second.hooks) == (("a",), ("b",))
+    assert second.env == {"A": "1", "B": None}
+
+
+def test_the_shorthands_of_fire_complete_the_input() -> None:
+    fields = {"event": "AfterTool", "input": {"tool_response": "ok"}, "session_id": "s"}
+    (test,) = read({**fields, "tool": "ls", "tool_input": {"p": 1}, "expect": {}}).tests
+    assert test.input == {
+        "tool_response": "ok",
+        "tool_name": "ls",
+        "tool_input": {"p": 1},
+        "session_id": "s",
+    }
+
+
+@pytest.mark.parametrize(
+    ("test", "problem"),
+    [
+        ("[1]", ":1:2: a test must be an object, {…}"),
+        ("7", ":1:1: must hold a test, {…}, or a list of tests"),
+        ('{"tests": 1}', ":1:11: tests must be a list of tests"),
+        ('{"expect": {}', ":1:14: is not valid JSON: expected ',' or '}'"),
+        ({"evnt": "x"}, ":1:10: 'evnt' has no meaning in a test; did you mean event?"),
+        ({"tests": [], "expect": {}}, "'expect' has no meaning at the top of a file; there are"),
+        ({"expect": {}}, "event is missing; there are BeforeTool, AfterTool,"),
+        ({"event": "BeforeTol"}, "'BeforeTol' is not a hook event; did you mean BeforeTool"),
+        ({"event": "zzz"}, "'zzz' is not a hook event; there are BeforeTool,"),
+        ({**ASK, "input": {}}, "BeforeAgent input: prompt is missing"),
+        ({**ASK, "tool": "x"}, "tool is for BeforeTool and AfterTool, not for BeforeAgent"),
+        ({**ASK, "hooks": []}, "hooks must be a list of hook names"),
+        ({**ASK, "env": {"A": 1}}, "env must be an object of strings"),
+        ({**ASK, "skip": True}, "skip must be a string that says why"),
+        ({**ASK, "files": {"../x": ""}}, "'../x' must be a path inside the directory"),
+        ({**ASK, "files": {"/x": ""}}, "'/x' must be a path inside the directory"),
+        ({**ASK, "expect": {"decison": "deny"}}, "'decison' cannot be expected; did you mean deci"),
+        ({**ASK, "expect": {"decision": "no"}}, "decision must be one of allow, approve, ask"),
+        ({**ASK, "expect": {"blocked": 1}}, "blocked must be true or false"),
+        ({**ASK, "expect": {"hooks": []}}, "hooks must be an object of hook names"),
+        ({"event": "BeforeAgent", "input": {"prompt": ""}}, "expect is missing: say what"),
+        (
+            {"event": "SessionEnd", "input": {"reason": "exit"}, "expect": {"decision": "deny"}},
+            "SessionEnd cannot be blocked or stopped, so its decision is never deny",
+        ),
+    ],
+)
+def test_what_is_no_test_is_told_with_its_place(test: Any, problem: str) -> None:
+    told = problem_in(test)
+    assert told.startswith("some.hooktest.json:")
+    assert problem in told
+
+
+def test_a_bad_test_keeps_none_of_its_neighbours_from_running() -> None:
+    file = read([{"event": "x"}, {**ASK, "name": "a"}, {**ASK, "name": "a"}])
+    assert [test.name for test in file.tests] == ["a"]
+    first, second = map(str, file.problems)
+    assert "'x' is not a hook event; there are BeforeTool, AfterTool," in first
+    assert "another test is named 'a' already" in second
+
+
+def test_files_that_cannot_be_read_are_problems_too() -> None:
+    Path("latin").write_bytes(b'{"name": "\xe9"}')
+    Path("folder").mkdir()
+    assert str(read_test_file("latin").problems[0]) == "latin: is not UTF-8 at byte 10"
+    assert "cannot be read: Is a directory" in str(read_test_file("folder").problems[0])

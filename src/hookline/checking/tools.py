@@ -1,0 +1,42 @@
+"""The tools that hosts are known to have; an agent of one's own may have any others."""
+
+# Gemini CLI and LLxprt Code, whose settings and scripts are native here.
+NATIVE_TOOLS = frozenset(
+    {
+        *("run_shell_command", "read_file", "read_many_files", "write_file", "replace", "glob"),
+        *("search_file_content", "grep_search", "grep", "list_directory", "web_fetch"),
+        *("google_web_search", "google_web_fetch", "direct_web_fetch", "exa_web_search"),
+        *("save_memory", "write_todos", "ask_user", "activate_skill", "get_internal_docs"),
+        *("enter_plan_mode", "exit_plan_mode", "codebase_investigator", "delegate_to_agent"),
+        *("todo_read", "todo_write", "todo_pause", "task", "list_subagents", "codesearch"),
+        *("ast_edit", "ast_grep", "ast_read_file", "structural_analysis", "apply_patch"),
+        *("insert_at_line", "delete_line_range", "read_line_range", "ripgrep", "check_async_tasks"),
+        *("list_mcp_resources", "read_mcp_resource", "edit", "shell", "ls"),
+    }
+)
+# Claude Code's name -> what its tool is called elsewhere, if there is such a tool.
+CLAUDE_TOOLS: dict[str, str | None] = {
+    "Bash": "run_shell_command",
+    "Read": "read_file",
+    "Write": "write_file",
+    "Edit": "replace",
+    "MultiEdit": "replace",
+    "Glob": "glob",
+    "Grep": "search_file_content",
+    "LS": "list_directory",
+    "WebFetch": "web_fetch",
+    "WebSearch": "google_web_search",
+    "TodoWrite": "write_todos",
+    "NotebookEdit": None,
+    "NotebookRead": None,
+    "Agent": None,
+    "Task": None,
+    "TaskStop": None,
+    "BashOutput": None,
+    "KillShell": None,
+    "SlashCommand": None,
+    "Skill": "activate_skill",
+    "AskUserQuestion": "ask_user",
+    "EnterPlanMode": "enter_plan_mode",
+    "ExitPlanMode": "exit_plan_mode",
+}

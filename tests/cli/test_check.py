@@ -1,0 +1,314 @@
+"""``hookline check``: what people see, what programs read, and what it mends."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hookline.cli.text import width_of
+from tests.cli.command import ESCAPE, Done, command_hook, hookline, on_terminal, settings
+from tests.cli.conftest import Call
+from tests.cli.test_imports import loaded, own, third_party
+from tests.harness.scratch import Project
+
+SETTINGS = """\
+{
+  // what we guard
+  "hooks": {
+    "BeforTool": [
+      {"matcher": "write_file", "hooks": [{"type": "command", "command": "hooks/scan.sh"}]},
+    ],
+    "AfterTool": [
+      {
+        "matcher": "write_*",
+        "hooks": [{"command": "hooks/log.sh", "timeout": 5}],
+      },
+    ],
+  },
+}
+"""
+
+
+@pytest.fixture
+def flawed(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project with a handful of the usual mistakes."""
+    project.settings(SETTINGS)
+    project.write("hooks/scan.sh", "#!/bin/sh\r\nexit 0\r\n")
+    project.script("hooks/log.sh", "#!/bin/sh\necho logging\necho '{}'\n")
+    monkeypatch.chdir(project.path)
+    return project
+
+
+def shown(done: Done) -> list[str]:
+    return ESCAPE.sub("", done.out).splitlines()
+
+
+def test_findings_are_a_line_each_in_a_group_a_file(flawed: Project) -> None:
+    done = hookline("check", cwd=flawed.path)
+    assert (done.status, done.err) == (1, "")
+    assert done.out == (
+        ".hookline/settings.json:4:5: error: 'BeforTool' is not a hook event, so its hooks never "
+        "run; did you mean BeforeTool?\n"
+        ".hookline/settings.json:9:20: warning: 'write_*' is written as a glob, and is read as a "
+        "regular expression; write write_.*\n"
+        ".hookline/settings.json:10:19: error: the hook has no type and is skipped; "
+        'add "type": "command"\n'
+        "\n"
+        "0 hooks in 1 file: 2 errors, 1 warning\n"
+        '"hookline check --fix" mends 2 of these; --diff shows how\n'
+    )
+
+
+def test_fix_mends_what_is_certain_shows_it_and_says_what_is_left(flawed: Project) -> None:
+    done = hookline("check", "--fix", cwd=flawed.path)
+    assert (done.status, done.err) == (0, "")
+    assert done.out == (
+        "changed .hookline/settings.json\n"
+        "  @@ -3,3 +3,3 @@\n"
+        '     "hooks": {\n'
+        '  -    "BeforTool": [\n'
+        '  +    "BeforeTool": [\n'
+        '         {"matcher": "write_file", "hooks": [{"type": "command", '
+        '"command": "hooks/scan.sh"}]},\n'
+        "  @@ -9,3 +9,3 @@\n"
+        '           "matcher": "write_*",\n'
+        '  -        "hooks": [{"command": "hooks/log.sh", "timeout": 5}],\n'
+        '  +        "hooks": [{"type": "command", "command": "hooks/log.sh", "timeout": 5000}],\n'
+        "         },\n"
+        "\n"
+        "changed hooks/scan.sh\n"
+        "  mode 644 -> 755\n"
+        "  line ends of 2 lines: CRLF -> LF\n"
+        "\n"
+        ".hookline/settings.json:9:20: warning: 'write_*' is written as a glob, and is read as a "
+        "regular expression; write write_.*\n"
+        "\n"
+        "hooks/log.sh:2:1: hint: this text is printed beside the JSON answer; "
+        "send it to stderr with >&2\n"
+        "\n"
+        "2 hooks in 1 file: 1 warning, 1 hint\n"
+        'the project\'s hooks run once you have reviewed them with "hookline trust"\n'
+    )
+    assert (flawed.path / "hooks/scan.sh").read_bytes() == b"#!/bin/sh\nexit 0\n"
+    assert "// what we guard" in (flawed.path / ".hookline/settings.json").read_text()
+
+
+def test_a_diff_changes_nothing(flawed: Project, call: Call) -> None:
+    done = call("check", "--diff")
+    assert done.status == 1
+    assert "would change .hookline/settings.json\n  @@ -3,3 +3,3 @@\n" in done.out
+    assert '  +    "BeforeTool": [\n' in done.out
+    assert (flawed.path / ".hookline/settings.json").read_text() == SETTINGS
+
+
+def test_at_80_columns_with_colour_and_without(flawed: Project) -> None:
+    coloured = on_terminal("check", cwd=flawed.path)
+    plain = on_terminal("check", cwd=flawed.path, NO_COLOR="1")
+    assert coloured.status == plain.status == 1
+    assert "\x1b[1;31merror:" in coloured.out
+    assert "\x1b[33mwarning:" in coloured.out
+    assert "\x1b" not in plain.out
+    assert (
+        shown(coloured)
+        == shown(plain)
+        == [
+            ".hookline/settings.json:4:5: error: 'BeforTool' is not a hook event, so its",
+            "hooks never run; did you mean BeforeTool?",
+            ".hookline/settings.json:9:20: warning: 'write_*' is written as a glob, and is",
+            "read as a regular expression; write write_.*",
+            ".hookline/settings.json:10:19: error: the hook has no type and is skipped; add",
+            '"type": "command"',
+            "",
+            "0 hooks in 1 file: 2 errors, 1 warning",
+            '"hookline check --fix" mends 2 of these; --diff shows how',
+        ]
+    )
+
+
+@pytest.mark.parametrize("columns", [100, 40, 30])
+def test_no_line_is_wider_than_the_terminal(flawed: Project, columns: int) -> None:
+    done = on_terminal("check", "--diff", cwd=flawed.path, columns=columns)
+    assert [line for line in shown(done) if width_of(line) > columns] == []
+
+
+def test_the_document_has_all_there_is_to_know(flawed: Project, call: Call) -> None:
+    document = call("check", "--json").document
+    file = str(flawed.path / ".hookline/settings.json")
+    assert document["findings"][0] == {
+        "rule": "unknown-event",
+        "severity": "error",
+        "file": file,
+        "line": 4,
+        "column": 5,
+        "message": "'BeforTool' is not a hook event, so its hooks never run",
+        "remedy": "did you mean BeforeTool?",
+        "settings": file,
+        "path": "hooks.BeforTool",
+        "event": None,
+        "hook": None,
+        "fixable": True,
+    }
+    counts = {name: document[name] for name in ("errors", "warnings", "hints", "hooks")}
+    assert counts == {"errors": 2, "warnings": 1, "hints": 0, "hooks": 0}
+    assert document["files"] == [file]
+    assert "changes" not in document
+
+
+@pytest.mark.usefixtures("flawed")
+def test_the_document_of_a_fix_has_the_changes(call: Call) -> None:
+    document = call("check", "--fix", "--json").document
+    assert document["changed"] is True
+    assert [Path(change["file"]).name for change in document["changes"]] == [
+        "settings.json",
+        "scan.sh",
+    ]
+    assert '+    "BeforeTool": [' in document["changes"][0]["diff"]
+    assert document["errors"] == 0
+
+
+@pytest.mark.parametrize(
+    ("hook", "arguments", "status"),
+    [
+        (command_hook("true"), [], 0),
+        (command_hook("true", timeout=5), [], 0),
+        (command_hook("true", timeout=5), ["--strict"], 1),
+        (command_hook("true", timeout=300), ["--strict"], 0),
+        (command_hook("./gone.sh"), [], 1),
+        (command_hook("true", timeout=5), ["--strict", "--fix"], 0),
+    ],
+)
+def test_errors_decide_the_status_and_warnings_where_it_is_strict(
+    project: Project, call: Call, hook: dict[str, object], arguments: list[str], status: int
+) -> None:
+    file = project.settings(settings("BeforeAgent", hook), file="s.json")
+    assert call("check", "--settings", str(file), *arguments).status == status
+
+
+def test_quiet_leaves_out_the_hints(project: Project, call: Call) -> None:
+    file = project.settings(settings("BeforeAgent", command_hook("true", timeout=300)), file="s")
+    assert call("check", "--settings", str(file)).out.endswith("1 hook in 1 file: 1 hint\n")
+    done = call("check", "--quiet", "--settings", str(file))
+    assert done.out == "1 hook in 1 file: nothing to object to\n"
+
+
+def test_a_hint_that_comes_again_is_told_once(project: Project, call: Call) -> None:
+    hooks = [command_hook(f"true {number}", timeout=300) for number in range(9)]
+    file = project.settings(settings("BeforeAgent", *hooks), file="s.json")
+    done = call("check", "--settings", str(file))
+    assert done.out.count("hint:") == 1
+    assert "write 300000 for 300 s (also on lines 14, 19, 24, 29, 34 and 3 more)\n" in done.out
+    assert done.out.endswith("9 hooks in 1 file: 9 hints\n")
+
+
+def test_an_empty_folder_says_where_hooks_are_written(project: Project) -> None:
+    done = hookline("check", cwd=project.path)
+    assert (done.status, done.err) == (0, "")
+    assert done.out == (
+        f"there are no settings to check for {project.path}\n"
+        '"hookline init" writes a first hook, its settings and its test\n'
+    )
+
+
+def test_a_broken_file_is_one_finding_and_the_others_are_checked(
+    flawed: Project, call: Call
+) -> None:
+    flawed.settings('{"hooks": {,}}', file=".gemini/settings.json")
+    done = call("check")
+    assert done.status == 1
+    assert (
+        ".gemini/settings.json:1:12: error: the file is not valid JSON: expected a key in double "
+        "quotes, or '}'; until that is mended, none of its hooks run\n" in done.out
+    )
+    assert "0 hooks in 2 files: 3 errors, 1 warning\n" in done.out
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_an_error_and_the_file_stays(flawed: Project) -> None:
+    folder = flawed.path / ".hookline"
+    folder.chmod(0o555)
+    done = hookline("check", "--fix", cwd=flawed.path)
+    folder.chmod(0o755)
+    assert done.status == 1
+    assert "settings.json: cannot be written: Permission denied" in done.err
+    assert (folder / "settings.json").read_text() == SETTINGS
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(flawed: Project) -> None:
+    script = "ulimit -f 0; trap '' XFSZ; exec \"$@\""
+    command = ["bash", "-c", script, "-", sys.executable, "-m", "hookline", "check", "--fix"]
+    done = subprocess.run(
+        command, cwd=flawed.path, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 1
+    assert "settings.json: cannot be written: File too large" in done.stderr
+    assert (flawed.path / ".hookline/settings.json").read_text() == SETTINGS
+    assert sorted(os.listdir(flawed.path / ".hookline")) == ["settings.json"]
+
+
+def test_check_executes_nothing_of_a_project(project: Project) -> None:
+    project.script("touch.sh", "#!/bin/sh\ntouch ran\n")
+    project.script("touch.py", "#!/usr/bin/env python3\nopen('ran', 'w')\n")
+    names = ["./touch.sh", "python3 touch.py", "$(touch ran)", "touch ran", "BASH_ENV=touch.sh ls"]
+    hooks = [command_hook(name, name="`touch ran`", warm=True) for name in names]
+    project.settings(settings("SessionStart", *hooks, matcher="startup|$(touch ran)"))
+    for arguments in ([], ["--json"], ["--diff"], ["--fix"]):
+        assert "Traceback" not in hookline("check", *arguments, cwd=project.path).err
+    assert not (project.path / "ran").exists()
+
+
+def test_text_from_an_unreviewed_project_cannot_steer_the_terminal(project: Project) -> None:
+    project.settings(settings("\x1b[2JBeforeTool", command_hook("true", name="\x1b[2J")))
+    for arguments in ([], ["--diff"]):
+        done = hookline("check", *arguments, cwd=project.path)
+        assert "\x1b" not in done.out
+        assert "BeforeTool" in done.out
+
+
+def test_the_hooks_of_the_examples_are_beyond_reproach(call: Call) -> None:
+    examples = Path(__file__).parents[2] / "examples"
+    folders = [str(file.parents[1]) for file in examples.glob("*/.hookline/settings.json")]
+    assert len(folders) > 10
+    for folder in folders:
+        document = call("check", "--json", "--cwd", folder).document
+        assert [f for f in document["findings"] if f["rule"] != "warm"] == []
+
+
+def test_check_loads_no_terminal_no_engine_and_no_regex(project: Project) -> None:
+    project.script("hooks/x.sh", "#!/bin/sh\necho '{}'\n")
+    project.settings(settings("BeforeTool", command_hook("hooks/x.sh"), matcher="write_file"))
+    modules = loaded(project, "check")
+    assert own(modules) == {
+        *("arguments", "failures", "layout", "screen", "text", "verbs"),
+        *("check_screen", "paths", "verbs.check"),
+    }
+    assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
+    unused = {"asyncio", "subprocess", "logging", "tempfile", "pathlib", "difflib", "shutil"}
+    assert not modules & unused
+    assert not {name for name in modules if name.startswith("hookline.checking.fix")}
+    assert "hookline.checking.explosion" not in modules
+
+
+def test_two_at_once_do_no_harm(flawed: Project) -> None:
+    command = [sys.executable, "-m", "hookline", "check", "--fix", "--json"]
+    running = [
+        subprocess.Popen(command, cwd=flawed.path, stdout=-1, stderr=-1, text=True) for _ in "ab"
+    ]
+    for process in running:
+        _, said = process.communicate(timeout=50)
+        assert process.returncode == 0 or "has changed in the meantime" in said
+    text = (flawed.path / ".hookline/settings.json").read_text()
+    assert text.count("BeforeTool") == 1
+    assert text.count('"type"') == 2
+    json.loads(hookline("check", "--json", cwd=flawed.path).out)
+
+
+def test_what_is_left_to_do_is_said_until_it_is_done(project: Project) -> None:
+    project.settings(settings("BeforeAgent", command_hook("true")))
+    todo = 'the project\'s hooks run once you have reviewed them with "hookline trust"\n'
+    summary = "1 hook in 1 file: nothing to object to\n"
+    assert hookline("check", cwd=project.path).out == summary + todo
+    assert hookline("trust", "--yes", cwd=project.path).status == 0
+    assert hookline("check", cwd=project.path).out == summary

@@ -1,0 +1,20 @@
+#!/usr/bin/env python3
+"""Runs when the agent is done with a prompt. The event is one JSON object on stdin, such as
+
+    {"session_id": "…", "cwd": "…", "hook_event_name": "AfterAgent", "prompt": "Fix the tests",
+     "prompt_response": "Done.", "stop_hook_active": false}
+
+Exit 0 lets it end; exit 2 sends it back to work, and what is on stderr is its next prompt. Any
+other exit code, an exception too, means that this script failed, and the agent ends as if it were
+not there.
+"""
+
+import json
+import sys
+
+event = json.load(sys.stdin)
+
+# An agent that was sent back once already may end: otherwise it might never.
+if "TODO" in event["prompt_response"] and not event.get("stop_hook_active"):
+    print("your answer leaves a TODO; do it now, or say why it has to wait", file=sys.stderr)
+    sys.exit(2)

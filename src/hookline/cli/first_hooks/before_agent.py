@@ -1,0 +1,22 @@
+#!/usr/bin/env python3
+"""Runs before the agent takes up a prompt. The event is one JSON object on stdin, such as
+
+    {"session_id": "…", "cwd": "…", "hook_event_name": "BeforeAgent", "prompt": "Fix the tests"}
+
+Exit 0 goes on, with the JSON on stdout as the answer, if there is any; exit 2 refuses the prompt,
+and what is on stderr is the reason. Any other exit code, an exception too, means that this script
+failed, and the agent goes on as if it were not there.
+"""
+
+import json
+import re
+import sys
+
+prompt = json.load(sys.stdin)["prompt"]
+
+if re.search(r"AKIA[0-9A-Z]{16}", prompt):
+    print("the prompt holds a secret; take it out and ask again", file=sys.stderr)
+    sys.exit(2)
+if "test" in prompt.lower():
+    context = "The tests of this project: make test"
+    print(json.dumps({"hookSpecificOutput": {"additionalContext": context}}))

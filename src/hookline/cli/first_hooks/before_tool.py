@@ -1,0 +1,26 @@
+#!/usr/bin/env python3
+"""Runs before a tool does. The event is one JSON object on stdin, such as
+
+    {"session_id": "…", "cwd": "…", "hook_event_name": "BeforeTool",
+     "tool_name": "run_shell_command", "tool_input": {"command": "ls -l"}}
+
+Exit 0 lets it go on; exit 2 blocks, and what is on stderr is the reason. Any other exit code, an
+exception too, means that this script failed, and the agent goes on as if it were not there.
+"""
+
+import json
+import re
+import sys
+
+DELETES_ALL = re.compile(r"\brm\s+-(?:rf|fr|r|R)\s+[/~](?:[\s*]|$)")
+SECRET = re.compile(r"AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY")
+
+event = json.load(sys.stdin)
+tool_input = event["tool_input"]
+
+if event["tool_name"] == "run_shell_command" and DELETES_ALL.search(tool_input["command"]):
+    print("this would delete everything; name the files to delete", file=sys.stderr)
+    sys.exit(2)
+if any(isinstance(value, str) and SECRET.search(value) for value in tool_input.values()):
+    print("this holds a secret; read it from the environment instead", file=sys.stderr)
+    sys.exit(2)

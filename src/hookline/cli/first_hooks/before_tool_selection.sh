@@ -1,0 +1,16 @@
+#!/bin/sh
+# Runs before the model is offered its tools. The event is one JSON object on stdin, such as
+#   {"session_id": "…", "cwd": "…", "hook_event_name": "BeforeToolSelection",
+#    "llm_request": {"model": "…", "messages": […]}, "available_tools": ["read_file", "glob"]}
+# The JSON on stdout narrows them down: no other tools than these. Any exit code but 0 and 2 means
+# that this script failed, and the agent goes on as if it were not there; 2 leaves no tools at all.
+
+# The answer is the same for every event, but an event that nobody reads would be left waiting.
+cat > /dev/null
+
+cat <<'END'
+{"hookSpecificOutput": {"toolConfig": {
+  "mode": "AUTO",
+  "allowedFunctionNames": ["read_file", "list_directory", "glob", "search_file_content"]
+}}}
+END

@@ -1,0 +1,159 @@
+"""Claude Code's matchers in our terms: other tool names, other triggers, and another way to match.
+
+Its plain matchers are lists of exact names, ours are searched in the name; so a matcher moves by
+its words, and a regular expression is tried on every tool that both sides know.
+"""
+
+import re
+
+import msgspec
+
+from hookline.pipeline.matcher import MatchTimeout, compile_matcher
+from hookline.wire.events import EVENTS, HookEventName
+
+# Claude Code's tool -> what Gemini CLI and LLxprt Code, whose tool names hosts share here, call it.
+TOOLS: dict[str, tuple[str, ...]] = {
+    "Bash": ("run_shell_command",),
+    "Read": ("read_file",),
+    "Write": ("write_file",),
+    "Edit": ("replace",),
+    "MultiEdit": ("replace",),
+    "Glob": ("glob",),
+    "Grep": ("search_file_content", "grep"),
+    "LS": ("list_directory",),
+    "WebFetch": ("web_fetch",),
+    "WebSearch": ("web_search",),
+    "TodoWrite": ("write_todos", "todo_write"),
+    "Skill": ("activate_skill",),
+    "AskUserQuestion": ("ask_user",),
+    "EnterPlanMode": ("enter_plan_mode",),
+    "ExitPlanMode": ("exit_plan_mode",),
+}
+WITHOUT_COUNTERPART = frozenset(
+    {
+        *("Agent", "Task", "TaskOutput", "TaskStop", "KillShell", "KillBash", "BashOutput"),
+        *("NotebookEdit", "NotebookRead", "SlashCommand", "SendUserMessage", "ListAgents"),
+    }
+)
+_TRIGGERS: dict[HookEventName, dict[str, str | None]] = {
+    HookEventName.SESSION_START: {"compact": "compress", "fork": None},
+    HookEventName.SESSION_END: {"resume": None},
+}
+_LIST = re.compile(r"[A-Za-z0-9_\- ,|]*")
+# An escape is one token, so that the b of \bBash is not taken for a letter of the name.
+_NAMES = re.compile(r"\\.|[A-Za-z_]\w*", re.DOTALL)
+_REPEATED = re.compile(r"\b(\w+)(?:\|\1\b)+")
+_HOST_NAMES = "MCP tools have the names that your agent gives them"
+
+
+class Matcher(msgspec.Struct, frozen=True, kw_only=True):
+    """A matcher of ours, None for all; ``lost`` says why there is none, ``notes`` what to know."""
+
+    text: str | None = None
+    lost: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def translated(event: HookEventName, text: str | None) -> Matcher:
+    """What a matcher of Claude Code's is on an event of ours."""
+    text = (text or "").strip()
+    spec = EVENTS[event]
+    if text in ("", "*") or spec.target is None:
+        return Matcher()
+    if _LIST.fullmatch(text):
+        words = [
+            word for part in text.split("|") for each in part.split(",") if (word := each.strip())
+        ]
+        return _words(event, words)
+    return _tool_expression(text) if spec.search else _trigger_expression(event, text)
+
+
+def _words(event: HookEventName, words: list[str]) -> Matcher:
+    kept: list[str] = []
+    missing: list[str] = []
+    notes: list[str] = []
+    for word in words:
+        names = _counterparts(event, word)
+        kept += [name for name in names if name not in kept]
+        if not names:
+            missing.append(word)
+    if any(word.startswith("mcp__") for word in words):
+        notes.append(f"{_HOST_NAMES}; look whether it calls them that")
+    if missing and kept:
+        notes.append(f"{_and(missing)} {_has(missing)} no counterpart and {_was(missing)} left out")
+    if not kept:
+        return Matcher(lost=f"{_and(missing)} {_has(missing)} no counterpart here")
+    return Matcher(text="|".join(kept), notes=tuple(notes))
+
+
+def _counterparts(event: HookEventName, word: str) -> tuple[str, ...]:
+    if EVENTS[event].search:
+        return () if word in WITHOUT_COUNTERPART else TOOLS.get(word, (word,))
+    renamed = _TRIGGERS.get(event, {}).get(word, word)
+    return () if renamed is None else (renamed,)
+
+
+def _tool_expression(text: str) -> Matcher:
+    """By its names where that comes to the same tools, else by the tools it matches."""
+    before, problem = compile_matcher(text, search=True)
+    if problem is not None:
+        return Matcher(lost="it is not a regular expression that can be read here")
+    try:
+        wanted = [tool for tool in TOOLS if before(tool)]
+        gone = [tool for tool in sorted(WITHOUT_COUNTERPART) if before(tool)]
+        new = _REPEATED.sub(r"\1", _NAMES.sub(lambda name: _named(name[0]), text))
+        if gone and not wanted and "mcp__" not in text:
+            return Matcher(lost=f"{_and(gone)} {_has(gone)} no counterpart here")
+        if _matched(new) == _names(wanted):
+            host = (f"{_HOST_NAMES}; look whether the matcher fits",) if "mcp__" in text else ()
+            return Matcher(text=new, notes=host)
+    except MatchTimeout:
+        return Matcher(lost="it takes too long to match")
+    if not wanted:
+        return Matcher(text=text, notes=("no tool that is known here has such a name",))
+    note = f"the matcher is now written by the tools it matched: {', '.join(wanted)}"
+    return Matcher(text="|".join(_names(wanted)), notes=(note,))
+
+
+def _named(word: str) -> str:
+    names = TOOLS.get(word, (word,))
+    return names[0] if len(names) == 1 else f"(?:{'|'.join(names)})"
+
+
+def _names(tools: list[str]) -> list[str]:
+    return list(dict.fromkeys(name for tool in tools for name in TOOLS[tool]))
+
+
+def _matched(text: str) -> list[str]:
+    matches, _ = compile_matcher(text, search=True)
+    return [name for name in _names(list(TOOLS)) if matches(name)]
+
+
+def _trigger_expression(event: HookEventName, text: str) -> Matcher:
+    """Searched there, matched whole here."""
+    before, problem = compile_matcher(text, search=True)
+    trigger = EVENTS[event].trigger
+    if problem is not None:
+        return Matcher(lost="it is not a regular expression that can be read here")
+    if trigger is None:
+        return Matcher(text=f".*(?:{text}).*")
+    back = {new: old for old, new in _TRIGGERS.get(event, {}).items() if new}
+    try:
+        kept = [member.value for member in trigger if before(back.get(member.value, member.value))]
+    except MatchTimeout:
+        return Matcher(lost="it takes too long to match")
+    if not kept:
+        return Matcher(lost=f"no {EVENTS[event].target} of {event.value} matches it")
+    return Matcher(text="|".join(kept))
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+
+
+def _has(words: list[str]) -> str:
+    return "has" if len(words) == 1 else "have"
+
+
+def _was(words: list[str]) -> str:
+    return "was" if len(words) == 1 else "were"

@@ -1,0 +1,256 @@
+"""``hookline init``: from nothing to a tested, trusted, traced hook by doing what is printed."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookline.cli.first_hook import LANGUAGES, command_lines, first_hook
+from hookline.wire.events import HookEventName
+from tests.cli.command import ESCAPE, HOOKLINE, hookline, on_terminal
+from tests.cli.conftest import Call
+from tests.cli.test_imports import loaded, own, third_party
+from tests.harness.scratch import Project
+
+SCREEN = """\
+made  .hookline/hooks/guard.sh
+made  .hookline/settings.json
+made  .hookline/tests/guard.hooktest.json
+
+What to do next
+  hookline check
+    find mistakes before they matter
+  hookline trust
+    read what will run, and let it
+  HOOKLINE_TRACE=1 hookline fire BeforeTool --tool run_shell_command \\
+  --tool-input '{"command":"rm -rf /"}'
+    see it decide, and record it
+  hookline test
+    run its tests; change the script, and run them again
+  hookline trace
+    look back at what was recorded
+"""
+
+
+@pytest.fixture
+def here(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """An empty folder, from within."""
+    monkeypatch.chdir(project.path)
+    return project
+
+
+def files_of(project: Project) -> set[str]:
+    found = (path.relative_to(project.path) for path in project.path.rglob("*") if path.is_file())
+    return set(map(str, found))
+
+
+def settings_of(project: Project) -> Any:
+    return json.loads((project.path / ".hookline" / "settings.json").read_text())
+
+
+def in_shell(command: str) -> subprocess.CompletedProcess[str]:
+    """A command as somebody would paste it."""
+    words = f'hookline() {{ {shlex.join(HOOKLINE)} "$@"; }}\n{command}'
+    return subprocess.run(["bash", "-c", words], capture_output=True, text=True, timeout=50)
+
+
+@pytest.mark.parametrize("no_color", ["1", ""], ids=["plain", "colour"])
+def test_the_screen_at_80_columns(here: Project, no_color: str) -> None:
+    done = on_terminal("init", NO_COLOR=no_color)
+    assert done.status == 0
+    assert ESCAPE.sub("", done.out) == SCREEN
+    assert (ESCAPE.search(done.out) is None) == bool(no_color)
+    assert os.access(here.path / ".hookline" / "hooks" / "guard.sh", os.X_OK)
+
+
+def test_settings_name_the_script_by_the_project(here: Project, call: Call) -> None:
+    call("init", "--name", "mine")
+    hook = {
+        "type": "command",
+        "name": "mine",
+        "command": "$HOOKLINE_PROJECT_DIR/.hookline/hooks/mine.sh",
+        "timeout": 5000,
+    }
+    definition = {"matcher": "run_shell_command|write_file|replace", "hooks": [hook]}
+    assert settings_of(here) == {"hooks": {"BeforeTool": [definition]}}
+
+
+@pytest.mark.usefixtures("here")
+def test_what_it_prints_leads_from_nothing_to_a_tested_and_traced_hook() -> None:
+    screen = on_terminal("init", NO_COLOR="1").out
+    printed = screen.partition("What to do next\n")[2]
+    lines = [line[2:] for line in printed.splitlines() if not line.startswith("    ")]
+    check, trust, *fire, test, trace = lines
+    assert in_shell(check).returncode == 0
+    held_back = in_shell("\n".join(fire))
+    assert "not trusted" in held_back.stderr
+    assert in_shell(f"{trust} --yes").returncode == 0
+    fired = in_shell("\n".join(fire))
+    assert fired.returncode == 2
+    assert "blocked: this would delete everything" in fired.stderr
+    tested = in_shell(test)
+    assert (tested.returncode, tested.stdout.count("  pass ")) == (0, 4)
+    assert "guard" in in_shell(trace).stdout
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+@pytest.mark.parametrize("event", list(HookEventName))
+def test_the_first_hook_of_each_event_passes_its_tests(
+    here: Project,
+    call: Call,
+    monkeypatch: pytest.MonkeyPatch,
+    event: HookEventName,
+    language: str,
+) -> None:
+    if language == "python":
+        _use_this_python(here, monkeypatch)
+    assert call("init", language, "--event", event.value).status == 0
+    done = call("test", "--trust")
+    assert (done.status, done.err) == (0, "")
+    assert "failed" not in done.out
+    document = call("check", "--json").document
+    assert (document["errors"], document["warnings"]) == (0, 0)
+
+
+def _use_this_python(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts ask env for python3, which may be slow to start, or missing, on this machine."""
+    bin_dir = project.path.parent / ".test" / "bin"
+    bin_dir.mkdir()
+    (bin_dir / "python3").symlink_to(sys.executable)
+    monkeypatch.setenv("PATH", f"{bin_dir}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize("columns", [None, 100, 80, 60])
+@pytest.mark.parametrize("event", list(HookEventName))
+def test_a_command_in_several_lines_is_the_same_command(
+    event: HookEventName, columns: int | None
+) -> None:
+    words = first_hook(event, "sh", None).fire
+    lines = list(command_lines(words, width=columns))
+    pasted = shlex.split("\n  ".join(lines).replace("\\\n", ""))
+    assert [_without_blanks(word) for word in pasted] == [_without_blanks(word) for word in words]
+
+
+def _without_blanks(word: str) -> Any:
+    return json.loads(word) if word.startswith("{") else word
+
+
+def test_a_second_hook_is_put_beside_the_first_and_comments_stay(here: Project, call: Call) -> None:
+    text = '{\n  // ours\n  "hooks": {"BeforeTool": []}, // none yet\n}\n'
+    settings = here.write(".hookline/settings.json", text)
+    done = call("init", "python", "--name", "first")
+    assert "added it to  .hookline/settings.json" in done.out
+    call("init", "--event", "SessionStart")
+    assert set(settings_of_jsonc(settings)["hooks"]) == {"BeforeTool", "SessionStart"}
+    assert "// ours" in settings.read_text()
+    assert "// none yet" in settings.read_text()
+
+
+def settings_of_jsonc(file: Path) -> Any:
+    from hookline.pipeline.jsonc import parse
+
+    return parse(file.read_text()).value
+
+
+@pytest.mark.parametrize(
+    "taken", [".hookline/hooks/guard.sh", ".hookline/tests/guard.hooktest.json"]
+)
+def test_nothing_is_overwritten(here: Project, call: Call, taken: str) -> None:
+    here.write(taken, "mine")
+    done = call("init")
+    assert done.status == 1
+    assert done.err == (
+        f"hookline: {here.path / taken} exists already; choose another name with --name\n"
+    )
+    assert (files_of(here), (here.path / taken).read_text()) == ({taken}, "mine")
+
+
+def test_a_name_that_the_settings_have_is_taken(here: Project, call: Call) -> None:
+    hook = {"type": "command", "command": "x", "name": "guard"}
+    file = here.settings({"hooks": {"BeforeAgent": [{"hooks": [hook]}]}})
+    done = call("init")
+    assert done.err == (
+        f"hookline: {file} has a hook guard already; choose another name with --name\n"
+    )
+    assert files_of(here) == {".hookline/settings.json"}
+
+
+@pytest.mark.parametrize("link", [".hookline", ".hookline/hooks", ".hookline/settings.json"])
+def test_a_link_out_of_the_project_is_not_followed(here: Project, call: Call, link: str) -> None:
+    outside = here.path.parent / "outside"
+    outside.mkdir()
+    (here.path / link).parent.mkdir(exist_ok=True)
+    (here.path / link).symlink_to(outside)
+    done = call("init")
+    assert done.status == 1
+    assert "leads out of the project" in done.err
+    assert list(outside.iterdir()) == []
+
+
+def test_settings_that_cannot_be_added_to_leave_no_files_behind(here: Project, call: Call) -> None:
+    here.settings('{"hooks": {"BeforeTool": {}}}')
+    done = call("init")
+    assert done.status == 1
+    assert "hooks.BeforeTool must be a list, […]; mend it first" in done.err
+    assert files_of(here) == {".hookline/settings.json"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--name", "../up"], "--name: '../up' cannot be a file's name"),
+        (["--event", "BeforeTol"], "--event: 'BeforeTol' is not a hook event; did you mean"),
+        (["--event", "x"], "'x' is not a hook event; the events are BeforeTool, AfterTool,"),
+        (["perl"], "invalid choice: 'perl'"),
+    ],
+)
+def test_bad_usage_says_what_would_do(
+    here: Project, call: Call, arguments: list[str], problem: str
+) -> None:
+    done = call("init", *arguments)
+    assert done.status == 1
+    assert problem in done.err
+    assert files_of(here) == set()
+
+
+def test_below_a_project_the_hook_is_the_project_s(here: Project, call: Call) -> None:
+    here.settings({})
+    below = here.path / "src"
+    below.mkdir()
+    document = call("init", "--json", "--cwd", str(below)).document
+    assert document["project"] == str(here.path)
+    assert document["script"] == str(here.path / ".hookline" / "hooks" / "guard.sh")
+    assert document["settings"]["created"] is False
+    assert document["next"][0] == f"hookline check --cwd {below}"
+
+
+def test_named_settings_get_the_hook_and_need_no_trust(here: Project, call: Call) -> None:
+    here.write("mine.json", "{}")
+    document = call("init", "--json", "--settings", "mine.json").document
+    assert json.loads((here.path / "mine.json").read_text())["hooks"].keys() == {"BeforeTool"}
+    assert not any("trust" in command for command in document["next"])
+    fired = in_shell(document["next"][1])
+    assert fired.returncode == 2
+
+
+def test_two_at_once_both_have_their_hook(here: Project) -> None:
+    commands = [[*HOOKLINE, "init", "--name", name] for name in ("a", "b", "c")]
+    processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in commands]
+    assert [process.wait(50) for process in processes] == [0, 0, 0]
+    definitions = settings_of(here)["hooks"]["BeforeTool"]
+    assert sorted(each["hooks"][0]["name"] for each in definitions) == ["a", "b", "c"]
+
+
+def test_init_loads_no_terminal_and_no_engine(here: Project) -> None:
+    modules = loaded(here, "init")
+    every_verb = {"arguments", "failures", "layout", "screen", "text", "verbs"}
+    assert own(modules) == every_verb | {"verbs.init", "first_hook", "paths"}
+    assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
+    assert not modules & {"asyncio", "subprocess", "pathlib", "tempfile", "logging", "json"}
+    assert "hookline.system" not in modules
+    assert hookline("init", "--help").status == 0

@@ -60,7 +60,7 @@ GROUPS: dict[str, Callable[[Means], list[Group]]] = {
     ],
     "scripts": lambda means: [
         directly(means.loop, means.scripts, means.stack),
-        python(means.loop, means.scripts, means.environment, means.stack, say=print),
+        python(means.loop, means.scripts, means.environment, means.stack),
     ],
     "starting": lambda means: [
         starting(means.environment, means.scratch),

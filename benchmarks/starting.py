@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import fixtures
 from benchmarks.installed import Environment
 from benchmarks.peer import Peer
 from benchmarks.sampling import Group, Measurement, Run, Workload
@@ -18,10 +17,10 @@ _ENGINE = "from hookline import Config, HookSystem"
 
 def starting(environment: Environment, scratch: Path) -> Group:
     """Importing the package, and the commands that do next to nothing."""
-    project = _project(scratch)
+    project, large = _project(scratch / "few", 5), _project(scratch / "many", 200)
 
-    def hookline(verb: str) -> Workload:
-        return Workload(f"hookline {verb}", running([str(environment.hookline), verb], project))
+    def hookline(verb: str, where: Path, what: str = "") -> Workload:
+        return Workload(f"hookline {verb}{what}", running([str(environment.hookline), verb], where))
 
     bare = Workload("python -c pass", running([str(environment.python), "-c", "pass"], project))
     package = _python("import hookline", environment, project)
@@ -31,15 +30,21 @@ def starting(environment: Environment, scratch: Path) -> Group:
         [
             Measurement(ours=package, baseline=bare, unit="ms"),
             Measurement(ours=engine, baseline=bare, unit="ms"),
-            Measurement(ours=hookline("--version"), baseline=bare, unit="ms"),
-            Measurement(ours=hookline("list"), baseline=bare, unit="ms"),
+            Measurement(ours=hookline("--version", project), baseline=bare, unit="ms"),
+            Measurement(ours=hookline("list", project), baseline=bare, unit="ms"),
+            *(
+                Measurement(
+                    ours=hookline(verb, large, ", 200 hooks"), baseline=bare, unit="ms", target=15
+                )
+                for verb in ("list", "check")
+            ),
         ],
     )
 
 
 def starting_beside(peer: Peer, environment: Environment, scratch: Path) -> Group:
     """Importing the engine, ours and the peer's: seconds a sample, so only a few."""
-    project = _project(scratch)
+    project = _project(scratch / "few", 5)
     theirs = Workload("peer", running(peer.import_command, project))
     ours = _python(_ENGINE, environment, project)
     return Group(5, [Measurement(ours=ours, baseline=theirs, unit="ms")])
@@ -69,13 +74,17 @@ def _python(code: str, environment: Environment, project: Path) -> Workload:
     return Workload(code, running([str(environment.python), "-c", code], project))
 
 
-def _project(scratch: Path) -> Path:
-    """A project with a few hooks, in a home directory without any."""
-    settings = scratch / "project" / ".hookline" / "settings.json"
+def _project(home: Path, count: int) -> Path:
+    """A project with so many hooks, in a home directory without any."""
+    settings = home / "project" / ".hookline" / "settings.json"
     settings.parent.mkdir(parents=True, exist_ok=True)
+    matchers = ["write_file", "read_file|glob", "^run_.*$", "replace"]
     hooks = [
-        {"matcher": matcher, "hooks": [{"type": "command", "command": "true"}]}
-        for matcher in fixtures.MATCHING_MATCHERS[:5]
+        {
+            "matcher": matchers[number % len(matchers)],
+            "hooks": [{"type": "command", "name": f"hook {number}", "command": f"true {number}"}],
+        }
+        for number in range(count)
     ]
     settings.write_text(json.dumps({"hooks": {"BeforeTool": hooks}}))
     return settings.parents[1]

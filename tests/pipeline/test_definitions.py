@@ -19,7 +19,7 @@ GOOD = command("true", name="good")
 KEYS = st.sampled_from(
     [
         *("BeforeTool", "Notification", "enabled", "matcher", "sequential", "hooks", "type"),
-        *("command", "args", "name", "timeout", "env", "onFailure", "managed"),
+        *("command", "args", "name", "timeout", "env", "onFailure", "managed", "warm"),
     ]
 )
 ODD_JSON = st.recursive(
@@ -74,9 +74,11 @@ def test_a_hook_has_every_field_as_written() -> None:
             "timeout": 5000,
             "env": {"MODE": "strict"},
             "onFailure": "block",
+            "warm": True,
         }
     )
     assert problems == []
+    assert hook.warm
     assert (hook.command, hook.args, hook.env) == ("scan", ("--strict",), {"MODE": "strict"})
     assert (hook.name, hook.description) == ("secret-scan", "looks for secrets")
     assert (hook.timeout, hook.on_failure, hook.managed) == (5000, "block", False)
@@ -87,7 +89,7 @@ def test_a_hook_has_defaults_for_what_is_not_written() -> None:
     hook, problems = one({"type": "command", "command": "scan"})
     assert problems == []
     assert (hook.timeout, hook.on_failure, hook.managed) == (60_000, "allow", False)
-    assert (hook.args, hook.env, hook.description) == (None, {}, None)
+    assert (hook.args, hook.env, hook.description, hook.warm) == (None, {}, None, False)
 
 
 @pytest.mark.parametrize(
@@ -235,6 +237,8 @@ def test_a_timeout_above_zero_stands(timeout: float) -> None:
         ("onFailure", ["block"], "allow"),
         ("onFailure", None, "allow"),
         ("managed", "yes", False),
+        ("warm", "yes", False),
+        ("warm", 1, False),
     ],
 )
 def test_any_other_field_of_the_wrong_type_is_warned_of_and_the_default(

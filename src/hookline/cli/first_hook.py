@@ -52,6 +52,7 @@ class FirstHook(msgspec.Struct, frozen=True, kw_only=True):
             "name": self.name,
             "command": f"$HOOKLINE_PROJECT_DIR/{self.script}",
             "timeout": 5000,
+            **({"warm": True} if self.script.endswith(".py") else {}),
         }
         matcher = _EVENTS[self.event][1]
         definition = {"matcher": matcher} if matcher is not None else {}

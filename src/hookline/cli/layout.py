@@ -1,5 +1,6 @@
 """Fits lines and tables into a width, or into none: then nothing is cut and nothing wrapped."""
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
@@ -23,8 +24,6 @@ _LEAST_CUT = 12
 _LEAST_WRAP = 26
 _BARE = 4
 _HANG = 4
-
-_WORDS = re.compile(r"\n|[^\S\n]+|\S+")
 
 
 def fit_line(spans: Row, *, indent: int, width: int | None) -> Iterator[Line]:
@@ -118,7 +117,7 @@ def _wrap(pieces: Sequence[Piece], room: int | None) -> Iterator[Line]:
     line: Line = []
     used, wrapped = 0, False
     for text, role in pieces:
-        for word in _WORDS.findall(text):
+        for word in _words().findall(text):
             size = width_of(word)
             if word == "\n" or (room is not None and used + size > room and used):
                 yield line
@@ -147,3 +146,8 @@ def _head(text: str, width: int) -> str:
         if index and used > width:
             return text[:index]
     return text
+
+
+@functools.cache
+def _words() -> "re.Pattern[str]":
+    return re.compile(r"\n|[^\S\n]+|\S+")

@@ -10,7 +10,7 @@ from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource
 
 _HOOK_KEYS = frozenset(
-    {"type", "command", "args", "name", "description", "timeout", "env", "onFailure"}
+    {"type", "command", "args", "name", "description", "timeout", "env", "onFailure", "warm"}
 )
 _EVENTS = frozenset(event.value for event in HookEventName)
 _SWITCHES = (("enableHooks",), ("hooksConfig", "enabled"), ("hooks", "enabled"))

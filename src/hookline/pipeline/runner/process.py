@@ -8,7 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -57,6 +57,8 @@ class Child(Protocol):
     stdin: int
     stdout: int
     stderr: int
+    unseen: ClassVar[str]
+    """What must have happened where its end was reported without a status."""
 
     def watch(self, loop: Loop, report: Report) -> ExitWatch:
         """Have its end reported, and see to it that it is reaped."""
@@ -216,10 +218,7 @@ class _Run:
         if not self._has_exited:
             return f"process {self._child.pid} has not ended although it was sent SIGKILL"
         if self._status is None:
-            return (
-                f"the exit status of process {self._child.pid} was taken by other code of this"
-                " program; it must not ignore SIGCHLD or wait for children it did not start"
-            )
+            return f"how process {self._child.pid} ended is not known: {self._child.unseen}"
         return None
 
     def _how_it_ended(self) -> Ended:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from hookline.pipeline.runner import exitwatch, forkexec
 from hookline.pipeline.runner.environment import Environment, encoded
@@ -18,6 +18,11 @@ class Spawned:
     """A process of ours, and our ends of the pipes on its three streams."""
 
     __slots__ = ("pid", "stderr", "stdin", "stdout")
+
+    unseen: ClassVar[str] = (
+        "its status was taken by other code of this program, which must not ignore SIGCHLD or wait"
+        " for children that it did not start"
+    )
 
     def __init__(self, pid: int, stdin: int, stdout: int, stderr: int) -> None:
         self.pid = pid

@@ -11,6 +11,8 @@ _Piece: TypeAlias = tuple[str, bool]
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 # What means itself wherever it stands, a variable, and what quotes make of anything.
 _BARE = "[A-Za-z0-9_./:@%+,=-]+"
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=- \t")
+_QUOTED = frozenset("'\"$")
 _VARIABLE = rf"\$(?:({_NAME})|\{{({_NAME})\}})"
 
 _PROGRAMS_OF_THE_SHELL = frozenset(
@@ -49,6 +51,10 @@ def plain_words(command: str, values: Mapping[str, str]) -> list[str] | None:
 @functools.lru_cache(maxsize=256)
 def _parsed(command: str) -> tuple[tuple[_Piece, ...], ...] | None:
     text = command.strip(" \t")
+    # Without quotes or variables a look at the characters is enough, which spares a command line
+    # the making of an expression.
+    if not _QUOTED.intersection(text) and not _PLAIN.issuperset(text):
+        return None
     words: list[tuple[_Piece, ...]] = []
     at = 0
     while at < len(text):
@@ -68,6 +74,9 @@ def _parsed(command: str) -> tuple[tuple[_Piece, ...], ...] | None:
 def _word(text: str, at: int) -> tuple[tuple[_Piece, ...], int] | None:
     """The word at a place and where it ends; None if it is none."""
     pieces: list[_Piece] = []
+    if _PLAIN.issuperset(text):
+        word = text[at:].split(None, 1)[0]
+        return ((word, False),), at + len(word)
     while at < len(text) and text[at] not in " \t":
         found = _token().match(text, at)
         if found is None:

@@ -1,0 +1,5 @@
+"""Python scripts that start in a millisecond or two, because an interpreter waits for them.
+
+A template is the hook's own interpreter, held back just before it would run the script; for each
+call a fork of it goes on. ``docs/warm.md`` says what a script can still notice.
+"""

@@ -1,0 +1,711 @@
+"""Holds an interpreter back just before it would run its script, and lets forks of it go on.
+
+Python imports a module of this name when it has started, before it looks at its script; it is
+found because this directory was put in front of PYTHONPATH. Everything after that is done by the
+interpreter itself, as it would be without this module: it finds its script, runs it, prints what
+went wrong and ends with the right status. So a fork differs from a process that was started only in
+what is done here: it has its streams, directory and variables from a request, and modules that its
+script is going to import are imported already. Then it is as if this module had never been here:
+what is imported in its place is the module of this name that would have been found without it.
+
+This file is all of ours that runs in such an interpreter: the standard library alone, for Python
+3.8 and later.
+"""
+
+import os
+import sys
+
+_before = set(sys.modules)
+
+import _signal  # type: ignore[import-not-found]  # noqa: E402  # without the enums of signal
+import _socket  # noqa: E402
+import _thread  # noqa: E402
+import _warnings  # noqa: E402
+import _weakref  # noqa: E402
+import atexit  # noqa: E402
+import gc  # noqa: E402
+import select  # noqa: E402
+import time  # noqa: E402
+
+# A script must find nothing imported that it has not imported itself.
+for _name in set(sys.modules) - _before:
+    del sys.modules[_name]
+
+_STANDARD = os.path.dirname(os.path.abspath(os.__file__))
+# Seconds between two looks at whether the agent is still there: where a fork of it has the other
+# end of the socket too, the socket does not tell.
+_ATTEND = 0.5
+_REQUEST_BYTES = 262_144
+# A descriptor out of the way of those that a script will see.
+_FAR = 255
+_STAY = 0.002
+# Extension modules whose objects have to be closed by the interpreter before it ends.
+_UNFINISHED = frozenset({"_sqlite3", "_dbm", "_gdbm", "_tkinter", "_ctypes"})
+# Modules of the standard library that do something when they are imported, or warn of themselves.
+_LOUD = frozenset(
+    {
+        *("this", "antigravity", "__hello__", "__phello__", "idlelib", "turtle", "turtledemo"),
+        *("tkinter", "test", "lib2to3", "distutils", "imp", "asynchat", "asyncore", "smtpd"),
+        *("aifc", "audioop", "binhex", "cgi", "cgitb", "chunk", "crypt", "formatter", "imghdr"),
+        *("mailcap", "msilib", "nis", "nntplib", "ossaudiodev", "parser", "pipes", "sndhdr"),
+        *("spwd", "sunau", "symbol", "telnetlib", "uu", "xdrlib", "dummy_threading", "macpath"),
+    }
+)
+# PyCF_ONLY_AST, whose module has more to it.
+_SYNTAX_TREE = 0x400
+_DEPRECATION = ("default", None, DeprecationWarning, __name__, 0)
+
+
+def _serve(task: str) -> None:
+    """Wait for requests and fork; returns in the forks, and nowhere else."""
+    try:
+        level, idle, agent = task.split(":")
+        control = _socket.socket(fileno=0)
+        template = _Template(control, float(idle), int(agent))
+        if level == "?":
+            control.sendall(b"yes")
+        else:
+            template.prepare(int(level))
+            if template.wait():
+                return
+    except BaseException as error:
+        os.write(2, f"{type(error).__name__}: {error}".encode("utf-8", "replace"))
+        os._exit(1)
+    os._exit(0)
+
+
+class _Template:
+    def __init__(self, control: "_socket.socket", idle: float, agent: int) -> None:
+        self._control = control
+        self._idle = idle
+        # Behind a launcher that did not make way for the interpreter, nothing can be said of it.
+        self._agent = agent if os.getppid() == agent else None
+        self._children: dict[int, _socket.socket] = {}
+        self._is_retiring = False
+        self._bell = os.pipe()
+        self._ending = _Ending()
+        self._source = b""
+
+    def prepare(self, level: int) -> None:
+        """Import what the script will, and say what was found on the way."""
+        self._source = _source_of(sys.argv[0])
+        preload = _Preload(sys.argv[0], self._source, level)
+        trouble = preload.run()
+        hello = b"".join(
+            os.fsencode(item) + b"\0"
+            for section in ([trouble] if trouble else [], *preload.findings())
+            for item in [*section, ""]
+        )
+        self._control.sendall(len(hello).to_bytes(4, "big") + hello)
+        if trouble:
+            os._exit(0)
+        script = sys.argv[0]
+        _look_into(script if sys.version_info < (3, 9) else os.path.join(os.getcwd(), script))
+        if preload.is_any and not getattr(sys.flags, "safe_path", False):
+            _look_into(preload.folder)
+        os.chdir("/")
+        gc.collect()
+
+    def wait(self) -> bool:
+        """Answer the agent until it is gone or nothing was to do for long; true in a fork."""
+        for end in self._bell:
+            os.set_blocking(end, False)
+        _signal.signal(_signal.SIGCHLD, _ring)
+        _signal.set_wakeup_fd(self._bell[1], warn_on_full_buffer=False)
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        poll.register(self._bell[0], select.POLLIN)
+        if self._fork():
+            return True
+        quiet_since = time.monotonic()
+        while self._children or not self._is_retiring:
+            ready = [number for number, _ in poll.poll(min(self._idle, _ATTEND) * 1000)]
+            if self._bell[0] in ready:
+                self._reap()
+            if self._control.fileno() in ready and self._listen():
+                return True
+            if self._agent is not None and os.getppid() != self._agent:
+                self._stop()
+            if ready or not self._are_all_spare():
+                quiet_since = time.monotonic()
+            elif time.monotonic() - quiet_since >= self._idle:
+                self._retire()
+        return False
+
+    def _listen(self) -> bool:
+        """Do what the agent says; true in a fork."""
+        try:
+            said = self._control.recv(4096)
+        except OSError:
+            said = b""
+        if not said:
+            self._stop()
+        for word in said:
+            if word == ord("Q"):
+                self._retire()
+            elif not self._is_retiring and self._fork():
+                return True
+        return False
+
+    def _fork(self) -> bool:
+        """Have one more child ready; true in the child, once it has a request."""
+        try:
+            theirs, its = _channel()
+            child = os.fork()
+        except OSError:
+            # Whoever waits for it will have to go without.
+            self._control.send(bytes(4))
+            return False
+        if child == 0:
+            self._be_a_child(theirs, its)
+            return True
+        theirs.close()
+        self._children[child] = its
+        return False
+
+    def _be_a_child(self, theirs: "_socket.socket", its: "_socket.socket") -> None:
+        os.setsid()
+        _signal.set_wakeup_fd(-1)
+        _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+        for number in self._bell:
+            os.close(number)
+        for other in self._children.values():
+            other.close()
+        self._children.clear()
+        rights = theirs.fileno().to_bytes(4, sys.byteorder)
+        ancillary = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)]
+        self._control.sendmsg([os.getpid().to_bytes(4, "big")], ancillary)
+        theirs.close()
+        # The agent shall see it when the template ends, whatever becomes of the children.
+        os.dup2(1, self._control.detach())
+        if _is_spare(its):
+            _rehearse(self._source)
+            self._ending.rehearse()
+        request = _receive(its)
+        if request is None:
+            os._exit(0)
+        _take_on(*request)
+        self._ending.begin(its.detach())
+
+    def _reap(self) -> None:
+        _indifferently(os.read, self._bell[0], 4096)
+        while self._children:
+            child, status = os.waitpid(-1, os.WNOHANG)
+            if child == 0:
+                break
+            channel = self._children.pop(child, None)
+            if channel is not None:
+                _indifferently(channel.send, status.to_bytes(4, "big"), _socket.MSG_DONTWAIT)
+                channel.close()
+
+    def _are_all_spare(self) -> bool:
+        return all(_is_spare(channel) for channel in self._children.values())
+
+    def _retire(self) -> None:
+        """Fork no more; end when the last child has."""
+        self._is_retiring = True
+        for child, channel in self._children.items():
+            if _is_spare(channel):
+                # From here on the agent cannot send it a request; one that is there will be met.
+                _indifferently(channel.shutdown, _socket.SHUT_RD)
+                if not _peek(channel):
+                    _indifferently(os.kill, child, _signal.SIGKILL)
+
+    def _stop(self) -> None:
+        """The agent is gone, and so nobody will ever stop its hooks."""
+        for child in self._children:
+            _indifferently(os.killpg, child, _signal.SIGKILL)
+        for child in self._children:
+            _indifferently(os.waitpid, child, 0)
+        os._exit(0)
+
+
+def _look_into(path: str) -> None:
+    """Find out what can be imported from a place, and remember it, as the interpreter will."""
+    for hook in sys.path_hooks:
+        try:
+            sys.path_importer_cache[path] = hook(path)
+        except ImportError:
+            continue
+        return
+    sys.path_importer_cache[path] = None
+
+
+def _channel() -> "tuple[_socket.socket, _socket.socket]":
+    theirs, its = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    # A request must fit in, and there are systems where it would not.
+    theirs.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, _REQUEST_BYTES)
+    its.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, _REQUEST_BYTES)
+    return theirs, its
+
+
+def _indifferently(call: "object", *arguments: object) -> None:
+    """Make a call that may fail, where it does not matter if it does."""
+    try:
+        call(*arguments)  # type: ignore[operator]
+    except OSError:
+        return
+
+
+def _ring(_number: int, _frame: object) -> None:
+    """Handles SIGCHLD by being there: that it is handled wakes the template."""
+
+
+def _peek(channel: "_socket.socket") -> "bytes | None":
+    try:
+        return channel.recv(1, _socket.MSG_PEEK | _socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
+
+
+def _is_spare(channel: "_socket.socket") -> bool:
+    # A child that has its request reads no more, and has shut that side down.
+    return _peek(channel) is None
+
+
+def _rehearse(source: bytes) -> None:
+    """Do what a script will, to have its pages copied or mapped while nobody waits for it."""
+    gc.get_objects()
+    _set_environment(dict(os.environb))
+    _compiled(source, "rehearsal")
+    _indifferently(_attempt, "sitecustomize.rehearsal")
+    json, re = sys.modules.get("json"), sys.modules.get("re")
+    if json is not None:
+        json.loads(json.dumps({"a": [1.5, True, "b"]}))
+    if re is not None:
+        compiler = getattr(re, "_compiler", None) or re.sre_compile
+        compiler.compile("(a|b)+[^c]$", 0).search("ab")
+    with open(os.devnull, "w", encoding=sys.stdout.encoding) as file:
+        file.write("a\n")
+
+
+def _attempt(name: str) -> None:
+    try:
+        __import__(name)
+    except ImportError:
+        return
+
+
+def _receive(channel: "_socket.socket") -> "tuple[list[bytes], list[int]] | None":
+    """The texts and descriptors of a request; None if there will be none."""
+    head, ancillary, _, _ = channel.recvmsg(4, _socket.CMSG_SPACE(12))
+    if len(head) < 4 or not ancillary:
+        return None
+    rights = ancillary[0][2]
+    numbers = [int.from_bytes(rights[at : at + 4], sys.byteorder) for at in (0, 4, 8)]
+    size, parts = int.from_bytes(head, "big"), []
+    while size:
+        part = channel.recv(size)
+        if not part:
+            return None
+        parts.append(part)
+        size -= len(part)
+    channel.shutdown(_socket.SHUT_RD)
+    return b"".join(parts).split(b"\0"), numbers
+
+
+def _take_on(texts: "list[bytes]", numbers: "list[int]") -> None:
+    """Be the process that the request asks for."""
+    for stream, number in enumerate(numbers):
+        os.dup2(number, stream)
+    for number in numbers:
+        os.close(number)
+    os.chdir(texts[0])
+    entries = [entry.partition(b"=") for entry in texts[1:]]
+    _set_environment({name: value for name, _, value in entries})
+    logging = sys.modules.get("logging")
+    if logging is not None:
+        now = time.time_ns() if sys.version_info >= (3, 13) else time.time()
+        logging._startTime = now  # type: ignore[attr-defined]
+
+
+def _set_environment(variables: "dict[bytes, bytes]") -> None:
+    known: dict[bytes, bytes] = os.environ._data  # type: ignore[attr-defined]
+    pairs = zip(known.items(), variables.items())  # noqa: B905  # nor has 3.8 such a parameter
+    same = next((at for at, (old, new) in enumerate(pairs) if old != new), None)
+    if same is None:
+        same = min(len(known), len(variables))
+    # In the same order as they were given, as for a process that was started with them.
+    for name in [*known][same:]:
+        os.unsetenv(name)
+    for name in [*variables][same:]:
+        os.putenv(name, variables[name])
+    for copy in (known, sys.modules["posix"].environ):
+        copy.clear()
+        copy.update(variables)
+
+
+class _Variables(dict):  # type: ignore[type-arg]
+    """The environment while modules are imported, which may depend on what they find there."""
+
+    def __init__(self, variables: "dict[bytes, bytes]") -> None:
+        super().__init__(variables)
+        self.read: set[bytes] = set()
+        self.is_changed = False
+        self.is_listed = False
+
+    def __getitem__(self, name: bytes) -> bytes:
+        self.read.add(name)
+        return dict.__getitem__(self, name)  # type: ignore[no-any-return]
+
+    def __setitem__(self, name: bytes, value: bytes) -> None:
+        self.is_changed = True
+        dict.__setitem__(self, name, value)
+
+    def __delitem__(self, name: bytes) -> None:
+        self.is_changed = True
+        dict.__delitem__(self, name)
+
+    def __iter__(self) -> "object":  # type: ignore[override]
+        self.is_listed = True
+        return dict.__iter__(self)
+
+
+class _Preload:
+    """The imports of one script.
+
+    On level 2 all of them but of modules that are the script's own, on 1 those of the standard
+    library, on 0 none.
+    """
+
+    def __init__(self, script: str, source: bytes, level: int) -> None:
+        self._script = script
+        self._source = source
+        self.folder = os.path.dirname(os.path.realpath(script))
+        # Where warnings were asked for, a module must be imported by who is to be warned.
+        self._level = 0 if sys.warnoptions or sys.flags.dev_mode else level
+        self._variables = _Variables({})
+        self._directories: list[str] = []
+        self._names: set[str] = set()
+        self._files: list[str] = []
+
+    @property
+    def is_any(self) -> bool:
+        """Whether there was anything to import."""
+        return bool(self._names)
+
+    def findings(self) -> "tuple[list[str], ...]":
+        """Variables that were read, directories that come first, modules, and their files."""
+        variables = sorted(os.fsdecode(name) for name in self._variables.read)
+        return variables, self._directories, sorted(self._names), self._files
+
+    def run(self) -> "str | None":
+        """Import them; what speaks against going on with them, if anything."""
+        wanted = _imports_of(self._source, self._script)
+        if not self._level or not wanted:
+            return _threads()
+        at = sys.path.index(_STANDARD) if _STANDARD in sys.path else len(sys.path)
+        self._directories = [self.folder, *filter(os.path.isdir, sys.path[:at])]
+        own = {name for directory in self._directories for name in _provided(directory)}
+        before, open_before = set(sys.modules), _open_descriptors()
+        # A script is told of deprecated modules that it imports, so these must be heard of.
+        _warnings.filters.insert(0, _DEPRECATION)
+        self._import(wanted, own)
+        _warnings.filters.remove(_DEPRECATION)
+        new = set(sys.modules) - before
+        self._names = {name.partition(".")[0] for name in new}
+        self._files = sorted(filter(None, (_installed_file(sys.modules[name]) for name in new)))
+        if self._names & own:
+            return "modules beside it take the place of others"
+        return _trouble(self._variables, open_before)
+
+    def _import(self, wanted: "list[tuple[str, tuple[str, ...]]]", own: "set[str]") -> None:
+        data = os.environ._data  # type: ignore[attr-defined]
+        self._variables = _Variables(data)
+        os.environ._data = os.environb._data = self._variables  # type: ignore[attr-defined]
+        try:
+            for name, members in wanted:
+                top = name.partition(".")[0]
+                if top in own:
+                    break
+                if top not in _LOUD and (self._level > 1 or _is_standard(top)):
+                    __import__(name, None, None, members, 0)
+        except BaseException:
+            return  # The script will meet with the same, and say so.
+        finally:
+            os.environ._data = os.environb._data = data  # type: ignore[attr-defined]
+
+
+def _source_of(script: str) -> bytes:
+    try:
+        with open(script, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def _compiled(source: bytes, script: str, flags: int = 0) -> object:
+    """What the compiler makes of a script, without a word about it; None if it cannot."""
+    stderr, sys.stderr = sys.stderr, None
+    try:
+        return compile(source, script, "exec", flags, True)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    finally:
+        sys.stderr = stderr
+
+
+def _imports_of(source: bytes, script: str) -> "list[tuple[str, tuple[str, ...]]]":
+    """The imports with which a script begins: before it has changed what they would find."""
+    tree = _compiled(source, script, _SYNTAX_TREE)
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for node in getattr(tree, "body", ()):
+        kind = type(node).__name__
+        if kind == "Import":
+            found += [(alias.name, ()) for alias in node.names]
+        elif kind == "ImportFrom" and not node.level:
+            found.append((node.module, tuple(alias.name for alias in node.names)))
+        elif not _is_inert(node):
+            break
+    return found
+
+
+def _is_inert(node: object) -> bool:
+    """Whether a statement can have no influence on imports behind it: a text, or a constant."""
+    value = getattr(node, "value", None)
+    return type(node).__name__ in ("Expr", "Assign") and type(value).__name__ in ("Constant", "Str")
+
+
+def _is_standard(top: str) -> bool:
+    names = getattr(sys, "stdlib_module_names", None)
+    if names is not None:
+        return top in names
+    extensions = os.path.join(_STANDARD, "lib-dynload")
+    found = top in _provided(_STANDARD) or top in _provided(extensions)
+    return found or top in sys.builtin_module_names
+
+
+def _provided(directory: str) -> "set[str]":
+    """The names under which modules could be found in a directory."""
+    try:
+        return {name.partition(".")[0] for name in os.listdir(directory)}
+    except OSError:
+        return set()
+
+
+def _installed_file(module: object) -> "str | None":
+    """Where a module came from that is not of the standard library."""
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str):
+        return None
+    if file.startswith(_STANDARD + os.sep) and "-packages" + os.sep not in file:
+        return None
+    return file
+
+
+def _open_descriptors() -> int:
+    return len(os.listdir("/dev/fd"))
+
+
+def _trouble(variables: _Variables, open_before: int) -> "str | None":
+    """Why what was imported cannot be shared by all calls."""
+    if variables.is_changed or variables.is_listed:
+        return "importing its modules changes or copies the environment"
+    if _open_descriptors() != open_before:
+        return "importing its modules opens files and leaves them open"
+    if _draws_random_numbers():
+        return "importing its modules prepares random numbers"
+    return _threads()
+
+
+def _threads() -> "str | None":
+    """A fork has only one thread, and what the others were about to do is never done."""
+    return "its interpreter has more than one thread" if _thread._count() or _tasks() > 1 else None
+
+
+def _draws_random_numbers() -> bool:
+    """Whether a generator was made that would give every call the same numbers."""
+    random = sys.modules.get("random")
+    if random is None:
+        return False
+    # These two are seeded again after a fork, or by the system.
+    known, system = random._inst, random.SystemRandom
+    things = [thing for thing in gc.get_objects() if isinstance(thing, random.Random)]
+    return any(thing is not known and not isinstance(thing, system) for thing in things)
+
+
+def _tasks() -> int:
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return 1
+
+
+class _Ending:
+    """Spares a fork the work of taking its interpreter apart, when nothing can come of that.
+
+    That work is several times as long as all else a short script does. It is done after all where
+    the status is not certain, or an object is left that does something when it goes.
+    """
+
+    def __init__(self) -> None:
+        self._channel = -1
+        self._inode = 0
+        self._pid = 0
+        self._collections = 0
+        self._streams: tuple[object, ...] = ()
+        self._exit_code = _ExitCode()
+        # Registered before anything else, and so called after everything else.
+        atexit.register(self._end)
+
+    def rehearse(self) -> None:
+        """Look at everything that will be looked at in the end."""
+        self._remember()
+        self._has_nothing_to_finish()
+        self._status()
+
+    def begin(self, channel: int) -> None:
+        """Be responsible for this process, which reports its status there."""
+        try:
+            self._channel = os.dup2(channel, _FAR, False)
+            os.close(channel)
+        except OSError:
+            self._channel = channel  # there are not so many numbers
+        self._inode = os.fstat(self._channel).st_ino
+        self._pid = os.getpid()
+        self._remember()
+
+    def _remember(self) -> None:
+        self._collections = gc.get_stats()[2]["collections"]
+        self._streams = (sys.stdin, sys.stdout, sys.stderr)
+
+    def _end(self) -> None:
+        if os.getpid() != self._pid or not self._has_nothing_to_finish():
+            return
+        status = self._status()
+        if status is None:
+            _hold_on_to_everything()
+            return
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            # A script may have closed it, and opened something else by that number.
+            if os.fstat(self._channel).st_ino != self._inode:
+                return
+        except (OSError, ValueError):
+            return
+        self._report(status)
+        os._exit(status)
+
+    def _report(self, status: int) -> None:
+        try:
+            # Whoever reads what the script printed shall not wait until the process is no more.
+            for number in (0, 1, 2):
+                os.close(number)
+            os.write(self._channel, (status << 8).to_bytes(4, "big"))
+        except OSError:
+            return
+        # To end takes a while, and whoever was told may be about to run on the same processor.
+        time.sleep(_STAY)
+
+    def _status(self) -> "int | None":
+        """What the interpreter is going to exit with; None if that is not certain."""
+        if self._exit_code.seen:
+            code = self._exit_code.seen[-1]
+            if code is None:
+                return 0
+            return code if type(code) is int and 0 <= code < 256 else None
+        if hasattr(sys, "last_type"):
+            return None
+        # The interpreter gives a script these names when it runs it, and takes two of them away
+        # again when it has been run. Behind ``sys.exit`` they are all still there.
+        names = getattr(sys.modules.get("__main__"), "__dict__", {})
+        was_run = type(names.get("__loader__")).__name__ == "SourceFileLoader"
+        is_over = "__file__" not in names and "__cached__" not in names
+        return 0 if was_run and is_over and names.get("__name__") == "__main__" else None
+
+    def _has_nothing_to_finish(self) -> bool:
+        """Whether no object is left that does something when it goes."""
+        if (sys.stdin, sys.stdout, sys.stderr) != self._streams or _thread._count():
+            return False
+        if sys.warnoptions or sys.flags.dev_mode or sys.version_info >= (3, 14):
+            return False
+        # What the template had is in the oldest generation, and all that is new is not.
+        if gc.get_stats()[2]["collections"] != self._collections:
+            return False
+        if not _UNFINISHED.isdisjoint(sys.modules) or _has_foreign_code():
+            return False
+        things = gc.get_objects(0) + gc.get_objects(1)
+        if any(_calls_back(thing) for thing in things if isinstance(thing, _weakref.ref)):
+            return False
+        kinds = set(map(type, things))
+        kinds.update([thing for thing in things if isinstance(thing, type)])
+        return not any("__del__" in base.__dict__ for kind in kinds for base in kind.__mro__)
+
+
+def _hold_on_to_everything() -> None:
+    """Leave the interpreter little to take apart: that would copy every page of the template."""
+    held: list[object] = [*sys.modules.values(), sys.modules.copy()]
+    held.append(held)
+    sys.modules.clear()
+    gc.freeze()
+
+
+class _ExitCode:
+    """Stands in for ``SystemExit.code``, to see the interpreter itself read it.
+
+    It does so once, when that exception has ended the script, and then no function is running.
+    Before Python 3.12 there is nothing to read after a ``sys.exit``.
+    """
+
+    def __init__(self) -> None:
+        self.seen: list[object] = []
+        attributes = gc.get_referents(SystemExit.__dict__)[0]
+        self._original = attributes["code"]
+        attributes["code"] = self
+
+    def __get__(self, instance: object, owner: "type | None" = None) -> object:
+        value = self._original.__get__(instance, owner)
+        if instance is not None and sys._getframe().f_back is None:
+            self.seen.append(value)
+        return value
+
+    def __set__(self, instance: object, value: object) -> None:
+        self._original.__set__(instance, value)
+
+    def __delete__(self, instance: object) -> None:
+        self._original.__delete__(instance)
+
+
+def _calls_back(reference: "_weakref.ref[object]") -> bool:
+    """Whether code that is not of the standard library wants to hear of an object's end."""
+    code = getattr(reference.__callback__, "__code__", None)
+    return code is not None and not code.co_filename.startswith((_STANDARD + os.sep, "<frozen"))
+
+
+def _has_foreign_code() -> bool:
+    """Whether an extension module was imported of which nothing is known."""
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or file.endswith((".py", ".pyc")):
+            continue
+        if not file.startswith(_STANDARD + os.sep) or "-packages" + os.sep in file:
+            return True
+    return False
+
+
+_here = os.path.dirname(os.path.abspath(__file__))
+_task = os.environ.pop("HOOKLINE_WARM", None)
+# In its place, if it was there before: a script may see the order.
+os.environ["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")[len(_here) + 1 :]
+if not os.environ["PYTHONPATH"]:
+    del os.environ["PYTHONPATH"]
+
+if _task is not None and (sys.version_info < (3, 8) or sys.implementation.name != "cpython"):
+    os.write(0, b"only CPython 3.8 and later can be kept warm")
+    os._exit(0)
+
+sys.path[:] = [_entry for _entry in sys.path if _entry != _here]
+sys.path_importer_cache.pop(_here, None)
+
+_other = any(_finder.find_spec("sitecustomize", None) for _finder in sys.meta_path)
+
+if _task is not None:
+    _serve(_task)
+
+del sys.modules["sitecustomize"]
+if not _other:
+    raise ImportError("there is no module of this name", name="sitecustomize")
+import sitecustomize  # type: ignore[import-not-found]  # noqa: E402, F401

@@ -1,0 +1,129 @@
+"""Which commands are Python scripts whose interpreter can be kept waiting."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hookline.pipeline.runner.warm.script import PythonScript, python_script, why_cold
+
+
+def script_of(command: str, *, cwd: str = "/") -> PythonScript | None:
+    argv = command.split()
+    return python_script(argv, program=argv[0], cwd=cwd)
+
+
+def executable(path: Path, text: str) -> str:
+    path.write_text(text)
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "interpreter"),
+    [
+        ("python3 x.py", "x.py", ["python3"]),
+        ("python x.py -c a", "x.py", ["python"]),
+        ("python3.12 -u x.py", "x.py", ["python3.12", "-u"]),
+        ("/usr/bin/python3 -OB -s hooks/x.py --strict", "hooks/x.py", ["-OB", "-s"]),
+        ("python3 -W error -X utf8 x", "x", ["-W", "error", "-X", "utf8"]),
+        ("python3 -Werror -Xutf8=1 x", "x", ["-Werror", "-Xutf8=1"]),
+        ("python3 -uW error x", "x", ["-uW", "error"]),
+        ("/usr/bin/env python3 x.py a", "x.py", ["/usr/bin/env", "python3"]),
+    ],
+)
+def test_a_command_that_names_python_and_a_script_can_be_warm(
+    command: str, path: str, interpreter: list[str]
+) -> None:
+    script = script_of(command)
+    assert script is not None
+    assert script.argv == tuple(command.split())
+    assert script.path == path
+    assert list(script.interpreter[-len(interpreter) :]) == interpreter
+    assert why_cold(command.split(), program=command.split()[0], cwd="/") is None
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("python3", "names no script"),
+        ("python3 -", "names no script"),
+        ("python3 -u", "names no script"),
+        ("python3 -c pass", "-c"),
+        ("python3 -m json.tool", "-m"),
+        ("python3 -uc pass", "-c"),
+        ("python3 -i x.py", "interactive"),
+        ("python3 -I x.py", "-I"),
+        ("python3 -E x.py", "-E"),
+        ("python3 -S x.py", "-S"),
+        ("python3 -v x.py", "-v"),
+        ("python3 -X importtime x.py", "importtime"),
+        ("python3 -X dev x.py", "dev"),
+        ("python3 --version", "--version"),
+        ("env -i python3 x.py", "no Python script"),
+        ("env A=1 python3 x.py", "no Python script"),
+        ("node x.js", "no Python script"),
+        ("pythonic x.py", "no Python script"),
+        ("sh x.py", "no Python script"),
+    ],
+)
+def test_a_command_that_cannot_be_warm_says_why(command: str, reason: str) -> None:
+    assert script_of(command) is None
+    said = why_cold(command.split(), program=command.split()[0], cwd="/")
+    assert said is not None
+    assert reason in said
+
+
+@pytest.mark.parametrize(
+    ("first_line", "interpreter", "program"),
+    [
+        ("#!/usr/bin/env python3", ("/usr/bin/env", "python3"), "/usr/bin/env"),
+        ("#! /usr/bin/python3 ", ("/usr/bin/python3",), "/usr/bin/python3"),
+        ("#!/usr/bin/python3 -u", ("/usr/bin/python3", "-u"), "/usr/bin/python3"),
+        ("#!/usr/bin/env -S python3 -u -B", ("/usr/bin/env", "python3", "-u", "-B"), None),
+    ],
+)
+def test_a_script_that_names_python_in_its_first_line_can_be_warm(
+    tmp_path: Path, first_line: str, interpreter: tuple[str, ...], program: str | None
+) -> None:
+    path = executable(tmp_path / "hook", f"{first_line}\nprint(1)\n")
+    script = python_script([path, "a"], program=path, cwd="/")
+    assert script is not None
+    assert (script.argv, script.program, script.path) == ((path, "a"), path, path)
+    assert script.interpreter == interpreter
+    assert script.interpreter_program == (program or interpreter[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#!/bin/sh\n",
+        "print(1)\n",
+        "",
+        "#!",
+        "#!\n",
+        "#!/usr/bin/python3",
+        "#!/usr/bin/env python3 -u\n",
+        "#!/usr/bin/python3 -I\n",
+        "#!/usr/bin/python3 other.py\n",
+        "#!/usr/bin/env -S python3 other.py\n",
+        '#!/usr/bin/env -S python3 "-u"\n',
+        "\x7fELF\0\0\n",
+    ],
+)
+def test_any_other_program_cannot_be_warm(tmp_path: Path, text: str) -> None:
+    path = executable(tmp_path / "hook", text)
+    assert python_script([path], program=path, cwd="/") is None
+
+
+def test_the_first_line_is_read_again_when_the_script_has_changed(tmp_path: Path) -> None:
+    path = executable(tmp_path / "hook", "#!/bin/sh\n")
+    assert python_script([path], program=path, cwd="/") is None
+    executable(tmp_path / "hook", "#!/usr/bin/python3\n# longer\n")
+    assert python_script([path], program=path, cwd="/") is not None
+
+
+def test_a_script_is_looked_for_from_where_it_is_run(tmp_path: Path) -> None:
+    executable(tmp_path / "hook", "#!/usr/bin/python3\n")
+    assert python_script(["./hook"], program="./hook", cwd=os.fspath(tmp_path)) is not None
+    assert python_script(["./hook"], program="./hook", cwd="/") is None

@@ -5,4 +5,5 @@ pytest_plugins = (
     "tests.harness.leaks",
     "tests.harness.scratch",
     "tests.harness.properties",
+    "tests.natsserver",
 )

@@ -11,7 +11,7 @@ import pytest
 from hookline.cli.bench_runs import percentile
 from hookline.cli.bench_startup import baseline_of
 from hookline.wire.hooks import CommandHook
-from tests.cli.command import ESCAPE, command_hook, hookline, on_terminal, settings
+from tests.cli.command import ESCAPE, EVERY_VERB, command_hook, hookline, on_terminal, settings
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded, own, third_party
 from tests.harness.scratch import Project
@@ -178,8 +178,7 @@ def test_a_percentile_lies_between_its_neighbours() -> None:
 
 def test_it_loads_no_terminal_and_no_loop(scan: Project) -> None:
     modules = loaded(scan, "bench", "scan", "--trust", "--runs", "1")
-    every = {"arguments", "failures", "layout", "screen", "text", "verbs"}
     bench = {"bench_runs", "bench_startup", "firing", "payload", "progress", "verbs.bench"}
-    assert own(modules) == every | bench
+    assert own(modules) == EVERY_VERB | bench
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     assert not modules & {"asyncio", "subprocess", "pathlib", "tempfile", "logging", "json"}

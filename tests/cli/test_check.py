@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from hookline.cli.text import width_of
-from tests.cli.command import ESCAPE, Done, command_hook, hookline, on_terminal, settings
+from tests.cli.command import (
+    ESCAPE,
+    EVERY_VERB,
+    Done,
+    command_hook,
+    hookline,
+    on_terminal,
+    settings,
+)
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded, own, third_party
 from tests.harness.scratch import Project
@@ -281,7 +289,7 @@ def test_check_loads_no_terminal_no_engine_and_no_regex(project: Project) -> Non
     project.settings(settings("BeforeTool", command_hook("hooks/x.sh"), matcher="write_file"))
     modules = loaded(project, "check")
     assert own(modules) == {
-        *("arguments", "failures", "layout", "screen", "text", "verbs"),
+        *EVERY_VERB,
         *("check_screen", "paths", "verbs.check"),
     }
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}

@@ -190,4 +190,6 @@ def test_untrusted_hooks_are_not_in_the_plan_and_stderr_says_so(project: Project
     project.settings(settings("BeforeTool", command_hook("exit 2")))
     done = hookline("fire", "BeforeTool", *WRITE, "--json", cwd=project.path)
     assert (done.status, done.document["plan"]) == (0, None)
-    assert "1 project hook is not trusted and did not run; review it with `hookline trust`" in done.err
+    assert (
+        "1 project hook is not trusted and did not run; review it with `hookline trust`" in done.err
+    )

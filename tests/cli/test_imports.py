@@ -6,18 +6,27 @@ import sys
 
 import pytest
 
-from tests.cli.command import answer, command_hook, settings
+from tests.cli.command import EVERY_VERB, answer, command_hook, settings
 from tests.harness.scratch import Project
 
 _LOADED = """
 import json, sys
+# Where it is installed, msgspec loads it; nothing of ours may need it.
+sys.modules["typing_extensions"] = None
 before = set(sys.modules)
 from hookline.cli import main
 main(sys.argv[1:])
 print(json.dumps(sorted(set(sys.modules) - before)), file=sys.stderr)
 """
-_EVERY_VERB = {"arguments", "failures", "layout", "screen", "text", "verbs"}
-_FIRE = _EVERY_VERB | {"document", "firing", "payload", "verbs.fire", "verdict"}
+_FIRE = (EVERY_VERB - {"parsing"}) | {
+    *("document", "fire_report", "firing", "payload", "plain", "verbs.fire", "verdict"),
+}
+# Elsewhere than on Linux platformdirs is asked for the places of settings.
+_ON_LINUX = sys.platform == "linux"
+_THIRD_PARTY = {"msgspec"} if _ON_LINUX else {"msgspec", "platformdirs"}
+# Each of these takes a command longer to load than a hook takes to run.
+_SLOW = {"asyncio", "dataclasses", "inspect", "json", "logging", "shutil", "subprocess", "tempfile"}
+_SLOW_ON_LINUX = {"pathlib", *_SLOW} if _ON_LINUX else _SLOW - {"shutil", "tempfile"}
 
 
 def loaded(project: Project, *arguments: str) -> set[str]:
@@ -48,34 +57,60 @@ def test_the_version_and_the_help_load_nothing_of_the_engine(
     project: Project, arguments: list[str]
 ) -> None:
     modules = loaded(project, *arguments)
-    assert {name for name in modules if name.startswith("hookline")} == {
-        "hookline",
-        "hookline._version",
-        "hookline.cli",
-    }
+    ours = {name for name in modules if name.startswith("hookline")}
+    assert ours - {"hookline._version"} == {"hookline", "hookline.cli"}
     assert third_party(modules) == set()
     assert not modules & {"argparse", "asyncio", "json", "logging"}
 
 
-def test_list_loads_no_terminal_no_sdk_no_regex_and_runs_no_event_loop(armed: Project) -> None:
+def test_list_loads_no_terminal_no_sdk_no_regex_and_no_engine(armed: Project) -> None:
     modules = loaded(armed, "list")
-    assert own(modules) == _EVERY_VERB | {"verbs.list"}
-    assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
-    assert "hookline.translate.genai" not in modules
+    assert own(modules) == EVERY_VERB | {"list_screen", "paths", "verbs.list"}
+    assert third_party(modules) <= _THIRD_PARTY
+    assert modules.isdisjoint(_SLOW_ON_LINUX)
+    assert modules.isdisjoint({"hookline.system", "hookline.translate"})
 
 
 @pytest.mark.parametrize("more", [{"report"}, set()])
-def test_fire_loads_no_terminal_no_sdk_and_no_regex(armed: Project, more: set[str]) -> None:
+def test_fire_loads_no_terminal_no_sdk_no_regex_and_no_event_loop(
+    armed: Project, more: set[str]
+) -> None:
     asked = ["--tool", "write_file", "--tool-input", "{}", "--trust"]
     modules = loaded(armed, "fire", "BeforeTool", *asked, *([] if more else ["--json"]))
     assert own(modules) == _FIRE | more
-    assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
-    assert "json" not in modules
+    assert "argparse" not in modules
+    assert third_party(modules) <= _THIRD_PARTY
+    assert modules.isdisjoint(_SLOW_ON_LINUX)
     assert not {name for name in modules if name.startswith("hookline.testing")}
+
+
+def test_the_model_format_and_its_translation_are_loaded_by_model_events_alone(
+    armed: Project,
+) -> None:
+    of_a_model = {"hookline.wire.model", "hookline.translate.genai_request"}
+    asked = ["--tool", "write_file", "--tool-input", "{}", "--trust"]
+    assert loaded(armed, "fire", "BeforeTool", *asked).isdisjoint(of_a_model)
+    armed.settings(settings("BeforeModel", command_hook(answer(decision="allow"), name="yes")))
+    request = {"model_request": {"model": "m", "contents": "Hello"}}
+    modules = loaded(armed, "fire", "BeforeModel", "--input", json.dumps(request), "--trust")
+    assert of_a_model <= modules
+    assert "google" not in modules
+
+
+def test_what_only_type_checkers_read_is_never_loaded(armed: Project) -> None:
+    modules = loaded(armed, "fire", "SessionStart", "--input", '{"source": "startup"}')
+    assert "hookline.wire.inputs" not in modules
+
+
+def test_a_hook_system_without_a_bus_loads_no_event_loop() -> None:
+    code = "import sys; sys.modules['typing_extensions'] = None; import hookline; "
+    code += "hookline.Config().get_hook_system(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()).isdisjoint({*_SLOW, "hookline.bus", "pathlib", "regex"})
 
 
 def test_the_demo_loads_no_terminal_when_it_is_piped(project: Project) -> None:
     modules = loaded(project, "demo")
     demo = {"demo_screen", "demo_session", "demo_steps", "demo_tools", "verbs.demo"}
-    assert own(modules) == _EVERY_VERB | demo | {"firing", "report"}
-    assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
+    assert own(modules) == EVERY_VERB | demo | {"firing", "report"}
+    assert third_party(modules) <= _THIRD_PARTY

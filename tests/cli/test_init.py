@@ -12,7 +12,7 @@ import pytest
 
 from hookline.cli.first_hook import LANGUAGES, command_lines, first_hook
 from hookline.wire.events import HookEventName
-from tests.cli.command import ESCAPE, HOOKLINE, hookline, on_terminal
+from tests.cli.command import ESCAPE, EVERY_VERB, HOOKLINE, hookline, on_terminal
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded, own, third_party
 from tests.harness.scratch import Project
@@ -248,8 +248,7 @@ def test_two_at_once_both_have_their_hook(here: Project) -> None:
 
 def test_init_loads_no_terminal_and_no_engine(here: Project) -> None:
     modules = loaded(here, "init")
-    every_verb = {"arguments", "failures", "layout", "screen", "text", "verbs"}
-    assert own(modules) == every_verb | {"verbs.init", "first_hook", "paths"}
+    assert own(modules) == EVERY_VERB | {"verbs.init", "first_hook", "paths"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     assert not modules & {"asyncio", "subprocess", "pathlib", "tempfile", "logging", "json"}
     assert "hookline.system" not in modules

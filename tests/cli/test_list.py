@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import command_hook, hookline, settings
+from tests.cli.command import ESCAPE, command_hook, hookline, on_terminal, settings, timeless
+from tests.cli.conftest import Call
+from tests.cli.test_imports import loaded
 from tests.harness.scratch import Project
 
 
@@ -49,6 +51,7 @@ def test_hooks_stand_below_their_event_with_state_matcher_and_place(layered: Pro
         "    command, 60 s   user         ~/.config/hookline/settings.json:6\n"
         "  off               disabled     *\n"
         "    command, 60 s   user         ~/.config/hookline/settings.json:10\n"
+        "    disabled by     user         ~/.config/hookline/settings.json:19\n"
         "\n"
         "SessionEnd\n"
         "  audit            enabled, managed  *\n"
@@ -56,7 +59,8 @@ def test_hooks_stand_below_their_event_with_state_matcher_and_place(layered: Pro
         "/hookline/settings.json:6\n"
         "\n"
         "4 hooks: 2 enabled, 1 disabled, 1 not trusted\n"
-        "review the project's hooks; they run when fire is given --trust\n"
+        "neither the user nor a project can disable a managed hook\n"
+        "review the project's hooks with `hookline trust`; they run when it lets them\n"
     )
 
 
@@ -73,12 +77,15 @@ def test_the_document_has_every_hook(layered: Project) -> None:
         "file": str(layered.path / ".hookline" / "settings.json"),
         "line": 6,
         "enabled": True,
+        "disabled_by": None,
         "trusted": False,
         "managed": False,
         "sequential": False,
         "timeout": 1500,
         "on_failure": "allow",
+        "last": None,
         "command": "./scan.sh",
+        "warm": False,
     }
     assert [hook["enabled"] for hook in document["hooks"]] == [True, True, False, True]
     assert [hook["managed"] for hook in document["hooks"]] == [False, False, False, True]
@@ -90,8 +97,7 @@ def test_an_empty_project_says_what_to_do_next(project: Project) -> None:
     assert (done.status, done.err) == (0, "")
     assert done.out == (
         f"no hooks are configured for {project.path}\n"
-        "write some into .hookline/settings.json; "
-        '"hookline demo --keep DIR" makes a project to copy from\n'
+        '"hookline init" makes a first one, "hookline demo" shows some at work\n'
     )
     assert hookline("list", "--json").document == {"hooks": [], "problems": []}
 
@@ -154,3 +160,127 @@ def test_names_from_an_unreviewed_project_cannot_steer_the_terminal(project: Pro
     done = hookline("list", cwd=project.path)
     assert not set("\x1b\x07\u202e") & set(done.out)
     assert "\\x1b[2J\\u202egood" in done.out
+
+
+def test_only_the_hooks_of_an_event_or_of_some_settings(call: Call, layered: Project) -> None:
+    def names(*arguments: str) -> list[str]:
+        document = call("list", "--json", "--cwd", str(layered.path), *arguments).document
+        return [hook["name"] for hook in document["hooks"]]
+
+    assert names("--event", "SessionEnd") == ["audit"]
+    assert names("--source", "user") == ["./mine.sh", "off"]
+    assert names("--source", "project", "--event", "BeforeTool") == ["scan"]
+    shown = call("list", "--cwd", str(layered.path), "--event", "PreCompress")
+    assert shown.out == "0 of 4 hooks\n"
+    wrong = call("list", "--event", "BeforTool")
+    assert "'BeforTool' is not a hook event; did you mean BeforeTool" in wrong.err
+
+
+def off(name: str) -> dict[str, Any]:
+    return {"hooks": {"disabled": [name]}}
+
+
+def test_who_disables_a_hook_is_said_with_the_place(call: Call, project: Project) -> None:
+    def disabled_by() -> tuple[str, str, int]:
+        (hook,) = call("list", "--json", "--cwd", str(project.path)).document["hooks"]
+        by = hook["disabled_by"]
+        return by["source"], Path(by["file"]).name, by["line"]
+
+    project.settings(settings("BeforeTool", command_hook("x", name="scan")))
+    project.settings(off("scan"), file=".hookline/settings.local.json")
+    assert disabled_by() == ("project", "settings.local.json", 4)
+    user_settings({"hooksConfig": {"enabled": False}})
+    assert disabled_by() == ("user", "settings.json", 3)
+    system_settings(off("scan"))
+    assert disabled_by() == ("system", "settings.json", 4)
+
+
+def test_a_managed_hook_is_enabled_whatever_the_user_says(call: Call, project: Project) -> None:
+    system_settings(settings("SessionEnd", command_hook("audit", name="audit", managed=True)))
+    user_settings(off("audit"))
+    done = call("list", "--cwd", str(project.path))
+    assert done.out.splitlines()[1].split() == ["audit", "enabled,", "managed", "*"]
+    assert done.out.endswith(
+        "1 hook: 1 enabled\nneither the user nor a project can disable a managed hook\n"
+    )
+
+
+def test_what_a_hook_did_last_is_shown_where_a_trace_is_kept(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusing = command_hook("echo no keys here >&2; exit 2", name="no-keys")
+    project.settings(settings("BeforeTool", refusing, command_hook("true", name="other")))
+    hookline("trust", "--yes", cwd=project.path)
+    monkeypatch.setenv("HOOKLINE_TRACE", "1")
+    fired = ("fire", "BeforeTool", "--tool", "x", "--tool-input", "{}")
+    assert hookline(*fired, cwd=project.path).status == 2
+    done = hookline("list", cwd=project.path)
+    assert [timeless(line) for line in done.out.splitlines()[3:4]] == [
+        "    last run       deny     just now, 0 ms: no keys here"
+    ]
+    last = hookline("list", "--json", cwd=project.path).document["hooks"][0]["last"]
+    assert (last["decision"], last["reason"]) == ("deny", "no keys here")
+    monkeypatch.setenv("HOOKLINE_TRACE", "0")
+    assert "last run" not in hookline("list", cwd=project.path).out
+
+
+def test_the_trace_of_another_project_says_nothing_of_this_one(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Project(tmp_path / "other")
+    for each in (project, other):
+        each.settings(settings("SessionEnd", command_hook("true", name="same")))
+    user_settings({"hookline": {"trace": True}})
+    monkeypatch.chdir(other.path)
+    hookline("fire", "SessionEnd", "--input", '{"reason": "exit"}', "--trust")
+    assert "last run" in hookline("list").out
+    assert "last run" not in hookline("list", cwd=project.path).out
+
+
+@pytest.mark.parametrize("folder", [".gemini", ".llxprt"])
+def test_a_home_that_is_the_project_counts_its_files_once_and_for_the_user(
+    call: Call, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    home = Path(os.environ["HOME"])
+    write_json(home / folder / "settings.json", settings("BeforeTool", command_hook("x")))
+    monkeypatch.chdir(home)
+    (hook,) = call("list", "--json").document["hooks"]
+    assert (hook["source"], hook["trusted"]) == ("user", True)
+
+
+def test_a_file_reached_by_a_link_counts_once(call: Call, project: Project) -> None:
+    real = project.settings(settings("BeforeTool", command_hook("x", name="one")))
+    (project.path / ".gemini").mkdir()
+    (project.path / ".gemini" / "settings.json").symlink_to(real)
+    (project.path / ".llxprt").symlink_to(".gemini")
+    user = Path(os.environ["XDG_CONFIG_HOME"], "hookline", "settings.json")
+    write_json(user, settings("BeforeTool", command_hook("y", name="two")))
+    (user.parent / "settings.local.json").symlink_to(user)
+    hooks = call("list", "--json", "--cwd", str(project.path)).document["hooks"]
+    assert [(hook["name"], hook["source"]) for hook in hooks] == [
+        ("one", "project"),
+        ("two", "user"),
+    ]
+
+
+@pytest.mark.parametrize("colour", [{}, {"NO_COLOR": "1"}], ids=["colour", "plain"])
+def test_disabled_and_managed_hooks_at_80_columns(layered: Project, colour: dict[str, Any]) -> None:
+    done = on_terminal("list", cwd=layered.path, **colour)
+    assert bool(ESCAPE.search(done.out)) is not bool(colour)
+    lines = ESCAPE.sub("", done.out).splitlines()
+    assert lines[5:8] == [
+        "  off               disabled     *",
+        "    command, 60 s   user         ~/.config/hookline/settings.json:10",
+        "    disabled by     user         ~/.config/hookline/settings.json:19",
+    ]
+    assert max(map(len, lines)) <= 80
+
+
+def test_what_is_disabled_or_traced_is_looked_up_only_where_there_is_any(
+    project: Project,
+) -> None:
+    project.settings(settings("BeforeTool", command_hook("x", name="scan")))
+    more = {"hookline.editing.switching", "hookline.tracing.outcomes", "hookline.debuglog"}
+    assert loaded(project, "list").isdisjoint(more)
+    user_settings({"hookline": {"trace": True}, **off("scan")})
+    assert more <= loaded(project, "list")

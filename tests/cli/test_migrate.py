@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import ESCAPE, hookline, on_terminal
+from tests.cli.command import ESCAPE, EVERY_VERB, hookline, on_terminal
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded, own, third_party
 from tests.harness.scratch import Project
@@ -343,8 +343,7 @@ def test_names_from_an_unreviewed_project_cannot_steer_the_terminal(
 
 def test_migrate_loads_no_terminal_no_engine_and_no_regex(theirs: Project) -> None:
     modules = loaded(theirs, "migrate", "--write")
-    every_verb = {"arguments", "failures", "layout", "screen", "text", "verbs"}
-    assert own(modules) == every_verb | {"verbs.migrate", "migrate_screen", "paths"}
+    assert own(modules) == EVERY_VERB | {"verbs.migrate", "migrate_screen", "paths"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     assert not modules & {"asyncio", "subprocess", "pathlib", "tempfile", "logging", "json"}
     assert "hookline.system" not in modules

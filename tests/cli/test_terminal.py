@@ -100,7 +100,7 @@ def test_list_at_80_columns(project: Project) -> None:
         "    command, 60 s                        project      .hookline/settings.json:11",
         "",
         "2 hooks: 2 not trusted",
-        "review the project's hooks; they run when fire is given --trust",
+        "review the project's hooks with `hookline trust`; they run when it lets them",
     ]
 
 

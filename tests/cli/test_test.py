@@ -15,6 +15,7 @@ from hookline.pipeline.settings import SettingsReader, find_settings_files
 from hookline.pipeline.trust import TrustStore, review
 from tests.cli.command import (
     ESCAPE,
+    EVERY_VERB,
     HOOKLINE,
     command_hook,
     hookline,
@@ -269,8 +270,7 @@ def test_what_a_hook_says_cannot_steer_the_terminal(call: Call, project: Project
 
 def test_it_loads_no_terminal_no_loop_and_nothing_that_only_records(keys: Project) -> None:
     modules = loaded(keys, "test", "--trust")
-    every = {"arguments", "failures", "layout", "screen", "text", "verbs"}
-    assert own(modules) == every | {
+    assert own(modules) == EVERY_VERB | {
         "document",
         "firing",
         "hooktest_report",

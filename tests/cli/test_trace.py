@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hookline.debuglog import default_trace_file
-from tests.cli.command import ESCAPE, command_hook, hookline, on_terminal, settings
+from tests.cli.command import ESCAPE, EVERY_VERB, command_hook, hookline, on_terminal, settings
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded, own, third_party
 from tests.harness.scratch import Project
@@ -324,8 +324,7 @@ def test_nothing_of_a_project_is_executed(project: Project) -> None:
 @pytest.mark.usefixtures("log")
 def test_it_loads_no_terminal_no_engine_and_no_regex_package(project: Project) -> None:
     modules = loaded(project, "trace")
-    everywhere = {"arguments", "failures", "layout", "screen", "text", "verbs"}
-    assert own(modules) == everywhere | {"trace_screen", "verbs.trace"}
+    assert own(modules) == EVERY_VERB | {"trace_screen", "verbs.trace"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     assert not modules & {"asyncio", "subprocess", "logging", "pathlib", "tempfile", "hashlib"}
     assert "hookline.system" not in modules

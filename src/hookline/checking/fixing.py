@@ -76,7 +76,7 @@ def carry_out(change: Change) -> None:
 
 def _rewrite(change: Change) -> None:
     """Settings have other writers, who wait for each other."""
-    from hookline.updating import SettingsText, rewrite_settings
+    from hookline.editing.updating import SettingsText, rewrite_settings
 
     def rewritten(settings: SettingsText) -> str:
         _must_be_the_same(settings.raw, change)

@@ -22,6 +22,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "enable": ("hookline.cli.verbs.enable", "switch a disabled hook on again"),
     "init": ("hookline.cli.verbs.init", "make a first hook, its settings and its tests"),
     "migrate": ("hookline.cli.verbs.migrate", "make another agent's hook settings ours"),
+    "serve": ("hookline.cli.verbs.serve", "execute hooks for everybody on a message bus"),
     "demo": ("hookline.cli.verbs.demo", "watch an agent and its hooks in a scratch project"),
     "completion": ("hookline.cli.verbs.completion", "print what makes a shell complete all this"),
 }

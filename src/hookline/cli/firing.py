@@ -1,19 +1,23 @@
 """Fires events for a command: whatever ends the command stops its hooks first."""
 
-import argparse
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hookline.cli.failures import Interrupted
 from hookline.config import Config
-from hookline.pipeline.runner.loop import Loop
 from hookline.pipeline.runner.pollloop import Cancelled, PollLoop
 from hookline.system import HookSystem
 from hookline.wire.events import HookEventName
 from hookline.wire.results import ProcessedHookResult
+
+if TYPE_CHECKING:
+    import argparse
+
+    from hookline.cli.waiting import Waiting
+    from hookline.pipeline.runner.loop import Loop
 
 T = TypeVar("T")
 
@@ -23,16 +27,12 @@ _A_MOMENT = 0.3
 _LIKE_NOBODY_ASKED = (signal.SIG_DFL, signal.default_int_handler)
 
 
-class Shown(Protocol):
-    """Something on the screen that is there while hooks run."""
+def load_config(options: "argparse.Namespace", *, warm: bool = False, **further: Any) -> Config:
+    """The configuration the common options name.
 
-    def end(self) -> None: ...
-
-
-def load_config(options: argparse.Namespace, **further: Any) -> Config:
-    """The configuration the common options name."""
-    # A process that ends after one event would keep an interpreter waiting for nothing.
-    return Config.load(options.cwd, settings_files=options.settings, warm=False, **further)
+    A process that ends after one event would keep an interpreter waiting for nothing.
+    """
+    return Config.load(options.cwd, settings_files=options.settings, warm=warm, **further)
 
 
 def fire(
@@ -41,7 +41,7 @@ def fire(
     payload: Mapping[str, Any],
     *,
     meanwhile: Callable[[], object] = lambda: None,
-    progress: Callable[[Loop], Shown] | None = None,
+    progress: "Callable[[Loop], Waiting] | None" = None,
 ) -> ProcessedHookResult:
     """Fire one event to its end; raises Interrupted, with no hook left running, on a signal.
 
@@ -51,6 +51,8 @@ def fire(
     system.initialize_blocking()
     fired = system.get_event_handler().fire(event, payload)
     try:
+        if system.get_event_handler().needs_asyncio:
+            return run_on_asyncio(fired)
         return run_to_end(fired, meanwhile=meanwhile, progress=progress)
     finally:
         system.dispose()
@@ -60,13 +62,13 @@ def run_to_end(
     work: Coroutine[Any, Any, T],
     *,
     meanwhile: Callable[[], object] = lambda: None,
-    progress: Callable[[Loop], Shown] | None = None,
+    progress: "Callable[[Loop], Waiting] | None" = None,
 ) -> T:
     """Run what fires command hooks; a signal stops it, and is raised when they have ended."""
     loop = PollLoop()
     loop.call_soon(lambda: loop.call_soon(meanwhile))
     received: list[int] = []
-    shown: list[Shown] = []
+    shown: list[Waiting] = []
 
     def show() -> None:
         if progress is not None and not received:
@@ -78,6 +80,8 @@ def run_to_end(
 
     def end(number: int, _frame: object) -> None:
         received.append(number)
+        for line in shown:
+            line.halt()
         loop.call_soon_threadsafe(hide)
         loop.cancel()
 

@@ -7,9 +7,9 @@ from typing import Any
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
 from hookline.cli.text import count, width_of
+from hookline.editing.updating import Updated
 from hookline.migrating.moves import Before, Finding, Kind, Move
 from hookline.migrating.planning import Plan, Target
-from hookline.updating import Updated
 
 _WIDEST = 36
 _NEXT = ("hookline check", "hookline trust")

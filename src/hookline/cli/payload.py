@@ -1,14 +1,16 @@
 """Makes an event's input of the command line: inline JSON, a file or stdin, and the shorthands."""
 
-import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hookline.cli.failures import CommandError
 from hookline.errors import InvalidPayloadError
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
 from hookline.wire.validators import find_problem
+
+if TYPE_CHECKING:
+    import argparse
 
 _TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 _REQUEST = '"model_request": {"model": "gemini-2.5-flash", "contents": "Hello"}'
@@ -37,7 +39,7 @@ def example(event: HookEventName) -> str:
     return f"hookline fire {event.value} {_EXAMPLES[event]}"
 
 
-def read_payload(event: HookEventName, options: argparse.Namespace) -> dict[str, Any]:
+def read_payload(event: HookEventName, options: "argparse.Namespace") -> dict[str, Any]:
     """The event's input; raises InvalidPayloadError, with a command line that works, for what is
     none."""
     payload = {} if options.input is None else _read(event, "--input", options.input)
@@ -50,7 +52,7 @@ def read_payload(event: HookEventName, options: argparse.Namespace) -> dict[str,
     return payload
 
 
-def _shorthands(event: HookEventName, options: argparse.Namespace) -> dict[str, Any]:
+def _shorthands(event: HookEventName, options: "argparse.Namespace") -> dict[str, Any]:
     given: dict[str, Any] = {}
     if options.tool is not None:
         given["tool_name"] = options.tool

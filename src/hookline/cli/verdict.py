@@ -6,7 +6,7 @@ import msgspec
 
 from hookline.decisions import event_decision
 from hookline.wire.events import HookEventName
-from hookline.wire.results import ProcessedHookResult
+from hookline.wire.results import HookError, ProcessedHookResult
 
 Word: TypeAlias = Literal["allowed", "blocked", "stop", "ask", "no hook matched", "failed"]
 
@@ -39,8 +39,15 @@ class Verdict(msgspec.Struct, frozen=True):
 
 def verdict_of(processed: ProcessedHookResult, event: HookEventName) -> Verdict:
     """The verdict on a fired event; one that cannot be blocked goes on whatever hooks say."""
-    if processed.plan is None:
+    if processed.plan is None and processed.final_output is None:
         if processed.success:
             return Verdict("no hook matched")
-        return Verdict("failed", processed.errors[0].message)
+        if not all(map(_goes_on, processed.errors)):
+            return Verdict("failed", processed.errors[0].message)
     return Verdict(*event_decision(event, processed.final_output))
+
+
+def _goes_on(error: HookError) -> bool:
+    """Whether an event goes on after it: one hook's failure, or an outage that was to mean that."""
+    outage = error.details.get("onUnavailable") if isinstance(error.details, dict) else None
+    return error.hook is not None or outage == "allow"

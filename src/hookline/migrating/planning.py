@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from hookline.editing.updating import read_settings_text, refuse_way_out, with_additions
 from hookline.migrating.claude import migrate_claude
 from hookline.migrating.claude_scripts import demands
 from hookline.migrating.gemini import migrate_gemini
@@ -13,7 +14,6 @@ from hookline.migrating.moves import Finding, Kind, Migrated, Move
 from hookline.migrating.scripts import Script, scripts_of
 from hookline.migrating.sources import Agent, Places, Source
 from hookline.pipeline.jsonc import Document
-from hookline.updating import read_settings_text, refuse_way_out, with_additions
 
 _MIGRATE: dict[Agent, Callable[[Document, str], Migrated]] = {
     "claude": migrate_claude,

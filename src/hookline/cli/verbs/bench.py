@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Measure the hook; 0 even if it blocks or fails, which is told."""
     # What is measured is no part of what happened.
-    config = load_config(options, debug_logger=DebugLogger(), trusted=options.trust)
+    config = load_config(options, warm=True, debug_logger=DebugLogger(), trusted=options.trust)
     entry = _entry(config, options)
     hook = entry.hook
     assert isinstance(hook, CommandHook)
@@ -173,7 +173,7 @@ def _variables(config: Config, entry: HookRegistryEntry, hook: CommandHook) -> d
 
 
 def _ways(hook: CommandHook, baseline: Baseline) -> dict[str, CommandHook]:
-    if not baseline.is_python or "warm" not in CommandHook.__struct_fields__:
+    if not baseline.is_python:
         return {"hook": hook}
     ways = {"cold": {"warm": False}, "warm": {"warm": True}}
     return {name: msgspec.structs.replace(hook, **way) for name, way in ways.items()}
@@ -210,7 +210,7 @@ def _show(
     )
     if "warm" in found:
         ratio = found["warm"].times.p50 / found["cold"].times.p50
-        is_warm = getattr(entry.hook, "warm", False)
+        is_warm = isinstance(entry.hook, CommandHook) and entry.hook.warm
         advice = (
             "" if is_warm or ratio > _WORTH_IT else '; "warm": true in its settings turns it on'
         )

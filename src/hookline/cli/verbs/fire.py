@@ -1,13 +1,13 @@
 """``hookline fire``: one event through the configured hooks, as a gate that any script can use."""
 
-import argparse
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hookline.cli.failures import CommandError
 from hookline.cli.firing import fire, load_config
 from hookline.cli.payload import read_payload
+from hookline.cli.plain import PlainOptions
 from hookline.cli.screen import Screen
 from hookline.cli.text import count
 from hookline.config import Config
@@ -16,7 +16,9 @@ from hookline.notices import heard_warnings
 from hookline.wire.events import HookEventName, narrow_event
 
 if TYPE_CHECKING:
-    from hookline.cli.firing import Shown
+    import argparse
+
+    from hookline.cli.waiting import Waiting
     from hookline.pipeline.runner.loop import Loop
     from hookline.pipeline.runner.runner import RunningHook
     from hookline.system import HookSystem
@@ -25,10 +27,31 @@ EXAMPLES = (
     """hookline fire SessionStart --input '{"source": "startup"}'""",
     """hookline fire BeforeTool --tool write_file --tool-input '{"content": "hi"}'""",
     """echo '{"prompt": "Fix the tests"}' | hookline fire BeforeAgent --input - --json""",
+    """hookline fire BeforeAgent --input '{"prompt": "Hi"}' --bus nats://localhost:4222""",
+)
+
+# What argparse makes of it, for the command lines that loops are full of.
+PLAIN = PlainOptions(
+    argument="event",
+    defaults={
+        **dict.fromkeys(("input", "tool", "tool_input", "session_id", "bus", "trust", "cwd")),
+        "settings": None,
+        "json": False,
+        "on_unavailable": "allow",
+    },
+    texts={
+        "--input": "input",
+        "--tool": "tool",
+        "--tool-input": "tool_input",
+        "--session-id": "session_id",
+        "--cwd": "cwd",
+    },
+    lists={"--settings": "settings"},
+    flags={"--json": ("json", True), "--trust": ("trust", True), "--no-trust": ("trust", False)},
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
     """Declare what is fire's own."""
     parser.add_argument("event", metavar="EVENT", help=", ".join(HookEventName))
     parser.add_argument(
@@ -37,6 +60,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tool", metavar="NAME", help="the tool, for BeforeTool and AfterTool")
     parser.add_argument("--tool-input", metavar="JSON", help="what the tool is called with")
     parser.add_argument("--session-id", metavar="ID", help="the session the event belongs to")
+    parser.add_argument(
+        "--bus", metavar="URL|@FILE", help="let a worker on this bus run its hooks, instead of here"
+    )
+    parser.add_argument(
+        "--on-unavailable",
+        choices=("allow", "block", "local"),
+        default="allow",
+        help="what it means that no worker answers (default: allow)",
+    )
     trust = parser.add_mutually_exclusive_group()
     trust.add_argument(
         "--trust",
@@ -47,14 +79,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     trust.add_argument("--no-trust", dest="trust", action="store_false", help="hold them back")
 
 
-def run(options: argparse.Namespace, screen: Screen) -> int:
+def run(options: "argparse.Namespace", screen: Screen) -> int:
     """Fire the event; 0 go on, 2 blocked or stopped, 1 it could not be fired."""
     try:
         event = narrow_event(options.event)
         payload = read_payload(event, options)
     except (UnknownEventError, InvalidPayloadError) as error:
         raise _refused(error, options, screen) from None
+    if options.bus is not None:
+        return _run_over_bus(options, screen, event, payload)
     config = load_config(options, trusted=options.trust)
+    return _fire(options, screen, config, event, payload)
+
+
+def _fire(
+    options: "argparse.Namespace",
+    screen: Screen,
+    config: Config,
+    event: HookEventName,
+    payload: dict[str, Any],
+) -> int:
     system = _prepare(config, screen)
     load_report = _load_document if options.json else _load_report
     with heard_warnings() as heard:
@@ -72,12 +116,27 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     return report.status
 
 
-def _live_line(system: "HookSystem") -> "Callable[[Loop], Shown]":
+def _run_over_bus(
+    options: "argparse.Namespace", screen: Screen, event: HookEventName, payload: dict[str, Any]
+) -> int:
+    from hookline.cli.buses import open_bus
+
+    bus = open_bus(options.bus, name="hookline fire")
+    config = load_config(
+        options, trusted=options.trust, remote_bus=bus, on_unavailable=options.on_unavailable
+    )
+    try:
+        return _fire(options, screen, config, event, payload)
+    finally:
+        bus.close_blocking()
+
+
+def _live_line(system: "HookSystem") -> "Callable[[Loop], Waiting]":
     """What shows which hooks are running; it is loaded when one has taken its time."""
     running: list[RunningHook] = []
     system.follow(running)
 
-    def show(loop: "Loop") -> "Shown":
+    def show(loop: "Loop") -> "Waiting":
         from hookline.cli.waiting import Waiting
 
         return Waiting(sys.stderr, loop, running)
@@ -97,7 +156,7 @@ def _load_report() -> None:
 
 
 def _refused(
-    error: UnknownEventError | InvalidPayloadError, options: argparse.Namespace, screen: Screen
+    error: UnknownEventError | InvalidPayloadError, options: "argparse.Namespace", screen: Screen
 ) -> CommandError:
     if options.json:
         from hookline.cli.fire_report import refusal_document
@@ -124,7 +183,7 @@ def _prepare(config: Config, screen: Screen) -> "HookSystem | None":
 
 def _tell_untrusted(config: Config, screen: Screen) -> None:
     held_back = [e for e in config.get_settings().entries if e.enabled and not e.trusted]
-    if held_back:
+    if held_back and config.get_remote_firing() is None:
         are, them = ("is", "it") if len(held_back) == 1 else ("are", "them")
         screen.warning(
             f"{count(len(held_back), 'project hook')} {are} not trusted and did not run; "

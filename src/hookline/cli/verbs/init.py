@@ -11,16 +11,16 @@ from hookline.cli.failures import CommandError
 from hookline.cli.first_hook import LANGUAGES, FirstHook, command_lines, first_hook
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
-from hookline.errors import UnknownEventError
-from hookline.pipeline.settings import find_project_dir
-from hookline.places import home_dir
-from hookline.updating import (
+from hookline.editing.updating import (
     SettingsFileError,
     Updated,
     add_to_settings,
     read_settings_text,
     refuse_way_out,
 )
+from hookline.errors import UnknownEventError
+from hookline.pipeline.settings import find_project_dir
+from hookline.places import home_dir
 from hookline.wire.events import HookEventName, narrow_event
 
 EXAMPLES = (

@@ -2,106 +2,99 @@
 
 import argparse
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from hookline.cli.layout import Row
+from hookline.cli.list_screen import Listing, show
 from hookline.cli.screen import Screen
-from hookline.cli.text import count, duration
 from hookline.config import Config
 from hookline.pipeline.layers import Settings
 from hookline.pipeline.registry import HookRegistryEntry
-from hookline.wire.events import EVENTS, HookEventName
-from hookline.wire.hooks import CommandHook
+from hookline.wire.events import narrow_event
+from hookline.wire.hooks import CommandHook, HookSource
 
-EXAMPLES = ("hookline list", "hookline list --json")
+# They are loaded where there is something of theirs to show.
+if TYPE_CHECKING:
+    from hookline.editing.switching import Switch
+    from hookline.tracing.outcomes import Outcome
 
-_STATE_ROLES = {"enabled": "good", "disabled": "faint", "not trusted": "care"}
+EXAMPLES = ("hookline list", "hookline list --event BeforeTool", "hookline list --json")
+
+_SOURCES = (HookSource.PROJECT.value, HookSource.USER.value, HookSource.SYSTEM.value)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """List has no arguments of its own."""
+    """Declare what is list's own."""
+    parser.add_argument("--event", metavar="EVENT", help="only the hooks of this event")
+    parser.add_argument("--source", choices=_SOURCES, help="only those of these settings")
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Show the hooks; problems in the settings are on stderr and change nothing else."""
+    event = None if options.event is None else narrow_event(options.event)
     config = Config.load(options.cwd, settings_files=options.settings)
     settings = config.get_settings()
+    entries = [
+        entry
+        for entry in settings.entries
+        if event in (None, entry.event) and options.source in (None, entry.source.value)
+    ]
+    project_dir = config.get_project_dir()
+    listing = Listing(
+        project_dir,
+        settings,
+        entries,
+        _switches(entries, project_dir, options.settings),
+        _last_outcomes(settings, project_dir),
+    )
     if options.json:
-        screen.document(_document(settings))
-    elif settings.entries:
-        _show(screen, settings)
+        screen.document(_document(listing))
     else:
-        screen.line("no hooks are configured for ", (config.get_project_dir(), "name"))
-        screen.line(
-            "write some into .hookline/settings.json; "
-            '"hookline demo --keep DIR" makes a project to copy from'
-        )
+        show(screen, listing)
     for problem in settings.problems:
         if problem.place != "trust":
             screen.warning(str(problem))
     return 0
 
 
-def _show(screen: Screen, settings: Settings) -> None:
-    for event in HookEventName:
-        entries = [entry for entry in settings.entries if entry.event is event]
-        if entries:
-            screen.line((event.value, "title"))
-            rows = [row for entry in entries for row in _rows(entry)]
-            screen.table(rows, ("cut", "keep"))
-            screen.line()
-    screen.line(_summary(settings))
-    if not settings.enabled:
-        screen.line(("hooks are disabled in the user's or the system's settings", "care"))
-    elif any(_state(entry) == "not trusted" for entry in settings.entries):
-        screen.line("review the project's hooks; they run when fire is given --trust")
+def _switches(
+    entries: Sequence[HookRegistryEntry], project_dir: str, given: Sequence[str] | None
+) -> "dict[int, Switch]":
+    """What keeps hooks from running, by the identity of their entry."""
+    off = [entry for entry in entries if not entry.enabled]
+    if not off:
+        return {}
+    from hookline.editing.switching import files_of, read_switches, switch_of
+
+    switches = read_switches(files_of(project_dir, given))
+    found = {id(entry): switch_of(entry, switches) for entry in off}
+    return {key: switch for key, switch in found.items() if switch is not None}
 
 
-def _rows(entry: HookRegistryEntry) -> Iterator[Row]:
-    """Two rows, the second set in: what it is, then what kind it is and where it stands."""
-    state, hook = _state(entry), entry.hook
-    matcher = entry.matcher or ("*" if EVENTS[entry.event].target else "")
-    managed = ", managed" if hook.managed else ""
-    yield (hook.name, "name"), (state + managed, _STATE_ROLES[state]), (str(matcher), "matcher")
-    kind = f"  {hook.type}, {duration(hook.timeout)}"
-    yield (kind, "faint"), (hook.source.value, "faint"), (_place(entry), "faint")
+def _last_outcomes(
+    settings: Settings, project_dir: str
+) -> "Mapping[tuple[str, str], Outcome] | None":
+    """What hooks did last in this project, None where no record is kept of it."""
+    if not settings.trace and "HOOKLINE_TRACE" not in os.environ:
+        return None
+    from hookline.debuglog import is_trace_wanted
+    from hookline.tracing.outcomes import last_outcomes
+
+    return last_outcomes(within=project_dir) if is_trace_wanted(default=settings.trace) else None
 
 
-def _state(entry: HookRegistryEntry) -> str:
-    if not entry.enabled:
-        return "disabled"
-    return "enabled" if entry.trusted else "not trusted"
-
-
-def _place(entry: HookRegistryEntry) -> str:
-    """``file:line``, from here or from the home directory where that is shorter."""
-    if entry.file is None:
-        return ""
-    for start, shown in ((os.getcwd(), ""), (os.path.expanduser("~"), "~/")):
-        if entry.file.startswith(start + os.sep):
-            return f"{shown}{os.path.relpath(entry.file, start)}:{entry.line}"
-    return f"{entry.file}:{entry.line}"
-
-
-def _summary(settings: Settings) -> str:
-    states = [_state(entry) for entry in settings.entries]
-    parts = [f"{states.count(state)} {state}" for state in _STATE_ROLES if state in states]
-    return f"{count(len(states), 'hook')}: {', '.join(parts)}"
-
-
-def _document(settings: Settings) -> dict[str, Any]:
+def _document(listing: Listing) -> dict[str, Any]:
     return {
-        "hooks": [_described(entry) for entry in settings.entries],
+        "hooks": [_described(entry, listing) for entry in listing.entries],
         "problems": [
             {"place": problem.place, "message": problem.message, "broken": problem.broken}
-            for problem in settings.problems
+            for problem in listing.settings.problems
         ],
     }
 
 
-def _described(entry: HookRegistryEntry) -> dict[str, Any]:
-    hook = entry.hook
+def _described(entry: HookRegistryEntry, listing: Listing) -> dict[str, Any]:
+    hook, switch = entry.hook, listing.switches.get(id(entry))
     described: dict[str, Any] = {
         "event": entry.event.value,
         "name": hook.name,
@@ -111,11 +104,13 @@ def _described(entry: HookRegistryEntry) -> dict[str, Any]:
         "file": entry.file,
         "line": entry.line,
         "enabled": entry.enabled,
+        "disabled_by": None if switch is None else switch.described(),
         "trusted": entry.trusted,
         "managed": hook.managed,
         "sequential": entry.sequential,
         "timeout": hook.timeout,
         "on_failure": hook.on_failure,
+        "last": _described_outcome(listing.outcome_of(entry)),
     }
     if hook.description is not None:
         described["description"] = hook.description
@@ -123,4 +118,13 @@ def _described(entry: HookRegistryEntry) -> dict[str, Any]:
         described["command"] = hook.command
         if hook.args is not None:
             described["args"] = hook.args
+        described["warm"] = hook.warm
     return described
+
+
+def _described_outcome(outcome: "Outcome | None") -> dict[str, Any] | None:
+    if outcome is None:
+        return None
+    import msgspec
+
+    return msgspec.structs.asdict(outcome)

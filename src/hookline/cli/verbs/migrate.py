@@ -12,6 +12,12 @@ from hookline.cli.failures import CommandError
 from hookline.cli.migrate_screen import plan_document, show_plan
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
+from hookline.editing.updating import (
+    SettingsFileError,
+    Updated,
+    add_to_settings,
+    read_settings_text,
+)
 from hookline.migrating.claude_events import EVENTS
 from hookline.migrating.planning import Plan, Target, additions, make_plan
 from hookline.migrating.sources import (
@@ -22,7 +28,6 @@ from hookline.migrating.sources import (
     find_sources,
     given_source,
 )
-from hookline.updating import SettingsFileError, Updated, add_to_settings, read_settings_text
 from hookline.wire.events import HookEventName
 
 EXAMPLES = (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.inserting import InsertionError, inserted, merged
+from hookline.editing.inserting import InsertionError, inserted, merged
 from hookline.pipeline.jsonc import JsoncError, parse
 
 HOOK = {"type": "command", "command": "./new.sh"}

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from hookline.updating import SettingsFileError, add_to_settings
+from hookline.editing.updating import SettingsFileError, add_to_settings
 from tests.harness.scratch import Project
 
 MORE = {"hooks": {"disabled": ["x"]}}
 _ADD = """
 import sys
-from hookline.updating import add_to_settings
+from hookline.editing.updating import add_to_settings
 file, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for number in range(first, last):
     add_to_settings(file, lambda value: {"hooks": {"disabled": [number]}}, backup=False)

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from hookline.editing.inserting import InsertionError, inserted
 from hookline.errors import HooklineError
 from hookline.files import write_atomically
-from hookline.inserting import InsertionError, inserted
 from hookline.pipeline.jsonc import Document, JsoncError, parse
 
 _BOM = b"\xef\xbb\xbf"

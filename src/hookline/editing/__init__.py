@@ -1,0 +1,1 @@
+"""Changes to settings files as people wrote them: comments and layout stay."""

@@ -1,0 +1,198 @@
+"""Shell completion: real shells, and names from a project that nobody has reviewed."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.cli import shells
+from tests.cli.command import EVERY_VERB, command_hook, hookline, on_terminal, settings
+from tests.cli.conftest import Call
+from tests.cli.test_imports import loaded, own, third_party
+from tests.harness.scratch import Project
+
+EVIL = "$(touch ran)"
+NAMES = [EVIL, "`touch ran`", "a b;touch ran", "it's", 'say "hi"', "lint:fix", "plain", "$HOME"]
+# For each line what bash would offer behind it, one a line, and an end.
+_COMPLETE = """
+eval "$(hookline completion bash)"
+for COMP_LINE in "$@"; do
+    COMP_POINT=${#COMP_LINE}
+    _hookline
+    printf '%s\\n' "${COMPREPLY[@]}" "(end)"
+done
+"""
+
+
+OFFERED = {
+    "hookline un": ["untrust"],
+    "hookline list --ev": ["--event"],
+    "hookline fire Se": ["SessionStart", "SessionEnd"],
+    "hookline fire --tool write_file Pre": ["PreCompress"],
+    "hookline fire Notification Pre": [],
+    "hookline list --event Pre": ["PreCompress"],
+    "hookline list --event=Pre": ["PreCompress"],
+    "hookline list --source us": ["user"],
+    "hookline migrate --from c": ["claude"],
+    "hookline completion f": ["fish"],
+    "hookline disable pl": ["plain"],
+    "hookline disable --json pl": ["plain"],
+    "hookline disable plain pl": [],
+    "hookline bench pl": ["plain"],
+    "hookline trace --hook pl": ["plain"],
+    "hookline disable lint:": ["fix"],
+    "hookline disable \\$\\(": ["\\$\\(touch\\ ran\\)"],
+    "hookline disable '$(": ["$(touch ran)"],
+    'hookline disable "$(': ["\\$(touch ran)"],
+    "hookline disable 'it": ["it'\\''s"],
+    'hookline disable "say': ['say \\"hi\\"'],
+    "hookline disable $(touch ran": [],
+    "hookline nope ": [],
+    "hookline list --settings hook": ["hookline"],
+    "hookline list --settings=.hookline/s": [".hookline/settings.json"],
+    "hookline list --cwd .hook": [".hookline/"],
+    "hookline fire BeforeTool --input @.hookline/s": ["@.hookline/settings.json"],
+    "./hookline disable pl": ["plain"],
+    "A=1 hookline disable pl": ["plain"],
+}
+
+
+@pytest.fixture
+def hostile(project: Project) -> Project:
+    hooks = [command_hook("true", name=name) for name in (*NAMES, "two\nlines", "\x1b[2J")]
+    project.settings(settings("BeforeTool", *hooks))
+    project.script("hookline", "#!/bin/sh\ntouch ran\n")
+    return project
+
+
+def offered(lines: Iterable[str], project: Project, tmp_path: Path) -> list[list[str]]:
+    """What bash would offer behind each of some lines."""
+    shells.need("bash")
+    done = subprocess.run(
+        ["bash", "--norc", "--noprofile", "-c", _COMPLETE, "bash", *lines],
+        cwd=project.path,
+        env=shells.environment(tmp_path),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=50,
+    )
+    assert done.stderr == ""
+    each = done.stdout.split("(end)\n")[:-1]
+    return [[word for word in words.split("\n") if word] for words in each]
+
+
+def test_bash_offers_what_fits(hostile: Project, tmp_path: Path) -> None:
+    found = offered(OFFERED, hostile, tmp_path)
+    assert dict(zip(OFFERED, found, strict=True)) == OFFERED
+    assert not (hostile.path / "ran").exists()
+
+
+def test_bash_offers_every_name_quoted(hostile: Project, tmp_path: Path) -> None:
+    (quoted,) = offered(["hookline disable "], hostile, tmp_path)
+    script = f"printf '%s\\n' {' '.join(quoted)}"
+    env = shells.environment(tmp_path)
+    assert shells.run("bash", script, cwd=hostile.path, env=env) == NAMES
+    assert not (hostile.path / "ran").exists()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_name_that_is_a_command_is_typed_shown_and_stays_inert(
+    hostile: Project, tmp_path: Path, shell: str
+) -> None:
+    with shells.typing(shell, cwd=hostile.path, env=shells.environment(tmp_path)) as typist:
+        typist.type("hookline dis\t\t\t")
+        typist.wait_for("lint:fix")
+        typist.type("\x15hookline disable \\$\\(\t\n")
+        typist.wait_for(f"{EVIL} is disabled in every project (BeforeTool)")
+    assert not (hostile.path / "ran").exists()
+
+
+def test_fish_offers_names_that_stay_inert(hostile: Project, tmp_path: Path) -> None:
+    def complete(line: str) -> list[str]:
+        script = f"hookline completion fish | source; complete --escape -C '{line}'"
+        lines = shells.run("fish", script, cwd=hostile.path, env=shells.environment(tmp_path))
+        return [each.partition("\t")[0] for each in lines]
+
+    assert "\\$\\(touch\\ ran\\)" in complete("hookline disable ")
+    assert complete("hookline fire Pre") == ["PreCompress"]
+    assert complete("hookline list --ev") == ["--event"]
+    assert complete("hookline untr") == ["untrust"]
+    assert not (hostile.path / "ran").exists()
+
+
+def test_each_verb_is_offered_the_names_that_it_is_for(call: Call, project: Project) -> None:
+    hooks = [command_hook("true", name=name) for name in ("on", "off", "-x")]
+    data = settings("BeforeTool", *hooks)
+    data["hooks"]["disabled"] = ["off"]
+    project.settings(data)
+    system = Path(os.environ["XDG_CONFIG_DIRS"], "hookline", "settings.json")
+    system.parent.mkdir(parents=True)
+    managed = command_hook("true", name="kept", managed=True)
+    system.write_text(json.dumps(settings("BeforeTool", managed)))
+
+    def names(*words: str) -> list[str]:
+        return call("completion", "--names", "--", *words).out.split()
+
+    there = ("--cwd", str(project.path))
+    assert names("enable", *there) == ["off"]
+    assert names("disable", *there) == ["on"]
+    assert names("bench", *there) == ["on", "off", "kept"]
+    assert names("bench", *there, "--") == ["on", "off", "-x", "kept"]
+    assert names("enable", f"--settings={project.path}/.hookline/settings.json") == ["off"]
+    assert names("enable", "--cwd", "/no/such/place") == []
+    assert names() == ["kept"]
+
+
+def test_broken_settings_are_no_names_and_no_noise(call: Call, project: Project) -> None:
+    project.settings('{"hooks": ')
+    done = call("completion", "--names", "--", "disable", "--cwd", str(project.path))
+    assert (done.status, done.out, done.err) == (0, "", "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_is_one_that_its_shell_can_read(call: Call, tmp_path: Path, shell: str) -> None:
+    script = call("completion", shell)
+    assert (script.status, script.err) == (0, "")
+    assert call("completion", shell, "--json").document == {"shell": shell, "script": script.out}
+    shells.need(shell)
+    (tmp_path / "script").write_text(script.out)
+    subprocess.run([shell, "-n", tmp_path / "script"], check=True)
+
+
+def test_on_a_terminal_it_is_said_what_the_script_is_for() -> None:
+    done = on_terminal("completion", "fish", NO_COLOR="1")
+    assert done.out.startswith("# Completion of hookline for fish.")
+    assert done.out.endswith("this is for the shell to read; its first lines say how\n")
+
+
+@pytest.mark.parametrize("arguments", [(), ("tcsh",), ("bash", "zsh")])
+def test_no_shell_or_another_is_an_error_with_a_remedy(
+    call: Call, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("SHELL", "/usr/bin/zsh")
+    done = call("completion", *arguments)
+    assert (done.status, done.err) == (
+        1,
+        "hookline: name one shell: yours is zsh, so hookline completion zsh\n",
+    )
+    monkeypatch.setenv("SHELL", "/bin/tcsh")
+    assert "hookline completion bash, zsh or fish" in call("completion", *arguments).err
+
+
+def test_the_names_load_no_more_than_the_settings_need(hostile: Project) -> None:
+    modules = loaded(hostile, "completion", "--names", "--", "disable")
+    assert own(modules) == EVERY_VERB | {"completing", "completing.names", "verbs.completion"}
+    assert third_party(modules) <= {"msgspec", "platformdirs"}
+    assert modules.isdisjoint(
+        {"hookline.system", "hookline.editing.switching", "asyncio", "subprocess"}
+    )
+
+
+def test_bash_takes_it_from_an_eval_and_the_help_keeps_to_what_people_use(tmp_path: Path) -> None:
+    env = shells.environment(tmp_path)
+    script = 'eval "$(hookline completion bash)"; complete -p hookline'
+    assert shells.run("bash", script, cwd=tmp_path, env=env) == ["complete -F _hookline hookline"]
+    assert hookline("completion", "--help").out.count("--names") == 0

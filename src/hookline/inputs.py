@@ -86,7 +86,7 @@ def build_payload(
         "hook_event_name": fired.event._value_,  # ``value`` is a Python-level descriptor
         "timestamp": timestamp(),
     }
-    values = iter(_translated(fired, translator) if translator else fired.values)
+    values = iter(_translated(fired, translator) if spec.model else fired.values)
     for name in spec.required:
         payload[name] = next(values)
     for name in spec.optional:
@@ -98,7 +98,8 @@ def build_payload(
     return payload
 
 
-def _translated(fired: FiredEvent, translator: "HookTranslator") -> tuple[Any, ...]:
+def _translated(fired: FiredEvent, translator: "HookTranslator | None") -> tuple[Any, ...]:
+    assert translator is not None
     request, *rest = fired.values
     shown: Any = translator.to_hook_llm_request(request)
     if fired.event is HookEventName.AFTER_MODEL:

@@ -8,7 +8,7 @@ import asyncio
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from hookline.agent import Agent, ScheduledCall, ScriptedProvider, Tool, TurnResult
 from hookline.config import Config
@@ -19,7 +19,10 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 class Workplace:
     """A project made from an example; ``run`` has an agent work in it by a script of replies."""
 
+    made: ClassVar[list["Workplace"]] = []
+
     def __init__(self, project: Path, example: str) -> None:
+        Workplace.made.append(self)
         shutil.copytree(EXAMPLES / example, project, dirs_exist_ok=True)
         self.path = project
         self.config = Config.load(project, trusted=True)
@@ -44,6 +47,11 @@ class Workplace:
         """One session of one turn."""
         async with self.agent(*replies, **options) as agent:
             return await agent.run(prompt)
+
+    def close(self) -> None:
+        system = self.config.get_hook_system()
+        if system is not None:
+            system.dispose()
 
     def write(self, name: str, text: str) -> Path:
         path = self.path / name

@@ -60,11 +60,21 @@ class PollLoop:
         self.call_soon_threadsafe(self._cancel)
 
     async def gather(self, coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-        """The results of all, run at once; if this is cancelled, none goes on."""
+        """The results of all, run at once; if one raises or this is cancelled, none goes on."""
         tasks = [_Task(self, coroutine) for coroutine in coroutines]
+        settled = self.create_future()
+
+        def look() -> None:
+            if all(task.is_over for task in tasks) or any(task.has_failed for task in tasks):
+                settled.set_result(None)
+
+        for task in tasks:
+            task.over.tell(look)
         try:
+            await settled
             for task in tasks:
-                await task.over
+                if task.has_failed:
+                    task.result()
             return [task.result() for task in tasks]
         except BaseException:
             await _give_up(tasks)
@@ -183,9 +193,10 @@ class _Future:
         return self._done
 
     def set_result(self, _result: None, /) -> None:
-        self._done = True
-        for callback in self._waiting:
-            self._loop.call_soon(callback)
+        if not self._done:
+            self._done = True
+            for callback in self._waiting:
+                self._loop.call_soon(callback)
 
     def tell(self, callback: Callback) -> None:
         if self._done:
@@ -210,6 +221,10 @@ class _Task(Generic[T]):
         self.is_over = False
         self.over = _Future(loop)
         loop.call_soon(self._step)
+
+    @property
+    def has_failed(self) -> bool:
+        return self._failure is not None
 
     def result(self) -> T:
         if self._failure is not None:

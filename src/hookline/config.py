@@ -18,7 +18,6 @@ from hookline.pipeline.settings import (
     find_settings_files,
     read_layer,
 )
-from hookline.pipeline.trust import FolderTrust, Review, TrustStore, review
 from hookline.places import home_dir
 from hookline.wire.hooks import HookConfig, HookSource
 
@@ -26,6 +25,8 @@ from hookline.wire.hooks import HookConfig, HookSource
 if TYPE_CHECKING:
     from hookline.bus.messages import MessageBus
     from hookline.debuglog import DebugLogger
+    from hookline.pipeline.trust import FolderTrust, Review
+    from hookline.remote import Execution, OnUnavailable, RemoteFiring
     from hookline.system import HookSystem
     from hookline.translate import HookTranslator
 
@@ -62,6 +63,10 @@ class Config:
         limits: RunLimits | None = None,
         warm: bool = True,
         message_bus: "MessageBus | None" = None,
+        remote_bus: "MessageBus | None" = None,
+        execution: "Execution | None" = None,
+        on_unavailable: "OnUnavailable" = "allow",
+        remote_timeout: float = 70.0,
         debug_logger: "DebugLogger | None" = None,
         translator: "HookTranslator | None" = None,
     ) -> None:
@@ -78,6 +83,7 @@ class Config:
         self._limits = limits or RunLimits()
         self._warm = warm
         self._message_bus = message_bus
+        self._remote = _remote_of(remote_bus, execution, on_unavailable, remote_timeout)
         self._debug_logger = debug_logger
         self._translator = translator
         self._reader: SettingsReader | None = None
@@ -107,7 +113,9 @@ class Config:
         home = home_dir()
         project = os.path.abspath(project_dir or find_project_dir(here, home))
         config = cls(working_dir=here, project_dir=project, trusted=bool(trusted), **options)
-        if trusted is None:
+        if trusted is None and settings_files is None:
+            from hookline.pipeline.trust import FolderTrust, TrustStore
+
             config._folder_trust = FolderTrust(
                 TrustStore(), project_dir=project, cwd=here, warn=warn
             )
@@ -182,6 +190,10 @@ class Config:
         """The bus whose requests the hook system serves."""
         return self._message_bus
 
+    def get_remote_firing(self) -> "RemoteFiring | None":
+        """How events are fired over a bus instead of here, None where they are not."""
+        return self._remote
+
     def get_debug_logger(self) -> "DebugLogger":
         """Who hears what hooks did."""
         with self._lock:
@@ -213,8 +225,10 @@ class Config:
             warm=self._warm,
         )
 
-    def review_project(self) -> Review:
+    def review_project(self) -> "Review":
         """What the hooks in the project's files would run now; raises TrustError."""
+        from hookline.pipeline.trust import review
+
         layers = self._reader.read() if self._reader else []
         return review(
             _project_entries(layers), project_dir=self._project_dir, cwd=self._working_dir
@@ -243,6 +257,16 @@ class Config:
         )
         self._settings = settings
         return settings
+
+
+def _remote_of(
+    bus: "MessageBus | None", execution: str | None, on_unavailable: str, timeout: float
+) -> "RemoteFiring | None":
+    if bus is None and execution in (None, "local") and on_unavailable == "allow":
+        return None
+    from hookline.remote import remote_firing
+
+    return remote_firing(bus, execution=execution, on_unavailable=on_unavailable, timeout=timeout)
 
 
 def _project_entries(layers: Iterable[Layer]) -> list[HookEntry]:

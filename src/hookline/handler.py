@@ -62,6 +62,9 @@ class HookEventHandler:
     Without a translator the session's own is used, from the first event of a model on.
     """
 
+    # Whether events can be fired in a loop of asyncio's alone.
+    needs_asyncio = False
+
     def __init__(
         self,
         session: Session,

@@ -27,6 +27,7 @@ from hookline.wire.results import ProcessedHookResult
 # Without a bus or a watch, what they take is not loaded.
 if TYPE_CHECKING:
     from hookline.bus.messages import MessageBus
+    from hookline.remote import RemoteFiring
     from hookline.translate import HookTranslator
     from hookline.watching import FileWatch
 
@@ -44,6 +45,8 @@ class SystemConfig(Session, Protocol):
     def is_trusted_folder(self) -> bool: ...
 
     def get_message_bus(self) -> "MessageBus | None": ...
+
+    def get_remote_firing(self) -> "RemoteFiring | None": ...
 
     def get_debug_logger(self) -> DebugLogger: ...
 
@@ -90,7 +93,7 @@ class HookSystem:
         self._watch: FileWatch | None = None
         self._registry = HookRegistry()
         self._runner = HookRunner(warn=self._log.warning)
-        self._handler = HookEventHandler(
+        self._handler = _handler_for(
             config,
             HookPlanner(self._registry, warn=self._log.warning),
             self._runner,
@@ -235,7 +238,7 @@ class HookSystem:
         """
         self.initialize_blocking()
         try:
-            if not self._registry.has_functions():
+            if not self._handler.needs_asyncio and not self._registry.has_functions():
                 return PollLoop().run(self._handler.fire(event_name, input))
             if is_running_asyncio():
                 return _on_thread(lambda: self.fire_blocking(event_name, input))
@@ -298,6 +301,15 @@ class HookSystem:
     def _require_initialized(self) -> None:
         if not self._initialized:
             raise HookSystemNotInitializedError
+
+
+def _handler_for(config: SystemConfig, *parts: Any, **options: Any) -> HookEventHandler:
+    remote = config.get_remote_firing()
+    if remote is None:
+        return HookEventHandler(config, *parts, **options)
+    from hookline.remote import RemoteEventHandler
+
+    return RemoteEventHandler(config, *parts, remote=remote, **options)
 
 
 def _hook_of(

@@ -3,9 +3,10 @@
 import asyncio
 import uuid
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from hookline.bus.messages import (
+    HookExecutionRequest,
     HookExecutionResponse,
     MessageBus,
     MessageBusType,
@@ -34,6 +35,17 @@ async def request_hook_execution(
     executing on behalf of the request in this process is stopped then.
     """
     correlation_id = correlation_id or str(uuid.uuid4())
+    request = make_request(event_name, input, correlation_id)
+    ask = getattr(bus, "request", None)
+    if ask is not None:
+        return cast(HookExecutionResponse, await ask(request, timeout=timeout))
+    return await _ask_by_publishing(bus, request, timeout)
+
+
+async def _ask_by_publishing(
+    bus: MessageBus, request: HookExecutionRequest, timeout: float
+) -> HookExecutionResponse:
+    correlation_id = request["correlationId"]
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[HookExecutionResponse] = loop.create_future()
 
@@ -47,7 +59,6 @@ async def request_hook_execution(
             loop.call_soon_threadsafe(settle, response)
 
     unsubscribe = bus.subscribe(MessageBusType.HOOK_EXECUTION_RESPONSE, receive)
-    request = make_request(event_name, input, correlation_id)
     publishing = asyncio.ensure_future(bus.publish(request))
     try:
         return await _first_answer(answered, publishing, correlation_id, timeout)

@@ -1,15 +1,11 @@
 """A bus within one process: publishing runs the handlers, in the publisher's own event loop."""
 
-import asyncio
-import logging
 import threading
-from collections.abc import Awaitable, Callable, Mapping
-from inspect import isawaitable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from hookline.bus.delivery import deliver, kind_of
 from hookline.bus.messages import MessageBusType, MessageHandler
-
-_log = logging.getLogger("hookline")
 
 
 class InProcessMessageBus:
@@ -37,38 +33,6 @@ class InProcessMessageBus:
 
     async def publish(self, message: Mapping[str, Any]) -> None:
         """Deliver to every handler of the message's type; a message of no known type is refused."""
-        kind = message.get("type") if isinstance(message, Mapping) else None
-        if kind not in [known.value for known in MessageBusType]:
-            _log.warning("a bus message of type %r was not delivered: no such type", kind)
-            return
-        waiting = [
-            answer
-            for handler in self._handlers.get(str(MessageBusType(kind).value), ())
-            if (answer := _call(handler, message)) is not None
-        ]
-        if len(waiting) == 1:
-            await _guarded(waiting[0])
-        elif waiting:
-            await asyncio.gather(*map(_guarded, waiting))
-
-
-def _call(handler: MessageHandler, message: Mapping[str, Any]) -> Awaitable[None] | None:
-    try:
-        answer = handler(message)
-    except Exception:
-        _log.warning("a bus handler failed", exc_info=True)
-        return None
-    return answer if isawaitable(answer) else None
-
-
-async def _guarded(answer: Awaitable[None]) -> None:
-    try:
-        await answer
-    except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
-            raise
-        # Nobody cancelled us: the handler waited for something that was.
-        _log.warning("a bus handler was cancelled", exc_info=True)
-    except Exception:
-        _log.warning("a bus handler failed", exc_info=True)
+        kind = kind_of(message)
+        if kind is not None:
+            await deliver(self._handlers.get(kind.value, ()), message)

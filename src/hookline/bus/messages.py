@@ -66,7 +66,9 @@ class MessageBus(Protocol):
 
     Handlers are plain or async; one that raises is logged and does not keep a message from the
     others. ``subscribe`` returns the function that ends the subscription, which may be called
-    more than once.
+    more than once. A bus that can carry a request to one server and its response back to who asked
+    has a ``request(message, *, timeout)`` as well, which ``request_hook_execution`` prefers: what
+    keeps a response from coming is a failed response there too.
     """
 
     def subscribe(self, type: MessageBusType, handler: MessageHandler) -> Callable[[], None]: ...

@@ -40,10 +40,11 @@ class Verdict(msgspec.Struct, frozen=True):
 def verdict_of(processed: ProcessedHookResult, event: HookEventName) -> Verdict:
     """The verdict on a fired event; one that cannot be blocked goes on whatever hooks say."""
     if processed.plan is None and processed.final_output is None:
-        if processed.success:
-            return Verdict("no hook matched")
-        if not all(map(_goes_on, processed.errors)):
+        if not processed.success and not all(map(_goes_on, processed.errors)):
             return Verdict("failed", processed.errors[0].message)
+        # A worker does not say which hooks it ran, only how long they took.
+        if processed.success and not processed.total_duration:
+            return Verdict("no hook matched")
     return Verdict(*event_decision(event, processed.final_output))
 
 

@@ -1,22 +1,26 @@
 """The contract of a message bus as checks that any implementation can be put through.
 
 Each of ``CHECKS`` takes a fresh bus and raises AssertionError where the bus departs from the
-contract; ``check_message_bus`` runs them all. A bus may deliver at once or later, so the checks
-wait for what must arrive and, for a moment, for what must not.
+contract; each of ``PAIR_CHECKS`` takes two ends of one bus, which within a process may be the same
+object twice. ``check_message_bus`` runs them all, and closes each bus that can be closed. A bus may
+deliver at once or later, so the checks wait for what must arrive and, for a moment, for what must
+not; and it may refuse a request whose id it has seen, so each message has its own.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeAlias
 
 from hookline.bus.client import request_hook_execution
-from hookline.bus.messages import MessageBus, MessageBusType
+from hookline.bus.messages import HookExecutionResponse, MessageBus, MessageBusType
 from hookline.config import Config
 from hookline.system import HookSystem
 
 Check: TypeAlias = Callable[[MessageBus], Awaitable[None]]
+PairCheck: TypeAlias = Callable[[MessageBus, MessageBus], Awaitable[None]]
 Message: TypeAlias = Mapping[str, Any]
 
 REQUEST = MessageBusType.HOOK_EXECUTION_REQUEST
@@ -25,10 +29,28 @@ ARRIVAL_SECONDS = 5.0
 SILENCE_SECONDS = 0.05
 
 
-async def check_message_bus(make_bus: Callable[[], Awaitable[MessageBus]]) -> None:
-    """Put a bus through every check, each with a new one of its own."""
+async def check_message_bus(
+    make_bus: Callable[[], Awaitable[MessageBus]],
+    make_pair: Callable[[], Awaitable[tuple[MessageBus, MessageBus]]] | None = None,
+) -> None:
+    """Put a bus through every check, each with a new one of its own.
+
+    ``make_pair`` gives two ends that are connected with each other and with nobody else; without
+    it, both ends are one bus.
+    """
     for check in CHECKS:
-        await check(await make_bus())
+        bus = await make_bus()
+        try:
+            await check(bus)
+        finally:
+            await _closed(bus)
+    for pair_check in PAIR_CHECKS:
+        ends = await make_pair() if make_pair is not None else (bus := await make_bus(), bus)
+        try:
+            await pair_check(*ends)
+        finally:
+            for end in ends:
+                await _closed(end)
 
 
 def message(number: int = 1, *, kind: MessageBusType = REQUEST) -> dict[str, Any]:
@@ -82,10 +104,10 @@ async def a_handler_subscribed_twice_hears_twice_and_once_after_one_ends(bus: Me
     heard: list[Message] = []
     unsubscribe = bus.subscribe(REQUEST, heard.append)
     bus.subscribe(REQUEST, heard.append)
-    await bus.publish(message())
+    await bus.publish(message(1))
     await _arrive(heard, 2)
     unsubscribe()
-    await bus.publish(message())
+    await bus.publish(message(2))
     await _arrive(heard, 3)
     await _stay(heard, 3)
 
@@ -179,6 +201,61 @@ async def a_hook_system_serves_it(bus: MessageBus) -> None:
     _expect(final is not None and final["decision"] == "deny", f"the response is {response!r}")
 
 
+async def a_request_from_one_end_is_answered_at_the_other(
+    asking: MessageBus, serving: MessageBus
+) -> None:
+    async with _serving(serving):
+        response = await _ask(asking, "first")
+        _expect(response["correlationId"] == "first", f"the response is {response!r}")
+        _expect(_reason(response) == "first", f"the response is {response!r}")
+
+
+async def requests_at_once_each_get_their_own_response(
+    asking: MessageBus, serving: MessageBus
+) -> None:
+    async with _serving(serving):
+        names = [f"id-{number}" for number in range(20)]
+        responses = await asyncio.gather(*(_ask(asking, name) for name in names))
+    answered = [(response["correlationId"], _reason(response)) for response in responses]
+    _expect(answered == [(name, name) for name in names], f"the answers are {answered!r}")
+
+
+async def a_request_is_carried_out_once(asking: MessageBus, serving: MessageBus) -> None:
+    seen: list[Message] = []
+    async with _serving(serving, seen):
+        await asyncio.gather(*(_ask(asking, f"id-{number}") for number in range(5)))
+        await _stay(seen, 5)
+
+
+async def what_cannot_be_carried_out_is_a_failed_response(
+    asking: MessageBus, serving: MessageBus
+) -> None:
+    async with _serving(serving):
+        response = await request_hook_execution(
+            asking, "NoSuchEvent", {}, correlation_id="mine", timeout=ARRIVAL_SECONDS
+        )
+    _expect(response["correlationId"] == "mine", f"the response is {response!r}")
+    code = response["error"].get("code") if not response["success"] else None
+    _expect(code == "unsupported_event", f"the response is {response!r}")
+
+
+async def a_request_that_nobody_serves_fails_in_time(
+    asking: MessageBus, _serving: MessageBus
+) -> None:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    response = await request_hook_execution(asking, "BeforeAgent", {"prompt": "p"}, timeout=0.2)
+    _expect(response["success"] is False, f"the response is {response!r}")
+    _expect(loop.time() - began < ARRIVAL_SECONDS, "the caller was left waiting")
+
+
+async def after_the_server_has_gone_nobody_serves(asking: MessageBus, serving: MessageBus) -> None:
+    async with _serving(serving):
+        _expect((await _ask(asking, "before"))["success"], "nobody served")
+    response = await request_hook_execution(asking, "BeforeAgent", {"prompt": "p"}, timeout=0.5)
+    _expect(response["success"] is False, f"the response is {response!r}")
+
+
 CHECKS: tuple[Check, ...] = (
     a_plain_handler_hears_the_message,
     an_async_handler_hears_the_message,
@@ -193,6 +270,54 @@ CHECKS: tuple[Check, ...] = (
     a_handler_may_end_its_own_subscription,
     a_hook_system_serves_it,
 )
+
+PAIR_CHECKS: tuple[PairCheck, ...] = (
+    a_request_from_one_end_is_answered_at_the_other,
+    requests_at_once_each_get_their_own_response,
+    a_request_is_carried_out_once,
+    what_cannot_be_carried_out_is_a_failed_response,
+    a_request_that_nobody_serves_fails_in_time,
+    after_the_server_has_gone_nobody_serves,
+)
+
+
+@asynccontextmanager
+async def _serving(bus: MessageBus, seen: list[Message] | None = None) -> AsyncIterator[None]:
+    """A hook system at this end, whose hook answers with the prompt it was asked about."""
+
+    def answer(input: Message) -> dict[str, Any]:
+        if seen is not None:
+            seen.append(input)
+        return {"reason": input["prompt"]}
+
+    async with HookSystem(Config(session_id="conformance", message_bus=bus)) as system:
+        system.register_hook("BeforeAgent", answer, name="echo")
+        # Who connects two ends may need a moment to tell one of the other.
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + ARRIVAL_SECONDS
+        while loop.time() < deadline:
+            if (await _ask(bus, str(uuid.uuid4())))["success"]:
+                break
+        if seen is not None:
+            seen.clear()
+        yield
+
+
+async def _ask(bus: MessageBus, prompt: str) -> HookExecutionResponse:
+    return await request_hook_execution(
+        bus, "BeforeAgent", {"prompt": prompt}, correlation_id=prompt, timeout=ARRIVAL_SECONDS
+    )
+
+
+def _reason(response: HookExecutionResponse) -> object:
+    final = response["output"]["finalOutput"] if response["success"] else None
+    return final.get("reason") if final is not None else None
+
+
+async def _closed(bus: MessageBus) -> None:
+    close = getattr(bus, "close", None)
+    if close is not None:
+        await close()
 
 
 def _expect(holds: bool, otherwise: str) -> None:

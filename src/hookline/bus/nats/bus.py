@@ -1,0 +1,333 @@
+"""The bus over NATS: requests reach exactly one of those who serve, wherever it runs.
+
+It belongs to the event loop in which ``connect()`` was awaited. A request from anywhere else
+(another loop, a thread without one, or when nobody ever connected) goes through a connection in a
+thread of the bus's own, made on first use: slower by two changes of thread, and safe.
+"""
+
+import asyncio
+import os
+import ssl
+import threading
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hookline.bus.client import DEFAULT_REQUEST_TIMEOUT
+from hookline.bus.delivery import kind_of
+from hookline.bus.memory import InProcessMessageBus
+from hookline.bus.messages import HookExecutionResponse, MessageBusType, MessageHandler
+from hookline.bus.nats.background import BackgroundLoop
+from hookline.bus.nats.connection import ConnectionState, Incoming
+from hookline.bus.nats.counters import Counters
+from hookline.bus.nats.intake import Intake, ServingOptions
+from hookline.bus.nats.link import Link
+from hookline.bus.nats.options import BusConnectionError, connection_options, url_options
+from hookline.bus.nats.subjects import subjects_of
+from hookline.errors import message_of
+from hookline.notices import warn
+from hookline.wire import codec
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+T = TypeVar("T")
+StateListener = Callable[[ConnectionState], None]
+
+_REQUEST = MessageBusType.HOOK_EXECUTION_REQUEST
+_RESPONSE = MessageBusType.HOOK_EXECUTION_RESPONSE
+
+
+class NatsMessageBus:
+    """A ``MessageBus`` over NATS; ``async with`` connects and closes it.
+
+    Handlers of requests hear them from ``connect()`` on, as one member of the queue group of
+    ``serving``; all handlers of one bus hear each request that it takes. ``publish`` returns when
+    a message is on its way. ``request`` is how to ask: it gives back the one response, and a
+    failed one in time when there is none. ``servers`` is one URL or several; ``prefix`` begins
+    every subject, so that deployments can share a server. ``nkey`` and ``credentials`` are files.
+    """
+
+    def __init__(
+        self,
+        servers: str | Sequence[str],
+        *,
+        prefix: str = "hookline",
+        inbox_prefix: str | None = None,
+        serving: ServingOptions | None = None,
+        user: str | None = None,
+        password: str | None = None,
+        token: str | None = None,
+        nkey: str | os.PathLike[str] | None = None,
+        credentials: str | os.PathLike[str] | None = None,
+        tls: ssl.SSLContext | None = None,
+        **connection: Any,
+    ) -> None:
+        self._options = connection_options(
+            servers,
+            user=user,
+            password=password,
+            token=token,
+            nkey=nkey,
+            credentials=credentials,
+            tls=tls,
+            **connection,
+        )
+        self._subjects = subjects_of(prefix, inbox_prefix)
+        self._serving = serving or ServingOptions()
+        self._lock = threading.Lock()
+        self._local = InProcessMessageBus()
+        self._counters = Counters()
+        self._subscribed = dict.fromkeys(MessageBusType, 0)
+        self._listeners: list[StateListener] = []
+        self._link: Link | None = None
+        self._hears_responses = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._background: BackgroundLoop | None = None
+        self._background_link: Link | None = None
+
+    @classmethod
+    def from_url(cls, text: str, **options: Any) -> "NatsMessageBus":
+        """A bus that one text describes: ``nats://host?credentials=FILE&tls_ca=FILE&prefix=team``;
+        raises BusConnectionError for one that it cannot read."""
+        servers, said = url_options(text)
+        return cls(servers, **{**said, **options})
+
+    @property
+    def address(self) -> str:
+        """The servers, without who signs in there."""
+        return self._options.shown
+
+    @property
+    def state(self) -> ConnectionState:
+        """Where the connection is in its life."""
+        link = self._link or self._background_link
+        return link.state if link is not None else ConnectionState.CLOSED
+
+    def serving_status(self) -> dict[str, Any]:
+        """How serving goes: the state of the connection, what is held, and what was counted."""
+        link, intake = self._link, self._intake
+        return {
+            "state": self.state.value,
+            "reconnects": link.reconnects if link is not None else 0,
+            "running": intake.running if intake is not None else 0,
+            "waiting": intake.waiting if intake is not None else 0,
+            **self._counters.snapshot(),
+        }
+
+    @property
+    def _intake(self) -> Intake | None:
+        return self._link.intake if self._link is not None else None
+
+    def listen(self, listener: StateListener) -> Callable[[], None]:
+        """Call with each new state of the connection, in its loop, until the function returned
+        is called."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    async def connect(self) -> None:
+        """Connect in this event loop; raises BusConnectionError with the reason."""
+        if self._link is not None:
+            return
+        link = Link(self._options, self._subjects, changed=self._become)
+        await link.open()
+        link.serve(
+            self._serving,
+            self._counters,
+            execute=self._local.publish,
+            is_wanted=lambda: self._subscribed[_REQUEST] > 0,
+        )
+        self._link = link
+        await self._update()
+        await link.flush()
+
+    async def drain(self) -> None:
+        """Take no more requests, and return when those that were taken are answered."""
+        link, intake = self._link, self._intake
+        if link is not None and intake is not None:
+            await intake.drain()
+            await link.flush()
+
+    async def close(self) -> None:
+        """Disconnect; what is being carried out is ended, and who waits is told."""
+        link = self._link
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        if link is not None and not link.loop.is_closed():
+            # Those who are ended have something to answer yet.
+            await _in_loop_of(link, link.close())
+        self._link, self._hears_responses = None, False
+        with self._lock:
+            background, self._background = self._background, None
+            behind, self._background_link = self._background_link, None
+        if background is not None:
+            if behind is not None:
+                await asyncio.wrap_future(background.submit(behind.close()))
+            background.stop()
+
+    def close_blocking(self) -> None:
+        """``close()`` for synchronous callers."""
+        with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+            runner.run(self.close())
+
+    async def __aenter__(self) -> "NatsMessageBus":
+        await self.connect()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def subscribe(self, type: MessageBusType, handler: MessageHandler) -> Callable[[], None]:
+        """Hear messages of one type until the returned function is called."""
+        kind = MessageBusType(type)
+        end = self._local.subscribe(kind, handler)
+        self._count(kind, 1)
+        ended = threading.Lock()
+
+        def unsubscribe() -> None:
+            if ended.acquire(blocking=False):
+                end()
+                self._count(kind, -1)
+
+        return unsubscribe
+
+    async def publish(self, message: Mapping[str, Any]) -> None:
+        """Send a message; one of no known type is refused. What answers a request goes to who
+        asked, and the answer to a request is delivered to the handlers of responses here."""
+        kind = kind_of(message)
+        if kind is None:
+            return
+        link = self._link
+        if link is None:
+            raise BusConnectionError(f"the bus at {self.address} is not connected")
+        if kind is _REQUEST:
+            await _in_loop_of(link, self._publish_request(message))
+        else:
+            await _in_loop_of(link, self._publish_response(link, message))
+
+    async def request(
+        self, message: Mapping[str, Any], *, timeout: float = DEFAULT_REQUEST_TIMEOUT
+    ) -> HookExecutionResponse:
+        """Have a request carried out by one of those who serve; what keeps its response from
+        coming within ``timeout`` seconds is a failed response, not an exception."""
+        link = self._link
+        if link is not None and link.loop is asyncio.get_running_loop():
+            return await link.ask(message, timeout=timeout)
+        asking = self._in_background(lambda link: link.ask(message, timeout=timeout))
+        return await asyncio.wrap_future(asking)
+
+    async def ask_workers(self, *, wait: float = 2.0, silence: float = 0.3) -> list[Any]:
+        """What every worker says of itself; raises BusConnectionError."""
+        link = self._link
+        if link is None:
+            raise BusConnectionError(f"the bus at {self.address} is not connected")
+        said = await link.ask_all(self._subjects.stats, wait=wait, silence=silence)
+        return [codec.decode(answer) for answer in said]
+
+    async def answer_workers(self, describe: Callable[[], Mapping[str, Any]]) -> None:
+        """Say this whenever somebody asks how the workers are."""
+        link = self._link
+        if link is None:
+            raise BusConnectionError(f"the bus at {self.address} is not connected")
+
+        def tell(question: Incoming) -> None:
+            if question.reply:
+                self._soon(link.publish(question.reply, codec.encode(describe())))
+
+        await link.hear(self._subjects.stats, tell)
+
+    async def _publish_request(self, message: Mapping[str, Any]) -> None:
+        await self._update()
+        self._soon(self._ask_and_tell(message))
+
+    async def _ask_and_tell(self, message: Mapping[str, Any]) -> None:
+        assert self._link is not None
+        response = await self._link.ask(message, timeout=DEFAULT_REQUEST_TIMEOUT)
+        await self._local.publish(response)
+
+    async def _publish_response(self, link: Link, message: Mapping[str, Any]) -> None:
+        intake = link.intake
+        held = intake.claim(str(message.get("correlationId"))) if intake is not None else None
+        if intake is not None and held is not None:
+            await intake.answer(held, message)
+            return
+        await self._update()
+        await link.publish(self._subjects.response, codec.encode(message))
+
+    def _hear_response(self, said: Incoming) -> None:
+        try:
+            message = codec.decode(said.data)
+        except codec.DecodeError as error:
+            warn(f"a response on the bus is not JSON: {error}")
+            return
+        if kind_of(message) is _RESPONSE:
+            self._soon(self._local.publish(message))
+
+    def _count(self, kind: MessageBusType, change: int) -> None:
+        with self._lock:
+            self._subscribed[kind] += change
+        link = self._link
+        if link is None or link.loop.is_closed():
+            return
+        # In its own loop at once, so that what is published next finds the subscription made.
+        link.loop.call_soon_threadsafe(self._update_soon)
+
+    def _update_soon(self) -> None:
+        self._soon(self._update())
+
+    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _update(self) -> None:
+        """Have the server know who is heard here."""
+        link = self._link
+        if link is None or link.intake is None:
+            return
+        try:
+            await link.intake.update()
+            if self._subscribed[_RESPONSE] and not self._hears_responses:
+                self._hears_responses = True
+                await link.hear(self._subjects.response, self._hear_response)
+        except BusConnectionError as error:
+            warn(f"the bus cannot be heard: {message_of(error)}")
+
+    def _in_background(self, work: Callable[[Link], Coroutine[Any, Any, T]]) -> "Future[T]":
+        with self._lock:
+            if self._background is None:
+                self._background = BackgroundLoop("hookline nats")
+            background = self._background
+
+        async def run() -> T:
+            if self._background_link is None:
+                self._background_link = Link(
+                    self._options, self._subjects, changed=self._become_behind
+                )
+            return await work(self._background_link)
+
+        return background.submit(run())
+
+    def _become_behind(self, state: ConnectionState) -> None:
+        if self._link is None:
+            self._become(state)
+
+    def _become(self, state: ConnectionState) -> None:
+        for listener in tuple(self._listeners):
+            try:
+                listener(state)
+            except Exception as error:
+                warn("a listener to the bus's state failed", error=error)
+
+
+async def _in_loop_of(link: Link, work: Coroutine[Any, Any, T]) -> T:
+    if link.loop is asyncio.get_running_loop():
+        return await work
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, link.loop))

@@ -1,0 +1,330 @@
+"""One connection to NATS in one event loop: it comes back by itself, and leaves nothing behind.
+
+nats-py is asked for what it does well: the protocol, the parsing, the sign-in. What it lacks is
+here: waits that grow between attempts, TLS that cannot be talked out of, a subscription that
+pauses, and a ``close`` after which its tasks are gone. Messages are taken where it has parsed them,
+before they would go through a queue and a task for each subscription, which takes a third of a
+round trip.
+"""
+
+import asyncio
+import contextlib
+import random
+import ssl
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, NamedTuple, TypeAlias
+
+try:
+    from nats import errors as nats_errors
+    from nats.aio.client import Client
+    from nats.aio.msg import Msg
+    from nats.aio.subscription import Subscription
+except ImportError as error:
+    raise ImportError("a bus over NATS needs nats-py: pip install 'hookline[nats]'") from error
+
+from hookline.bus.nats.options import BusConnectionError, ConnectionOptions
+from hookline.errors import message_of
+from hookline.notices import warn
+
+
+class Incoming(NamedTuple):
+    """A message as it came; ``Status`` is among the headers of those that the server makes."""
+
+    subject: str
+    reply: str
+    data: bytes
+    headers: dict[str, str] | None
+
+
+Receive: TypeAlias = Callable[[Incoming], None]
+
+_CLOSE_SECONDS = 2.0
+_FLUSH_SECONDS = 2
+# What nats-py cancels when it closes, and does not wait for.
+_TASKS = ("_reading_task", "_ping_interval_task", "_flusher_task", "_reconnection_task")
+
+
+class ConnectionState(StrEnum):
+    """Where a connection is in its life."""
+
+    CLOSED = "closed"
+    CONNECTING = "connecting"
+    CONNECTED = "connected"
+    RECONNECTING = "reconnecting"
+
+
+class Connection:
+    """A connection that, once made, is kept until ``close()``.
+
+    ``changed`` is called with each new state, in the loop of the connection.
+    """
+
+    def __init__(
+        self, options: ConnectionOptions, changed: Callable[[ConnectionState], None]
+    ) -> None:
+        self._options = options
+        self._changed = changed
+        self._client = _Client()
+        self._connected = asyncio.Event()
+        self._lost_at = 0.0
+        self._returned_at = float("-inf")
+        self._trouble: Exception | None = None
+        self._attempts = 0
+        self._closing = False
+        self.state = ConnectionState.CLOSED
+
+    @property
+    def max_payload(self) -> int:
+        """The most bytes the server takes in one message."""
+        return self._client.max_payload
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a server to speak to now."""
+        return self.state is ConnectionState.CONNECTED
+
+    @property
+    def reconnects(self) -> int:
+        """How often the connection was lost and made again."""
+        return int(self._client.stats["reconnects"])
+
+    async def open(self) -> None:
+        """Connect; raises BusConnectionError with the reason."""
+        self._become(ConnectionState.CONNECTING)
+        try:
+            await self._client.connect(**self._arguments())
+        except BaseException as error:
+            await self.close()
+            if not isinstance(error, Exception):
+                raise
+            raise self._failure(error) from None
+        # From here on it is never given up.
+        self._client.options["max_reconnect_attempts"] = -1
+        self._connected.set()
+        self._become(ConnectionState.CONNECTED)
+
+    def returned_within(self, seconds: float) -> bool:
+        """Whether it is no longer ago that a lost connection came back."""
+        return asyncio.get_running_loop().time() < self._returned_at + seconds
+
+    async def connected_within(self, grace: float) -> bool:
+        """Wait for a lost connection, until it has been lost for so many seconds."""
+        if self._connected.is_set():
+            return True
+        left = self._lost_at + grace - asyncio.get_running_loop().time()
+        return left > 0 and await self.connected_after(left)
+
+    async def connected_after(self, seconds: float) -> bool:
+        """Wait so long at most for a connection that was lost."""
+        if self.state is not ConnectionState.CLOSED:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._connected.wait()
+        return self._connected.is_set()
+
+    async def publish(
+        self, subject: str, body: bytes, *, reply: str = "", headers: dict[str, str] | None = None
+    ) -> None:
+        """Send, or while the connection is lost keep to be sent; raises BusConnectionError."""
+        try:
+            await self._client.publish(subject, body, reply=reply, headers=headers)
+        except nats_errors.Error as error:
+            raise BusConnectionError(message_of(error)) from None
+
+    async def subscribe(self, subject: str, receive: Receive, *, queue: str = "") -> Subscription:
+        """Hear a subject, until the connection is closed; ``receive`` must not raise."""
+
+        async def receive_early(message: Msg) -> None:
+            receive(Incoming(message.subject, message.reply, message.data, message.headers))
+
+        try:
+            subscription = await self._client.subscribe(subject, queue=queue, cb=receive_early)
+        except nats_errors.Error as error:
+            raise BusConnectionError(f"{subject}: {message_of(error)}") from None
+        self._client.receivers[subscription._id] = receive
+        return subscription
+
+    async def unsubscribe(self, subscription: Subscription) -> None:
+        """Hear a subject no more, not even what is on its way."""
+        self._client.receivers.pop(subscription._id, None)
+        with contextlib.suppress(nats_errors.Error):
+            await subscription.unsubscribe()
+
+    async def pause(self, subscription: Subscription) -> None:
+        """Have the server send no more; what it has sent is still heard, as it would not be if
+        the subscription were ended."""
+        await self._client._send_unsubscribe(subscription._id)
+
+    async def resume(self, subscription: Subscription) -> None:
+        """Have the server send again."""
+        await self._client._send_subscribe(subscription)
+
+    async def flush(self) -> bool:
+        """Whether the server has confirmed all that was said until now."""
+        try:
+            await self._client.flush(timeout=_FLUSH_SECONDS)
+        except (nats_errors.Error, OSError):
+            return False
+        return True
+
+    async def close(self) -> None:
+        """Disconnect for good; no task and no descriptor is left."""
+        self._closing = True
+        self._connected.clear()
+        tasks = [getattr(self._client, name, None) for name in _TASKS]
+        tasks += [sub._wait_for_msgs_task for sub in self._client._subs.values()]
+        if self._client._flush_queue is not None:
+            try:
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await self._client.close()
+            except Exception as error:
+                warn(f"the connection to {self._options.shown} ended badly: {message_of(error)}")
+        tasks += [getattr(self._client, name, None) for name in _TASKS]
+        await _ended({task for task in tasks if task is not None})
+        self._become(ConnectionState.CLOSED)
+
+    def _arguments(self) -> dict[str, Any]:
+        options = self._options
+        given = {
+            "servers": list(options.servers),
+            "name": options.name,
+            "user": options.user,
+            "password": options.password,
+            "token": options.token,
+            "nkeys_seed": options.nkey,
+            "user_credentials": options.credentials,
+            "tls": options.tls,
+            "tls_hostname": options.tls_hostname,
+        }
+        return {
+            **{name: value for name, value in given.items() if value is not None},
+            "connect_timeout": options.connect_timeout,
+            "ping_interval": options.ping_interval,
+            "max_outstanding_pings": 2,
+            # For the first connection alone: a second attempt, at once.
+            "max_reconnect_attempts": 1,
+            "reconnect_time_wait": 0.05,
+            "reconnect_to_server_handler": self._next_attempt,
+            "error_cb": self._hear_trouble,
+            "disconnected_cb": self._lose,
+            "reconnected_cb": self._return,
+            "closed_cb": self._end,
+        }
+
+    def _next_attempt(self, servers: list[Any], _info: dict[str, Any]) -> tuple[Any, float]:
+        """The server to try next and the seconds to wait before that."""
+        attempt, self._attempts = self._attempts, self._attempts + 1
+        wait = self._options.reconnect_wait * 2 ** min(attempt // len(servers), 16)
+        # Many who lost the same server must not come back in one moment.
+        spread = 0.5 + random.random() / 2
+        return servers[attempt % len(servers)], min(wait, self._options.max_reconnect_wait) * spread
+
+    async def _hear_trouble(self, error: Exception) -> None:
+        said = message_of(error)
+        if "permissions violation" in said.lower() or isinstance(
+            error, nats_errors.SlowConsumerError
+        ):
+            warn(f"the bus at {self._options.shown} says: {said}")
+        # A server that refuses hangs up: that must not hide what it said before.
+        if not (isinstance(error, OSError) and isinstance(self._trouble, nats_errors.Error)):
+            self._trouble = error
+        if isinstance(error, ssl.SSLError) and self.state is ConnectionState.CONNECTING:
+            # It would wait for ever for the end of a connection that was never made.
+            self._drop_transport()
+            raise BusConnectionError(said)
+
+    async def _lose(self) -> None:
+        self._connected.clear()
+        if self._closing or self.state is not ConnectionState.CONNECTED:
+            return
+        self._lost_at = asyncio.get_running_loop().time()
+        self._attempts = 0
+        warn(f"the connection to {self._options.shown} is lost; trying to reconnect")
+        self._become(ConnectionState.RECONNECTING)
+
+    async def _return(self) -> None:
+        self._connected.set()
+        self._returned_at = asyncio.get_running_loop().time()
+        warn(f"the connection to {self._options.shown} is back")
+        self._become(ConnectionState.CONNECTED)
+
+    async def _end(self) -> None:
+        self._connected.clear()
+        if not self._closing and self.state is not ConnectionState.CONNECTING:
+            said = message_of(self._client.last_error or "it was closed")
+            warn(f"the connection to {self._options.shown} has ended: {said}")
+            self._become(ConnectionState.CLOSED)
+
+    def _drop_transport(self) -> None:
+        transport, self._client._transport = self._client._transport, None
+        if transport is not None:
+            transport.close()  # type: ignore[no-untyped-call]
+
+    def _become(self, state: ConnectionState) -> None:
+        if state is not self.state:
+            self.state = state
+            self._changed(state)
+
+    def _failure(self, error: Exception) -> BusConnectionError:
+        if isinstance(error, ImportError):
+            return BusConnectionError("nkeys and credentials need: pip install 'hookline[nats]'")
+        # Out of servers, it says so, and not what was wrong with each.
+        cause = self._trouble if isinstance(error, nats_errors.NoServersError) else error
+        said = message_of(cause or error).removeprefix("nats: ").strip("'")
+        return BusConnectionError(f"cannot connect to {self._options.shown}: {said}")
+
+
+class _Client(Client):
+    def __init__(self) -> None:
+        super().__init__()
+        self.receivers: dict[int, Receive] = {}
+
+    async def _process_msg(
+        self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes
+    ) -> None:
+        receive = self.receivers.get(sid)
+        if receive is None:
+            await super()._process_msg(sid, subject, reply, data, headers)
+            return
+        try:
+            receive(Incoming(subject.decode(), reply.decode(), data, _read_headers(headers)))
+        except Exception as error:
+            # It would end the connection.
+            warn(f"a message on {subject.decode()} could not be received", error=error)
+
+    async def _process_pong(self) -> None:
+        if self._pongs and self._pongs[0].done():
+            # Who waited for it has given up, over which nats-py would stop reading for good.
+            self._pongs.pop(0)
+            self._pings_outstanding = 0
+            return
+        await super()._process_pong()
+
+    def _connect_command(self) -> bytes:
+        # The server is asked whether it wants TLS before it has proved to be the server. Whoever
+        # asked for TLS must not sign in without it because somebody in between said no.
+        if "tls" in self.options and not self._server_info.get("tls_required"):
+            raise nats_errors.SecureConnWantedError
+        return super()._connect_command()
+
+
+def _read_headers(raw: bytes | None) -> dict[str, str] | None:
+    """``NATS/1.0 503`` has a status, ``NATS/1.0`` is followed by lines of a name and a value."""
+    if not raw:
+        return None
+    first, *lines = raw.decode("utf-8", "replace").rstrip("\r\n").split("\r\n")
+    status = first[8:].strip()
+    headers = {"Status": status[:3]} if status else {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        headers[name.strip()] = value.strip()
+    return headers
+
+
+async def _ended(tasks: "set[asyncio.Task[Any]]") -> None:
+    left = {task for task in tasks if not task.done() and task is not asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    if left:
+        await asyncio.wait(left, timeout=_CLOSE_SECONDS)

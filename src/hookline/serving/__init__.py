@@ -1,0 +1,5 @@
+"""The worker behind ``hookline serve``: the hooks of one directory for everybody on a bus."""
+
+from hookline.serving.worker import Worker, WorkerStatus
+
+__all__ = ["Worker", "WorkerStatus"]

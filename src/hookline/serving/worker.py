@@ -1,0 +1,146 @@
+"""A worker executes its own configured hooks and nothing else: what a request holds is data for
+them to read.
+
+Told to end, it takes nothing new, finishes and answers what it holds, and then leaves the bus. Told
+so again, it ends its hooks, and answers that it did.
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import AsyncIterator, Callable
+
+import msgspec
+
+from hookline.bus.nats import BusConnectionError, ConnectionState, NatsMessageBus
+from hookline.config import Config
+from hookline.notices import warn
+from hookline.system import HookSystem
+from hookline.watching import WatchError
+
+
+class WorkerStatus(msgspec.Struct, frozen=True):
+    """How a worker is, as it tells whoever asks on the bus; times in milliseconds and of the last
+    two thousand answers. ``handed_back`` are requests that it had no place for."""
+
+    worker: str
+    hooks: int
+    state: str
+    running: int
+    waiting: int
+    reconnects: int
+    uptime_s: float
+    received: int
+    answered: int
+    handed_back: int
+    hook_failures: int
+    refused: dict[str, int]
+    failed: dict[str, int]
+    latency_ms: dict[str, float]
+
+    def __str__(self) -> str:
+        took = ", ".join(f"{name} {value:.0f} ms" for name, value in self.latency_ms.items())
+        return (
+            f"{self.state}; {self.answered} answered, {sum(self.failed.values())} failed, "
+            f"{sum(self.refused.values())} refused; {self.running} running, "
+            f"{self.waiting} waiting" + (f"; {took}" if took else "")
+        )
+
+
+class Worker:
+    """Serves a bus with the hooks of a configuration; ``say`` is told what people may like to
+    know, every ``health_seconds`` how it is."""
+
+    def __init__(
+        self,
+        bus: NatsMessageBus,
+        config: Config,
+        *,
+        say: Callable[[str], None] = lambda _text: None,
+        health_seconds: float = 60.0,
+    ) -> None:
+        self._bus = bus
+        self._config = config
+        self._say = say
+        self._health_seconds = health_seconds
+        self._name = f"{socket.gethostname()}:{os.getpid()}"
+        self._system: HookSystem | None = None
+        self._ending = asyncio.Event()
+        self._ending_at_once = asyncio.Event()
+
+    def end(self) -> None:
+        """Finish what it holds and leave; called again, leave without finishing."""
+        (self._ending_at_once if self._ending.is_set() else self._ending).set()
+
+    async def run(self) -> None:
+        """Serve until told to end; raises BusConnectionError when there is no bus to serve, or no
+        more."""
+        async with self._serving() as system:
+            hooks = system.get_status().total_hooks
+            self._say(f"serving {hooks} hooks of {self._config.get_working_dir()}")
+            await self._until_told()
+            if self._bus.state is ConnectionState.CLOSED:
+                raise BusConnectionError(f"the connection to {self._bus.address} has ended")
+            self._say("ending: finishing what was taken")
+            await self._drain()
+            self._say(f"ended: {self.status()}")
+
+    def status(self) -> WorkerStatus:
+        """How the worker is."""
+        hooks = self._system.get_status().total_hooks if self._system is not None else 0
+        told = {"worker": self._name, "hooks": hooks, **self._bus.serving_status()}
+        return msgspec.convert(told, WorkerStatus)
+
+    @contextlib.asynccontextmanager
+    async def _serving(self) -> AsyncIterator[HookSystem]:
+        system = self._system = self._make_system()
+        try:
+            await self._bus.connect()
+            await self._bus.answer_workers(lambda: msgspec.to_builtins(self.status()))
+            yield system
+        finally:
+            system.dispose()
+            await self._bus.close()
+
+    def _make_system(self) -> HookSystem:
+        """The hooks, which are read again when their settings change."""
+        system = HookSystem(self._config, message_bus=self._bus, watch=True)
+        try:
+            system.initialize_blocking()
+        except WatchError as error:
+            system.dispose()
+            warn(f"changed settings are read after a restart only: {error}")
+            system = HookSystem(self._config, message_bus=self._bus)
+            system.initialize_blocking()
+        return system
+
+    async def _until_told(self) -> None:
+        """Wait to be told to end, or for the bus to be gone for good."""
+        gone = asyncio.Event()
+        stop = self._bus.listen(
+            lambda state: gone.set() if state is ConnectionState.CLOSED else None
+        )
+        waits = [asyncio.ensure_future(event.wait()) for event in (self._ending, gone)]
+        try:
+            while not any(wait.done() for wait in waits):
+                await asyncio.wait(
+                    waits, timeout=self._health_seconds, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not any(wait.done() for wait in waits):
+                    self._say(str(self.status()))
+        finally:
+            stop()
+            for wait in waits:
+                wait.cancel()
+            await asyncio.wait(waits)
+
+    async def _drain(self) -> None:
+        draining = asyncio.ensure_future(self._bus.drain())
+        hurrying = asyncio.ensure_future(self._ending_at_once.wait())
+        await asyncio.wait({draining, hurrying}, return_when=asyncio.FIRST_COMPLETED)
+        if not draining.done():
+            self._say("ending at once: what was taken is answered as failed")
+        for task in (draining, hurrying):
+            task.cancel()
+        await asyncio.wait({draining, hurrying})

@@ -1,0 +1,167 @@
+"""A server that goes away and comes back: what is known of it, what becomes of requests."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookline.bus import MessageBusType, request_hook_execution
+from hookline.bus.nats import ConnectionState, NatsMessageBus, ServingOptions
+from tests.eleven import Json, started, until
+from tests.natsserver import NatsServer, nats_server
+
+TOOL: Json = {"tool_name": "read", "tool_input": {}}
+REQUEST = MessageBusType.HOOK_EXECUTION_REQUEST
+
+
+async def test_a_restarted_server_is_found_again_by_both_sides(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with nats_server(tmp_path / "nats") as server:
+        async with NatsMessageBus(server.url) as serving, NatsMessageBus(server.url) as asking:
+            states: list[ConnectionState] = []
+            asking.listen(states.append)
+            system = await started(tmp_path / "w", message_bus=serving)
+            await until_served(asking)
+            server.stop()
+            await until(lambda: asking.state is serving.state is ConnectionState.RECONNECTING)
+            server.start()
+            await until_served(asking)
+            assert serving.serving_status()["reconnects"] == 1
+            system.dispose()
+    assert states == ["reconnecting", "connected", "closed"]
+    assert f"the connection to {server.url} is lost; trying to reconnect" in caplog.text
+    assert f"the connection to {server.url} is back" in caplog.text
+
+
+async def until_served(bus: NatsMessageBus) -> None:
+    async with asyncio.timeout(20):
+        while not (await request_hook_execution(bus, "BeforeTool", TOOL, timeout=5))["success"]:
+            await asyncio.sleep(0.01)
+
+
+async def test_a_request_soon_after_the_server_is_lost_waits_for_it(tmp_path: Path) -> None:
+    with nats_server(tmp_path / "nats") as server:
+        async with NatsMessageBus(server.url) as asking:
+            server.stop()
+            await until(lambda: asking.state is ConnectionState.RECONNECTING)
+            work = asyncio.create_task(request_hook_execution(asking, "BeforeTool", TOOL))
+            await asyncio.sleep(0.05)
+            server.start()
+            response = await work
+    assert response["error"]["code"] == "unavailable"
+
+
+async def test_when_the_server_stays_away_requests_fail_at_once(tmp_path: Path) -> None:
+    with nats_server(tmp_path / "nats") as server:
+        async with NatsMessageBus(server.url) as asking:
+            server.stop()
+            await until(lambda: asking.state is ConnectionState.RECONNECTING)
+            first = await request_hook_execution(asking, "BeforeTool", TOOL, timeout=0.2)
+            await asyncio.sleep(2)
+            before = time.monotonic()
+            more = [await request_hook_execution(asking, "BeforeTool", TOOL) for _ in range(20)]
+            assert time.monotonic() - before < 2
+    codes = {response["error"]["code"] for response in (first, *more)}
+    assert codes == {"disconnected"}
+
+
+async def test_what_was_taken_before_the_server_was_lost_is_answered_after(tmp_path: Path) -> None:
+    with nats_server(tmp_path / "nats") as server:
+        async with NatsMessageBus(server.url) as serving, NatsMessageBus(server.url) as asking:
+            release, held = asyncio.Event(), list[Any]()
+
+            async def hold(message: Json) -> None:
+                held.append(message)
+                await release.wait()
+                await serving.publish(
+                    {
+                        "type": "hook-execution-response",
+                        "correlationId": message["correlationId"],
+                        "success": True,
+                    }
+                )
+
+            serving.subscribe(REQUEST, hold)
+            work = asyncio.create_task(request_hook_execution(asking, "BeforeTool", TOOL))
+            await until(lambda: len(held) == 1)
+            await restart(server, asking, serving)
+            release.set()
+            response = await work
+    assert response["success"] is True
+    assert len(held) == 1
+
+
+async def restart(server: NatsServer, *buses: NatsMessageBus) -> None:
+    server.stop()
+    await until(lambda: all(bus.state is ConnectionState.RECONNECTING for bus in buses))
+    server.start()
+    await until(lambda: all(bus.state is ConnectionState.CONNECTED for bus in buses))
+
+
+async def test_a_full_worker_still_steps_aside_on_the_server_it_comes_back_to(
+    tmp_path: Path,
+) -> None:
+    serving = ServingOptions(concurrency=1)
+    with nats_server(tmp_path / "nats") as server:
+        async with (
+            NatsMessageBus(server.url, serving=serving) as full,
+            NatsMessageBus(server.url) as asking,
+        ):
+            release, held = asyncio.Event(), list[Any]()
+
+            async def hold(message: Json) -> None:
+                held.append(message)
+                await release.wait()
+
+            full.subscribe(REQUEST, hold)
+            work = [
+                asyncio.create_task(request_hook_execution(asking, "BeforeTool", TOOL, timeout=1))
+                for _ in range(2)
+            ]
+            await until(lambda: full.serving_status()["waiting"] == 1)
+            await restart(server, full, asking)
+            # The one place is taken, and one waits: this one waits as well, and is not carried out.
+            third = await request_hook_execution(asking, "BeforeTool", TOOL, timeout=0.3)
+            assert (third["error"]["code"], len(held)) == ("timeout", 1)
+            release.set()
+            await asyncio.gather(*work)
+
+
+async def test_closing_while_the_server_is_away_leaves_nothing(tmp_path: Path) -> None:
+    with nats_server(tmp_path / "nats") as server:
+        bus = NatsMessageBus(server.url)
+        await bus.connect()
+        server.stop()
+        await until(lambda: bus.state is ConnectionState.RECONNECTING)
+        await bus.close()
+        assert bus.state is ConnectionState.CLOSED
+
+
+async def test_who_waits_for_an_answer_when_the_bus_is_closed_is_told(
+    nats_url: str, prefix: str
+) -> None:
+    async with NatsMessageBus(nats_url, prefix=prefix) as serving:
+        serving.subscribe(REQUEST, lambda _message: None)
+        asking = NatsMessageBus(nats_url, prefix=prefix)
+        await asking.connect()
+        work = asyncio.create_task(request_hook_execution(asking, "BeforeTool", TOOL))
+        await until(lambda: serving.serving_status()["received"] == 1)
+        await asking.close()
+        response = await work
+    assert response["error"]["code"] == "disconnected"
+
+
+async def test_a_confirmation_that_nobody_waits_for_any_longer_ends_nothing(
+    nats_url: str, prefix: str
+) -> None:
+    async with NatsMessageBus(nats_url, prefix=prefix) as bus:
+        assert bus._link is not None
+        waiting = asyncio.create_task(bus._link.flush())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait({waiting})
+        response = await request_hook_execution(bus, "BeforeTool", TOOL, timeout=10)
+    assert response["error"]["code"] == "unavailable"

@@ -1,0 +1,140 @@
+"""``hookline serve`` and ``hookline fire --bus`` as people and scripts use them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import answer, command_hook, hookline, settings
+from tests.cli.conftest import Call
+from tests.cli.test_imports import loaded, third_party
+from tests.harness.scratch import Project
+from tests.serving.workers import worker
+
+TOOL = ("--tool", "write", "--tool-input", "{}")
+
+
+@pytest.fixture
+def url(nats_url: str, prefix: str) -> str:
+    return f"{nats_url}?prefix={prefix}"
+
+
+@pytest.fixture
+def armed(project: Project) -> Project:
+    hook = command_hook(answer(decision="deny", reason="not here"), name="no")
+    project.settings(settings("BeforeTool", hook, matcher="write"))
+    return project
+
+
+def test_fire_has_a_worker_run_its_hooks(armed: Project, tmp_path: Path, url: str) -> None:
+    with worker(armed.path, url):
+        blocked = hookline("fire", "BeforeTool", *TOOL, "--bus", url, cwd=tmp_path)
+        other = hookline("fire", "BeforeAgent", "--input", '{"prompt": "p"}', "--bus", url)
+        asked = hookline("fire", "BeforeTool", *TOOL, "--bus", url, "--json")
+    assert (blocked.status, blocked.err) == (2, "blocked: not here\n")
+    assert (other.status, other.out) == (0, "BeforeAgent\nno hook matched\n")
+    assert asked.status == 2
+    assert asked.document["final_output"]["reason"] == "not here"
+    assert asked.document["view"]["blocked"] is True
+
+
+def test_a_failed_hook_of_a_worker_lets_the_event_go_on(project: Project, url: str) -> None:
+    project.settings(settings("BeforeTool", command_hook("exit 1", name="broken")))
+    with worker(project.path, url):
+        done = hookline("fire", "BeforeTool", *TOOL, "--bus", url, "--json")
+    assert done.status == 0
+    assert [error["hook"] for error in done.document["errors"]] == ["broken"]
+
+
+@pytest.mark.parametrize(
+    ("meaning", "status", "word"),
+    [
+        ("allow", 0, "it goes on without them"),
+        ("block", 2, "it is blocked"),
+        ("local", 2, "those here run instead"),
+    ],
+)
+def test_an_outage_means_what_was_asked_and_is_told(
+    armed: Project, url: str, meaning: str, status: int, word: str
+) -> None:
+    options = ("--bus", url, "--on-unavailable", meaning, "--trust")
+    done = hookline("fire", "BeforeTool", *TOOL, *options, cwd=armed.path)
+    assert done.status == status
+    assert f"no worker serves BeforeTool on this bus; {word}\n" in done.err
+
+
+def test_stats_show_how_the_workers_are(armed: Project, url: str) -> None:
+    with worker(armed.path, url):
+        hookline("fire", "BeforeTool", *TOOL, "--bus", url)
+        shown = hookline("serve", "--bus", url, "--stats")
+        asked = hookline("serve", "--bus", url, "--stats", "--json")
+    [status] = asked.document["workers"]
+    assert (shown.status, asked.status) == (0, 0)
+    assert "1 received, 1 answered, 0 handed back" in shown.out
+    assert (status["hooks"], status["answered"], status["failed"]) == (1, 1, {})
+    assert set(status["latency_ms"]) == {"p50", "p95", "p99", "max"}
+
+
+def test_stats_without_a_worker_fail(url: str) -> None:
+    done = hookline("serve", "--bus", url, "--stats")
+    assert done.status == 1
+    assert done.err == ("hookline: no worker answers on this bus; start one with hookline serve\n")
+
+
+def test_a_health_line_is_said_from_time_to_time(armed: Project, url: str) -> None:
+    with worker(armed.path, url, "--health", "0.05") as serving:
+        serving.wait_until_said("connected; 0 answered, 0 failed, 0 refused; 0 running, 0 waiting")
+        assert serving.end() == 0
+
+
+def test_a_document_closes_a_worker_that_was_asked_for_one(armed: Project, url: str) -> None:
+    with worker(armed.path, url, "--json") as serving:
+        assert serving.end() == 0
+    assert "ended: " in serving.said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--bus", "nats://127.0.0.1:1"], "cannot connect to nats://127.0.0.1:1: "),
+        (["--bus", "nats://me:secret@127.0.0.1:1"], "cannot connect to nats://127.0.0.1:1: "),
+        (["--bus", "ftp://x"], "--bus: 'x' is no bus; write nats://HOST:4222"),
+        (["--bus", "nats://x?a=1"], "--bus: a: no option of a bus; there are "),
+        (["--bus", "nats://x", "--concurrency", "0"], "--concurrency: 0 is no number"),
+        (["--bus", "nats://x", "--health", "0"], "--health: 0 is no time to wait"),
+        (["--bus", "nats://x", "--events", "BeforeTol"], "did you mean BeforeTool"),
+        ([], "the following arguments are required: --bus"),
+    ],
+)
+def test_what_cannot_be_served_is_a_sentence_and_a_1(
+    project: Project, arguments: list[str], said: str
+) -> None:
+    done = hookline("serve", *arguments, cwd=project.path)
+    assert done.status == 1
+    assert said in done.err.splitlines()[-1]
+    assert "secret" not in done.err
+
+
+def test_the_bus_may_be_named_in_a_file(tmp_path: Path, url: str, call: Call) -> None:
+    file = tmp_path / "bus"
+    file.write_text(f"{url}\n")
+    done = call("fire", "BeforeTool", *TOOL, "--bus", f"@{file}", "--json")
+    assert done.document["errors"][0]["code"] == "unavailable"
+    assert call("fire", "BeforeTool", *TOOL, "--bus", f"@{tmp_path}/none").status == 1
+
+
+def test_fire_without_a_bus_loads_no_bus_and_no_event_loop(armed: Project) -> None:
+    modules = loaded(armed, "fire", "BeforeTool", *TOOL, "--trust", "--json")
+    assert "nats" not in third_party(modules)
+    assert modules.isdisjoint({"asyncio", "hookline.bus", "hookline.remote", "hookline.serving"})
+
+
+def test_the_details_of_an_outage_are_in_the_document(url: str) -> None:
+    done = hookline("fire", "BeforeTool", *TOOL, "--bus", url, "--json")
+    assert json.loads(done.out)["errors"] == [
+        {
+            "code": "unavailable",
+            "message": "no worker serves BeforeTool on this bus",
+            "stage": "response",
+        }
+    ]

@@ -1,0 +1,174 @@
+"""Workers as processes: what they serve, how they end, and what becomes of requests when they do
+not end well."""
+
+import asyncio
+import os
+import signal
+import time
+from typing import Any
+
+import pytest
+
+from hookline.bus import request_hook_execution
+from hookline.bus.nats import NatsMessageBus
+from tests.eleven import Json, answering, command, on_every_event, until
+from tests.harness.scratch import Project
+from tests.serving.workers import worker
+
+TOOL: Json = {"tool_name": "read", "tool_input": {}}
+HELD = command("echo $$ > pid.part; mv pid.part pid; while [ ! -e go ]; do sleep 0.01; done")
+
+
+@pytest.fixture
+def url(nats_url: str, prefix: str) -> str:
+    return f"{nats_url}?prefix={prefix}"
+
+
+def ask(bus: NatsMessageBus, *, timeout: float = 30) -> "asyncio.Task[Any]":
+    return asyncio.create_task(request_hook_execution(bus, "BeforeTool", TOOL, timeout=timeout))
+
+
+async def test_a_worker_serves_the_hooks_of_its_directory(project: Project, url: str) -> None:
+    project.settings({"hooks": on_every_event(answering('{"decision":"deny","reason":"no"}'))})
+    with worker(project.path, url) as serving:
+        async with NatsMessageBus.from_url(url) as bus:
+            response = await ask(bus)
+            [status] = await bus.ask_workers()
+        assert serving.end() == 0
+    assert response["output"]["finalOutput"]["reason"] == "no"
+    assert (status["hooks"], status["answered"], status["state"]) == (11, 1, "connected")
+    assert f"serving 11 hooks of {project.path}" in serving.said
+    assert "ended: connected; 1 answered, 0 failed, 0 refused" in serving.said
+
+
+async def test_changed_settings_are_served_without_a_restart(project: Project, url: str) -> None:
+    project.settings({"hooks": {}})
+    with worker(project.path, url):
+        async with NatsMessageBus.from_url(url) as bus:
+            assert (await ask(bus))["output"]["finalOutput"] is None
+            project.settings({"hooks": on_every_event(answering('{"decision":"deny"}'))})
+            async with asyncio.timeout(20):
+                while (await ask(bus))["output"]["finalOutput"] is None:
+                    await asyncio.sleep(0.05)
+
+
+async def test_told_to_end_it_finishes_what_it_holds_and_takes_nothing_new(
+    project: Project, url: str
+) -> None:
+    project.settings({"hooks": on_every_event(HELD)})
+    with worker(project.path, url, "--concurrency", "1") as serving:
+        async with NatsMessageBus.from_url(url) as bus:
+            held = [ask(bus), ask(bus)]
+            await until((project.path / "pid").exists)
+            await until_waiting(bus, 1)
+            serving.process.send_signal(signal.SIGTERM)
+            serving.wait_until_said("ending: finishing")
+            await asyncio.sleep(0.1)
+            late = await ask(bus)
+            (project.path / "go").touch()
+            responses = await asyncio.gather(*held)
+        assert serving.process.wait(20) == 0
+    assert late["error"]["code"] == "unavailable"
+    assert [response["success"] for response in responses] == [True, True]
+
+
+async def until_waiting(bus: NatsMessageBus, count: int) -> None:
+    async with asyncio.timeout(20):
+        while (await bus.ask_workers(silence=0.05))[0]["waiting"] != count:
+            await asyncio.sleep(0.01)
+
+
+async def test_told_twice_it_ends_its_hooks_and_answers_that_it_did(
+    project: Project, url: str
+) -> None:
+    project.settings({"hooks": on_every_event(HELD)})
+    with worker(project.path, url) as serving:
+        async with NatsMessageBus.from_url(url) as bus:
+            held = ask(bus)
+            await until((project.path / "pid").exists)
+            serving.process.send_signal(signal.SIGINT)
+            serving.wait_until_said("ending: finishing")
+            assert serving.end(signal.SIGINT) == 0
+            response = await held
+    assert response["error"]["code"] == "execution_failed"
+    assert not is_running(int((project.path / "pid").read_text()))
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def test_a_worker_killed_while_executing_is_an_explicit_failure_at_the_deadline(
+    project: Project, url: str
+) -> None:
+    project.settings({"hooks": on_every_event(HELD)})
+    with worker(project.path, url) as serving:
+        async with NatsMessageBus.from_url(url) as bus:
+            before = time.monotonic()
+            held = ask(bus, timeout=2)
+            await until((project.path / "pid").exists)
+            assert serving.end(signal.SIGKILL) == -signal.SIGKILL
+            response = await held
+            assert time.monotonic() - before < 15
+            after = await ask(bus)
+    (project.path / "go").touch()
+    await until(lambda: not is_running(int((project.path / "pid").read_text())))
+    assert response["error"]["code"] == "timeout"
+    assert after["error"]["code"] == "unavailable"
+
+
+async def test_what_a_killed_worker_leaves_goes_to_the_others_and_runs_once(
+    project: Project, url: str
+) -> None:
+    hook = command("cat >/dev/null; echo $$ >> ran; sleep 0.02; echo '{}'")
+    project.settings({"hooks": on_every_event(hook)})
+    with (
+        worker(project.path, url, "--concurrency", "2") as doomed,
+        worker(project.path, url, "--concurrency", "2"),
+    ):
+        async with NatsMessageBus.from_url(url) as bus:
+            asked = [ask(bus, timeout=4) for _ in range(40)]
+            await until((project.path / "ran").exists)
+            doomed.end(signal.SIGKILL)
+            responses = await asyncio.gather(*asked)
+    answered = [response for response in responses if response["success"]]
+    failed = [response["error"]["code"] for response in responses if not response["success"]]
+    ran = (project.path / "ran").read_text().split()
+    assert len(answered) + len(failed) == 40
+    assert set(failed) <= {"timeout"}
+    # What the doomed one had begun may have run without an answer; nothing ran twice.
+    assert len(answered) <= len(ran) == len(set(ran)) <= 40
+
+
+async def test_a_slow_worker_leaves_its_share_to_the_others(project: Project, url: str) -> None:
+    slow = Project(project.path.parent / "slow")
+    slow.settings({"hooks": on_every_event(HELD)})
+    project.settings({"hooks": on_every_event(answering('{"reason":"fast"}'))})
+    with (
+        worker(slow.path, url, "--concurrency", "1"),
+        worker(project.path, url, "--concurrency", "4"),
+    ):
+        async with NatsMessageBus.from_url(url) as bus:
+            stuck = [ask(bus) for _ in range(30)]
+            done: set[Any] = set()
+            async with asyncio.timeout(20):
+                while len(done) < 29:
+                    done, _ = await asyncio.wait(stuck, timeout=0.05)
+            (slow.path / "go").touch()
+            responses = await asyncio.gather(*stuck)
+    assert all(response["success"] for response in responses)
+
+
+def test_no_thread_or_loop_is_needed_to_know_how_a_worker_is() -> None:
+    from hookline.serving import WorkerStatus
+
+    status = WorkerStatus(
+        "host:1", 2, "connected", 1, 0, 0, 1.0, 3, 2, 0, 1, {"busy": 1}, {}, {"p50": 1.4}
+    )
+    assert str(status) == (
+        "connected; 2 answered, 0 failed, 1 refused; 1 running, 0 waiting; p50 1 ms"
+    )

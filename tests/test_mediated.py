@@ -25,7 +25,7 @@ from hookline.wire import codec
 from hookline.wire.events import HookEventName
 from hookline.wire.results import AggregatedHookResult
 from tests.arbitrary import JSON, JSON_PAYLOADS, TEXT
-from tests.bus.answers import Answers, request
+from tests.bus.answers import Answers, new_answers, request
 from tests.eleven import (
     FIRINGS,
     ONE_EACH,
@@ -46,10 +46,7 @@ TOOL: Json = {"tool_name": "read", "tool_input": {}}
 
 @pytest.fixture
 def answers() -> Iterator[Answers]:
-    answers = Answers(InProcessMessageBus())
-    yield answers
-    # It holds the systems that serve it, and they what serves their hooks.
-    del answers.bus
+    yield from new_answers()
 
 
 def is_uuid4(text: str) -> bool:

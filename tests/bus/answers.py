@@ -1,5 +1,6 @@
 """A bus, what is asked on it, and everything that is answered."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from hookline.bus import InProcessMessageBus, MessageBusType
@@ -30,3 +31,11 @@ class Answers:
         await self.bus.publish(message)
         [answer] = self.all[before:]
         return answer
+
+
+def new_answers() -> Iterator[Answers]:
+    """Those on a bus of a test's own, for its fixture."""
+    answers = Answers(InProcessMessageBus())
+    yield answers
+    # It holds the systems that serve it, and they what serves their hooks.
+    del answers.bus

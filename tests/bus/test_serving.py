@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 
 from hookline.bus import InProcessMessageBus
 from hookline.config import Config
-from tests.bus.answers import Answers, request
+from tests.bus.answers import Answers, new_answers, request
 from tests.eleven import Json, command, on_every_event, started, until
 from tests.harness.scratch import Project
 
@@ -18,8 +18,8 @@ TOOL: Json = {"tool_name": "read", "tool_input": {}}
 
 
 @pytest.fixture
-def answers() -> Answers:
-    return Answers(InProcessMessageBus())
+def answers() -> Iterator[Answers]:
+    yield from new_answers()
 
 
 @pytest.mark.requirement("DELTA-HEVT-004")

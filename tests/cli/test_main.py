@@ -31,10 +31,10 @@ def test_the_version_is_one_line(option: str) -> None:
     ("arguments", "sentence"),
     [
         (["fier"], "'fier' is not a verb; did you mean fire?"),
-        (["xyzzy"], "'xyzzy' is not a verb; \"hookline --help\" lists the verbs"),
+        (["xyzzy"], "'xyzzy' is not a verb; `hookline --help` lists the verbs"),
         (["--json", "list"], "put options behind the verb: hookline VERB --json"),
-        (["fire"], 'arguments are required: EVENT; "hookline fire --help" shows how'),
-        (["list", "--jso"], 'unrecognized arguments: --jso; "hookline list --help" shows how'),
+        (["fire"], "arguments are required: EVENT; `hookline fire --help` shows how"),
+        (["list", "--jso"], "unrecognized arguments: --jso; `hookline list --help` shows how"),
         (["list", "--cwd"], "argument --cwd: expected one argument"),
         (["list", "--cwd", "nowhere"], "--cwd: nowhere is not a directory"),
         (["list", "--settings", "none.json"], "--settings: there is no file none.json"),
@@ -65,7 +65,9 @@ def test_each_verb_explains_itself_with_examples(call: Call, verb: str) -> None:
 def test_the_examples_of_a_verb_work_as_they_stand(call: Call, verb: str, project: Project) -> None:
     help_text = call(verb, "--help").out
     tool = project.script("bin/hookline", f'#!/bin/sh\nexec {sys.executable} -m hookline "$@"\n')
-    for line in help_text.partition("examples:\n")[2].splitlines():
+    examples = help_text.partition("examples:\n")[2].splitlines()
+    # What needs a bus is tried beside one, in the tests of serve.
+    for line in (example for example in examples if "nats://" not in example):
         script = f'PATH="{tool.parent}:$PATH"; {line}'
         done = subprocess.run(["sh", "-c", script], cwd=project.path, capture_output=True)
         assert (done.returncode, done.stderr) == (0, b"")
@@ -92,7 +94,7 @@ def test_bad_usage_exits_1_in_a_process_of_its_own_too() -> None:
     assert done == (
         1,
         "",
-        'hookline: the following arguments are required: EVENT; "hookline fire --help" shows how\n',
+        "hookline: the following arguments are required: EVENT; `hookline fire --help` shows how\n",
     )
 
 

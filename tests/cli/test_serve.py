@@ -1,10 +1,12 @@
 """``hookline serve`` and ``hookline fire --bus`` as people and scripts use them."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
+from hookline.cli.verbs import fire, serve
 from tests.cli.command import answer, command_hook, hookline, settings
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded, third_party
@@ -36,6 +38,23 @@ def test_fire_has_a_worker_run_its_hooks(armed: Project, tmp_path: Path, url: st
     assert asked.status == 2
     assert asked.document["final_output"]["reason"] == "not here"
     assert asked.document["view"]["blocked"] is True
+
+
+def on(url: str, example: str) -> list[str]:
+    """The words of an example behind ``hookline``, on another bus than it names."""
+    return [word.replace("nats://localhost:4222", url) for word in shlex.split(example)[1:]]
+
+
+def test_the_examples_of_the_help_work_on_a_real_bus(armed: Project, url: str) -> None:
+    examples = [line for line in (*fire.EXAMPLES, *serve.EXAMPLES) if "//localhost" in line]
+    serving = [on(url, line) for line in examples if "serve" in line and "--stats" not in line]
+    asking = [on(url, line) for line in examples if "fire" in line or "--stats" in line]
+    assert (len(serving), len(asking)) == (2, 2)
+    for _verb, _bus, _url, *options in serving:
+        with worker(armed.path, url, *options) as working:
+            for words in asking:
+                assert hookline(*words, cwd=armed.path).status == 0
+            assert working.end() == 0
 
 
 def test_a_failed_hook_of_a_worker_lets_the_event_go_on(project: Project, url: str) -> None:

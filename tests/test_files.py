@@ -76,3 +76,10 @@ def test_writers_at_once_leave_one_of_their_contents_whole(tmp_path: Path) -> No
         thread.join()
     assert file.read_bytes() in contents
     assert sorted(os.listdir(tmp_path)) == [".test", "file"]
+
+
+def test_an_error_names_the_file_and_not_the_one_beside_it(tmp_path: Path) -> None:
+    file = str(tmp_path / "nowhere" / "page.html")
+    with pytest.raises(FileNotFoundError) as raised:
+        write_atomically(file, b"new")
+    assert raised.value.filename == file

@@ -9,8 +9,15 @@ def write_atomically(path: str, data: bytes, *, mode: int | None = None) -> None
     """Put ``data`` into a file in one step; the old content stays until the new is on the disk.
 
     A file that exists keeps its mode unless one is given. A link stays a link: what it points to
-    is replaced. Raises OSError, and then nothing has changed.
+    is replaced. Raises OSError, which names the file, and then nothing has changed.
     """
+    try:
+        _write(path, data, mode)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None
+
+
+def _write(path: str, data: bytes, mode: int | None) -> None:
     target = os.path.realpath(path)
     beside = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     permissions = _mode_of(target) if mode is None else mode

@@ -7,7 +7,8 @@ must not be kept, wherever they turn up.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_SECRET_WORDS = (
+# In the name of a variable, whatever else is.
+SECRET_WORDS = (
     *("TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY"),
     *("AUTH", "CREDENTIAL", "CREDS", "PRIVATE", "CERT"),
 )
@@ -56,7 +57,7 @@ class Secrets:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    if name in _SECRET_NAMES or any(word in name for word in _SECRET_WORDS):
+    if name in _SECRET_NAMES or any(word in name for word in SECRET_WORDS):
         return True
     _, separator, rest = value.partition("://")
     user, at, _ = rest.partition("@")

@@ -124,7 +124,7 @@ def test_every_kind_of_event_can_be_made_up(
     ("arguments", "problem"),
     [
         (["scna"], "no hook is named 'scna'; did you mean scan?"),
-        (["zzz"], "no hook is named 'zzz'; hookline list shows the names"),
+        (["zzz"], "no hook is named 'zzz'; `hookline list` shows the names"),
         (["scan"], "scan is not trusted, so it does not run; review it with"),
         (
             ["both", "--trust"],

@@ -66,7 +66,7 @@ def test_findings_are_a_line_each_in_a_group_a_file(flawed: Project) -> None:
         'add "type": "command"\n'
         "\n"
         "0 hooks in 1 file: 2 errors, 1 warning\n"
-        '"hookline check --fix" mends 2 of these; --diff shows how\n'
+        "`hookline check --fix` mends 2 of these; --diff shows how\n"
     )
 
 
@@ -98,7 +98,7 @@ def test_fix_mends_what_is_certain_shows_it_and_says_what_is_left(flawed: Projec
         "send it to stderr with >&2\n"
         "\n"
         "2 hooks in 1 file: 1 warning, 1 hint\n"
-        'the project\'s hooks run once you have reviewed them with "hookline trust"\n'
+        "the project's hooks run once you have reviewed them with `hookline trust`\n"
     )
     assert (flawed.path / "hooks/scan.sh").read_bytes() == b"#!/bin/sh\nexit 0\n"
     assert "// what we guard" in (flawed.path / ".hookline/settings.json").read_text()
@@ -131,7 +131,7 @@ def test_at_80_columns_with_colour_and_without(flawed: Project) -> None:
             '"type": "command"',
             "",
             "0 hooks in 1 file: 2 errors, 1 warning",
-            '"hookline check --fix" mends 2 of these; --diff shows how',
+            "`hookline check --fix` mends 2 of these; --diff shows how",
         ]
     )
 
@@ -216,7 +216,7 @@ def test_an_empty_folder_says_where_hooks_are_written(project: Project) -> None:
     assert (done.status, done.err) == (0, "")
     assert done.out == (
         f"there are no settings to check for {project.path}\n"
-        '"hookline init" writes a first hook, its settings and its test\n'
+        "`hookline init` makes a first one, its settings and its tests\n"
     )
 
 
@@ -315,7 +315,7 @@ def test_two_at_once_do_no_harm(flawed: Project) -> None:
 
 def test_what_is_left_to_do_is_said_until_it_is_done(project: Project) -> None:
     project.settings(settings("BeforeAgent", command_hook("true")))
-    todo = 'the project\'s hooks run once you have reviewed them with "hookline trust"\n'
+    todo = "the project's hooks run once you have reviewed them with `hookline trust`\n"
     summary = "1 hook in 1 file: nothing to object to\n"
     assert hookline("check", cwd=project.path).out == summary + todo
     assert hookline("trust", "--yes", cwd=project.path).status == 0

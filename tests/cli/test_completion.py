@@ -176,10 +176,10 @@ def test_no_shell_or_another_is_an_error_with_a_remedy(
     done = call("completion", *arguments)
     assert (done.status, done.err) == (
         1,
-        "hookline: name one shell: yours is zsh, so hookline completion zsh\n",
+        "hookline: name one shell: yours is zsh, so `hookline completion zsh`\n",
     )
     monkeypatch.setenv("SHELL", "/bin/tcsh")
-    assert "hookline completion bash, zsh or fish" in call("completion", *arguments).err
+    assert "`hookline completion bash`, zsh or fish" in call("completion", *arguments).err
 
 
 def test_the_names_load_no_more_than_the_settings_need(hostile: Project) -> None:

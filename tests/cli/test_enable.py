@@ -69,7 +69,7 @@ def test_a_hook_is_switched_off_and_on_again(call: Call) -> None:
     assert (done.status, done.err) == (0, "")
     assert done.out == (
         "scan is disabled in every project (BeforeTool)\n"
-        'written to ~/.config/hookline/settings.json; "hookline enable scan" takes it back\n'
+        "written to ~/.config/hookline/settings.json; `hookline enable scan` takes it back\n"
     )
     assert not is_enabled(call, "scan")
     done = call("enable", "scan")
@@ -77,7 +77,7 @@ def test_a_hook_is_switched_off_and_on_again(call: Call) -> None:
     assert done.out == (
         "scan is enabled (BeforeTool)\n"
         "its name was taken out of ~/.config/hookline/settings.json\n"
-        'it runs when "hookline trust" lets the project\'s hooks\n'
+        "it runs when `hookline trust` lets the project's hooks\n"
     )
     assert is_enabled(call, "scan")
 
@@ -87,7 +87,7 @@ def test_for_one_project_it_is_kept_in_its_local_settings(call: Call, guarded: P
     assert done.out == (
         "scan is disabled in this project (BeforeTool)\n"
         "written to .hookline/settings.local.json; "
-        '"hookline enable --project scan" takes it back\n'
+        "`hookline enable --project scan` takes it back\n"
     )
     local = guarded.path / ".hookline" / "settings.local.json"
     assert json.loads(local.read_text()) == {"hooks": {"disabled": ["scan"]}}
@@ -120,7 +120,7 @@ def test_comments_and_layout_of_the_file_are_kept(call: Call) -> None:
     ("arguments", "error"),
     [
         (["disable", "scna"], "no hook is named 'scna'; did you mean scan?"),
-        (["enable", "zzz"], "no hook is named 'zzz'; hookline list shows the names"),
+        (["enable", "zzz"], "no hook is named 'zzz'; `hookline list` shows the names"),
         (
             ["disable", "--project", "mine"],
             (
@@ -146,7 +146,7 @@ def test_settings_that_cannot_be_read_are_told_where_a_name_is_missing(
     guarded.settings('{"hooks": ')
     warning, error = call("disable", "scan").err.splitlines()
     assert ".hookline/settings.json:1:11: is not valid JSON" in warning
-    assert error == "hookline: no hook is named 'scan'; hookline list shows the names"
+    assert error == "hookline: no hook is named 'scan'; `hookline list` shows the names"
 
 
 def test_a_managed_hook_is_refused_and_who_manages_it_is_said(call: Call) -> None:
@@ -181,7 +181,7 @@ def test_enable_says_who_else_keeps_a_hook_off(call: Call, guarded: Project) -> 
     off = {"hooks": {"disabled": ["scan"]}}
     local = guarded.settings(off, file=".hookline/settings.local.json")
     assert why() == (
-        '.hookline/settings.local.json:4 says so; "hookline enable --project scan" takes that back'
+        ".hookline/settings.local.json:4 says so; `hookline enable --project scan` takes that back"
     )
     local.unlink()
     guarded.settings(off, file=".gemini/settings.json")
@@ -209,7 +209,7 @@ def test_given_settings_are_the_ones_that_are_changed(call: Call) -> None:
     done = call("disable", "--settings", "a.json", "two words")
     assert done.out == (
         "two words is disabled (BeforeTool)\n"
-        "written to a.json; \"hookline enable --settings a.json 'two words'\" takes it back\n"
+        "written to a.json; `hookline enable --settings a.json 'two words'` takes it back\n"
     )
     assert json.loads(Path("a.json").read_text())["hooks"]["disabled"] == ["two words"]
 
@@ -329,7 +329,7 @@ def test_on_a_terminal(colour: dict[str, Any]) -> None:
     assert bool(ESCAPE.search(done.out)) is not bool(colour)
     assert ESCAPE.sub("", done.out) == (
         "scan is disabled in this project (BeforeTool)\n"
-        'written to .hookline/settings.local.json; "hookline enable --project scan" takes\n'
+        "written to .hookline/settings.local.json; `hookline enable --project scan` takes\n"
         "it back\n"
     )
 

@@ -119,8 +119,50 @@ def test_a_full_disk_is_one_sentence(rules: tuple[str, str], arguments: tuple[st
         done = subprocess.run(
             [*HOOKLINE, *arguments, *options], stdout=full, stderr=subprocess.PIPE, text=True
         )
+    lost = "hookline: standard output cannot be written: No space left on device\n"
+    # Whoever uses it as a gate is told of a block, readable or not.
+    blocked = arguments[0] == "fire"
+    assert (done.returncode, done.stderr) == (2, f"blocked: no\n{lost}") if blocked else (1, lost)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+def test_a_block_whose_reason_cannot_be_written_is_one_all_the_same(rules: tuple[str, str]) -> None:
+    with open("/dev/full", "wb") as full:
+        both = subprocess.run([*HOOKLINE, *WRITE, *rules], stdout=full, stderr=full)
+        reason = subprocess.run([*HOOKLINE, *WRITE, *rules], stdout=subprocess.PIPE, stderr=full)
+    assert (both.returncode, reason.returncode) == (2, 2)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+def test_the_help_of_a_verb_is_told_as_lost_too() -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*HOOKLINE, "list", "--help"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
     assert done.returncode == 1
-    assert done.stderr == "hookline: cannot go on: No space left on device\n"
+    assert done.stderr == "hookline: standard output cannot be written: No space left on device\n"
+
+
+def test_what_was_shown_before_an_error_goes_out_before_it(tmp_path: Path) -> None:
+    init = subprocess.run([*HOOKLINE, "init"], cwd=tmp_path, capture_output=True)
+    assert init.returncode == 0
+    done = subprocess.run(
+        [*HOOKLINE, "trust"],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stdout.index("#!/bin/sh") < done.stdout.index("hookline: there is nobody to ask")
+
+
+def test_names_for_a_shell_that_does_not_listen_are_no_error(tmp_path: Path) -> None:
+    line = 'exec "$@" >&-'
+    command = ["sh", "-c", line, "sh", *HOOKLINE, "completion", "--names"]
+    done = subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_closed_streams_keep_the_verdict(rules: tuple[str, str]) -> None:

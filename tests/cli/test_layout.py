@@ -78,3 +78,19 @@ def test_printable_text_has_nothing_that_steers_a_terminal(text: str) -> None:
     shown = printable(text)
     assert all(c.isprintable() or c in "\n\u200d" for c in shown)
     shown.encode("utf-8")
+
+
+def wrapped(text: str, width: int, *, mark: str = "") -> list[str]:
+    fitted = fit_line([text], indent=4 if mark else 0, width=width, mark=mark)
+    return ["".join(part for part, _ in line).rstrip() for line in fitted]
+
+
+def test_a_command_is_not_broken_where_it_fits_in_a_line() -> None:
+    text = "review it with `hookline trust`, and then go on"
+    assert wrapped(text, 28) == ["review it with", "`hookline trust`, and then", "go on"]
+    assert wrapped(text, 12) == ["review it", "with", "`hookline", "trust`, and", "then go on"]
+
+
+def test_what_goes_on_in_the_next_line_is_marked_where_lines_count() -> None:
+    assert wrapped("# harmless; rm -rf /", 16, mark=">") == ["    # harmless;", "  > rm -rf /"]
+    assert wrapped("echo a", 16, mark=">") == ["    echo a"]

@@ -97,7 +97,7 @@ def test_an_empty_project_says_what_to_do_next(project: Project) -> None:
     assert (done.status, done.err) == (0, "")
     assert done.out == (
         f"no hooks are configured for {project.path}\n"
-        '"hookline init" makes a first one, "hookline demo" shows some at work\n'
+        "`hookline init` makes a first one, `hookline demo` shows some at work\n"
     )
     assert hookline("list", "--json").document == {"hooks": [], "problems": []}
 
@@ -124,7 +124,7 @@ def test_problems_in_settings_are_on_stderr_with_their_place(project: Project) -
     assert done.status == 0
     assert "BeforeAgent\n  a " in done.out
     lines = done.err.splitlines()
-    place = f"warning: {project.path}/.hookline/settings.json:1:"
+    place = "warning: .hookline/settings.json:1:"
     assert [line.startswith(place) for line in lines] == [True, True]
     assert "warning" not in done.out
 

@@ -180,3 +180,20 @@ def test_a_shorter_text_leaves_nothing_of_the_longer_one() -> None:
         progress.clear()
         shown = os.read(master, 4096).decode()
     assert shown == "\rlonger\rshort \r       \r"
+
+
+def test_a_terminal_without_unicode_is_cleared_whole() -> None:
+    shown = on_terminal_stream("ascii", "a test …")
+    assert shown == "\ra test ?\r          \r"
+
+
+def on_terminal_stream(encoding: str, text: str) -> str:
+    """What a terminal of an encoding is sent for a text that is shown and cleared."""
+    master, slave = pty.openpty()
+    with open(slave, "w", encoding=encoding, errors="backslashreplace") as stream:
+        line = Progress(stream)
+        line.show(text)
+        line.clear()
+    sent = os.read(master, 1024)
+    os.close(master)
+    return sent.decode(encoding)

@@ -115,7 +115,7 @@ def test_hooks_of_a_project_nobody_trusts_fail_the_test_and_do_not_run(
     done = call("test", "-k", "key")
     assert done.status == 1
     assert done.out.count("no-keys is not trusted and did not run\n") == 2
-    assert done.out.endswith('hooks with "hookline trust", or pass --trust\n')
+    assert done.out.endswith("hooks with `hookline trust`, or pass --trust\n")
     assert not (keys.path / "ran").exists()
 
 

@@ -127,7 +127,7 @@ def test_hooks_nobody_trusts_are_not_recorded(call: Call, keys: Project) -> None
     assert done.status == 1
     assert done.err == (
         "hookline: keys is not trusted and did not run; "
-        'review the project\'s hooks with "hookline trust", or pass --trust\n'
+        "review the project's hooks with `hookline trust`, or pass --trust\n"
     )
     assert not (keys.path / ".hookline/tests").exists()
 

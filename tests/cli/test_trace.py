@@ -24,7 +24,7 @@ after2  14:03:10  s-1      AfterTool     write_fi…  allowed   210 ms  format �
 agent2  14:03:18  s-2      BeforeAgent              ask       1.51 s  budget +1
 
 5 events
-"hookline trace agent2" shows the last in full
+`hookline trace agent2` shows the last in full
 """
 ONE_SESSION = """\
 id      time      event         target      decision    took  hooks
@@ -34,7 +34,7 @@ block2  14:03:08  BeforeTool    write_file  blocked    12 ms  secret-scan +1
 after2  14:03:10  AfterTool     write_file  allowed   210 ms  format ✗
 
 4 events, session s-1
-"hookline trace after2" shows the last in full
+`hookline trace after2` shows the last in full
 """
 PIPED = """\
 id      time      session  event         target      decision    took  hooks
@@ -45,7 +45,7 @@ after2  14:03:10  s-1      AfterTool     write_file  allowed   210 ms  format (e
 agent2  14:03:18  s-2      BeforeAgent               ask       1.51 s  budget, rules
 
 5 events
-"hookline trace agent2" shows the last in full
+`hookline trace agent2` shows the last in full
 """
 IN_FULL = """\
 BeforeTool  write_file
@@ -166,7 +166,7 @@ def test_events_are_chosen_by_what_they_were(call: Call, arguments: list[str], i
     assert [event["id"] for event in document["events"]] == ids.split()
     shown = call("trace", *arguments).out
     assert all(name in shown for name in ids.split())
-    assert bool(ids) or shown == 'no event matches; "hookline trace" shows the newest of all\n'
+    assert bool(ids) or shown == "no event matches; `hookline trace` shows the newest of all\n"
 
 
 def test_the_document_has_everything(call: Call, tracing: Path) -> None:
@@ -329,3 +329,19 @@ def test_it_loads_no_terminal_no_engine_and_no_regex_package(project: Project) -
     assert not modules & {"asyncio", "subprocess", "logging", "pathlib", "tempfile", "hashlib"}
     assert "hookline.system" not in modules
     assert json.loads(hookline("trace", "--json").out)["total"] == 5
+
+
+@pytest.mark.usefixtures("tracing")
+@pytest.mark.parametrize("columns", [32, 40, 60, 80])
+def test_a_narrow_terminal_does_without_what_one_event_in_full_has(columns: int) -> None:
+    shown = on_terminal("trace", columns=columns, NO_COLOR="1").out
+    assert max(map(len, shown.splitlines())) <= columns
+    assert all(name in shown for name in ("start2", "block2", "agent2", "blocked"))
+
+
+def test_a_target_is_whole_where_the_hooks_leave_room_for_it(tmp_path: Path) -> None:
+    hook = settings("BeforeTool", command_hook("true", name="g"))
+    (tmp_path / "s.json").write_text(json.dumps(hook))
+    fired = ("fire", "BeforeTool", "--tool", "run_shell_command", "--tool-input", "{}")
+    hookline(*fired, "--settings", str(tmp_path / "s.json"), HOOKLINE_TRACE="1")
+    assert "run_shell_command" in on_terminal("trace", NO_COLOR="1").out

@@ -1,11 +1,16 @@
 """``hookline trust`` and ``untrust``: what people are shown before a project's hooks may run."""
 
+import contextlib
+import os
+import pty
+import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.command import ESCAPE, command_hook, hookline, on_terminal, settings
+from tests.cli.command import ESCAPE, HOOKLINE, command_hook, hookline, on_terminal, settings
 from tests.harness.scratch import Project
 
 WRITE = ("fire", "BeforeTool", "--tool", "write_file", "--tool-input", "{}")
@@ -103,7 +108,7 @@ def test_untrust_takes_it_back(guarded: Project) -> None:
     hookline("trust", "--yes", cwd=guarded.path)
     done = hookline("untrust", cwd=guarded.path)
     assert shown(done.out, guarded) == (
-        'the hooks of PROJECT do not run any more\n"hookline trust" lets them again\n'
+        "the hooks of PROJECT do not run any more\n`hookline trust` lets them again\n"
     )
     assert hookline(*WRITE, cwd=guarded.path).status == 0
     assert "were not trusted" in hookline("untrust", cwd=guarded.path).out
@@ -137,7 +142,7 @@ def test_a_home_that_cannot_be_written_is_an_error_with_a_remedy(
 
 def test_a_project_without_hooks_has_nothing_to_trust(project: Project) -> None:
     done = hookline("trust", cwd=project.path)
-    assert (done.status, done.out.splitlines()[1]) == (0, '"hookline init" makes a first one')
+    assert (done.status, done.out.splitlines()[1]) == (0, "`hookline init` makes a first one")
 
 
 def test_files_of_ones_own_need_no_trust(guarded: Project) -> None:
@@ -147,3 +152,27 @@ def test_files_of_ones_own_need_no_trust(guarded: Project) -> None:
         1,
         "hookline: files given with --settings are your own and need no trust\n",
     )
+
+
+def test_a_line_that_has_to_be_wrapped_is_not_taken_for_two(guarded: Project) -> None:
+    guarded.script("hooks/guard.sh", f"#!/bin/sh\n# {'so ' * 23}on; rm -rf /\n")
+    done = on_terminal("trust", cwd=guarded.path, typed=b"n\n", NO_COLOR="1")
+    assert f"    # {'so ' * 23}on;\n  ↪ rm -rf /\n" in done.out
+
+
+def test_the_question_ends_its_line_when_somebody_gives_up(guarded: Project) -> None:
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [*HOOKLINE, "trust"], cwd=guarded.path, stdin=slave, stdout=slave, stderr=slave
+    )
+    os.close(slave)
+    shown = b""
+    while b"[y/N] " not in shown:
+        shown += os.read(master, 4096)
+    process.send_signal(signal.SIGINT)
+    with contextlib.suppress(OSError):
+        while more := os.read(master, 4096):
+            shown += more
+    os.close(master)
+    assert process.wait(20) == 130
+    assert shown.endswith(b"[y/N] \r\n")

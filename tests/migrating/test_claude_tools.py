@@ -27,7 +27,7 @@ BEFORE_TOOL = HookEventName.BEFORE_TOOL
         (r"\bBash\b", r"\brun_shell_command\b"),
         ("^(?!Bash$).*", "^(?!run_shell_command$).*"),
         ("[Bb]ash", "run_shell_command"),
-        ("Web.*", "web_fetch|web_search"),
+        ("Web.*", "web_fetch|google_web_search|exa_web_search"),
         ("mcp__.*", "mcp__.*"),
         ("^Gre?p", "search_file_content|grep"),
         ("(?:Grep)", "(?:(?:search_file_content|grep))"),

@@ -7,10 +7,10 @@ from typing import Any
 from hookline.checking.findings import Finding, Severity
 from hookline.checking.near import did_you_mean, nearest, only_one, question
 from hookline.checking.reading import Checked, CheckedFile, definitions
-from hookline.checking.tools import CLAUDE_TOOLS, NATIVE_TOOLS
 from hookline.pipeline.jsonc import Path
 from hookline.pipeline.matcher import Match, MatchTimeout
 from hookline.wire.events import EVENTS, EventSpec
+from hookline.wire.tools import CLAUDE_TOOLS, NATIVE_TOOLS
 
 # Settings that nobody has reviewed must not keep the checking busy.
 _LONGEST = 1_000
@@ -213,8 +213,8 @@ def _slip(matcher: _Matcher) -> Finding | None:
 
 
 def _of_claude_code(matcher: _Matcher, claude: list[str]) -> Finding:
-    native = {CLAUDE_TOOLS[name] or "" for name in claude if name in _words(matcher.text)}
-    meant = "|".join(sorted(filter(None, native)))
+    named = [name for name in claude if name in _words(matcher.text)]
+    meant = "|".join(sorted({native for name in named for native in CLAUDE_TOOLS[name]}))
     return matcher.finding(
         "matcher-tool",
         Severity.WARNING,

@@ -41,7 +41,7 @@ examples:
   hookline demo
   hookline fire BeforeTool --tool write_file --tool-input '{{"content": "hi"}}'
 
-"hookline VERB --help" explains a verb; "hookline --version" prints the version."""
+`hookline VERB --help` explains a verb; `hookline --version` prints the version."""
 
 
 def run() -> None:
@@ -58,6 +58,7 @@ def run() -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit status; nothing but a status ever comes out."""
     arguments = sys.argv[1:] if argv is None else list(argv)
+    status: int | None = None
     try:
         status = _run(arguments)
         if sys.stdout is not None:
@@ -65,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BaseException as error:
         from hookline.cli.failures import report
 
-        status = report(error)
+        status = report(error, done=status)
     return status
 
 

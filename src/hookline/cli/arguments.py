@@ -37,7 +37,8 @@ def run_verb(verb: str, module: str, summary: str, arguments: Sequence[str]) -> 
 
         options = parser_of(verb, implementation, summary).parse_args(arguments)
     _check_places(options)
-    return implementation.run(options, Screen(sys.stdout, sys.stderr))
+    screen = Screen(sys.stdout, sys.stderr)
+    return screen.status(implementation.run(options, screen))
 
 
 def _read_plainly(implementation: Verb, arguments: Sequence[str]) -> Any:
@@ -51,5 +52,7 @@ def _check_places(options: "argparse.Namespace") -> None:
     if options.cwd is not None and not os.path.isdir(options.cwd):
         raise CommandError(f"--cwd: {options.cwd} is not a directory")
     for file in options.settings or ():
+        if os.path.isdir(file):
+            raise CommandError(f"--settings: {file} is a directory; name the file in it")
         if not os.path.isfile(file):
             raise CommandError(f"--settings: there is no file {file}")

@@ -56,14 +56,14 @@ def show_summary(
     """The last lines: how much was looked at, what was found, and what to do next."""
     if not checked.files and not checked.broken:
         screen.line("there are no settings to check for ", (checked.project_dir, "name"))
-        screen.line('"hookline init" writes a first hook, its settings and its test')
+        screen.line("`hookline init` makes a first one, its settings and its tests")
         return
     files = len(checked.files) + len(checked.broken)
     looked_at = f"{count(len(checked.hooks), 'hook')} in {count(files, 'file')}"
     screen.line(f"{looked_at}: ", _verdict(findings))
     fixable = 0 if fix else _fixable(findings, checked)
     if fixable:
-        screen.line(f'"hookline check --fix" mends {fixable} of these; --diff shows how')
+        screen.line(f"`hookline check --fix` mends {fixable} of these; --diff shows how")
 
 
 def _verdict(findings: Sequence[Finding]) -> tuple[str, str]:

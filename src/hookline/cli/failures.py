@@ -30,12 +30,45 @@ def unknown_verb(verb: str, known: Iterable[str]) -> CommandError:
     from difflib import get_close_matches
 
     near = get_close_matches(verb, list(known), n=2)
-    hint = f"did you mean {' or '.join(near)}?" if near else '"hookline --help" lists the verbs'
+    hint = f"did you mean {' or '.join(near)}?" if near else "`hookline --help` lists the verbs"
     return CommandError(f"{verb!r} is not a verb; {hint}")
 
 
-def report(error: BaseException) -> int:
-    """Say what went wrong, in one sentence, and give the status to exit with."""
+def report(error: BaseException, *, done: int | None = None) -> int:
+    """Say what went wrong, in one sentence, and give the status to exit with.
+
+    ``done`` is the status of a command that had come to its end when its output could not be put
+    out. What was printed before goes out in any case.
+    """
+    if done is not None and isinstance(error, OSError):
+        return unwritten(error, done)
+    lost = _put_out()
+    if lost is None:
+        return _told(error)
+    # It may be the very error that is to be reported.
+    status = FAILED if isinstance(error, OSError) else _told(error)
+    return unwritten(lost, status)
+
+
+def unwritten(error: OSError, status: int) -> int:
+    """The status of a command whose output was lost: a block stays a block, success is none."""
+    discard(sys.stdout)
+    if isinstance(error, BrokenPipeError):
+        return status
+    _say(f"hookline: standard output cannot be written: {error.strerror or error}")
+    return status or FAILED
+
+
+def _put_out() -> OSError | None:
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        return error
+    return None
+
+
+def _told(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 0
     if isinstance(error, KeyboardInterrupt):
@@ -44,8 +77,6 @@ def report(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         discard(sys.stdout)
         return FAILED
-    if isinstance(error, OSError):
-        discard(sys.stdout)
     _say(f"hookline: {_sentence(error)}")
     return FAILED
 

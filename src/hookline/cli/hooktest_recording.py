@@ -57,7 +57,7 @@ def _live(
     try:
         _, document, _ = runner.fire(asked)
     except NotTrusted as error:
-        hint = 'review the project\'s hooks with "hookline trust", or pass --trust'
+        hint = "review the project's hooks with `hookline trust`, or pass --trust"
         raise CommandError(f"{error}; {hint}") from None
     places = {"project": project, "cwd": os.path.abspath(options.cwd or project)}
     return recorded_test(name, event, payload, document, places)

@@ -90,7 +90,7 @@ class TestReport:
         self._screen.line()
         self._screen.line(*_summary(files, outcomes, left))
         if any(outcome.untrusted for outcome in outcomes):
-            self._screen.line('review the project\'s hooks with "hookline trust", or pass --trust')
+            self._screen.line("review the project's hooks with `hookline trust`, or pass --trust")
 
 
 def _news(outcome: Outcome) -> list[str]:

@@ -26,10 +26,13 @@ _BARE = 4
 _HANG = 4
 
 
-def fit_line(spans: Row, *, indent: int, width: int | None) -> Iterator[Line]:
-    """A line, wrapped between words; what goes on is indented as its beginning."""
+def fit_line(spans: Row, *, indent: int, width: int | None, mark: str = "") -> Iterator[Line]:
+    """A line, wrapped between words; what goes on is indented as its beginning, and has a mark
+    before it where it must not be taken for a line of its own."""
+    start: Piece = (" " * indent, "")
     for line in _wrap([_piece(span) for span in spans], _room(width, indent)):
-        yield [(" " * indent, ""), *line]
+        yield [start, *line]
+        start = (f"{mark} ".rjust(indent) if mark else start[0], "faint" if mark else "")
 
 
 def fit_table(
@@ -117,7 +120,7 @@ def _wrap(pieces: Sequence[Piece], room: int | None) -> Iterator[Line]:
     line: Line = []
     used, wrapped = 0, False
     for text, role in pieces:
-        for word in _words().findall(text):
+        for word in _fitting_words(text, room):
             size = width_of(word)
             if word == "\n" or (room is not None and used + size > room and used):
                 yield line
@@ -134,6 +137,15 @@ def _wrap(pieces: Sequence[Piece], room: int | None) -> Iterator[Line]:
     yield line
 
 
+def _fitting_words(text: str, room: int | None) -> Iterator[str]:
+    """Words and the blanks between them; a command is one word where it can be."""
+    if room is None or "`hookline " not in text:
+        yield from _words().findall(text)
+        return
+    for word in _commands_and_words().findall(text):
+        yield from [word] if width_of(word) <= room else _words().findall(word)
+
+
 def _cut(text: str, width: int) -> str:
     return _head(text, width - 1).rstrip() + "…"
 
@@ -146,6 +158,11 @@ def _head(text: str, width: int) -> str:
         if index and used > width:
             return text[:index]
     return text
+
+
+@functools.cache
+def _commands_and_words() -> "re.Pattern[str]":
+    return re.compile(r"\n|[^\S\n]+|`hookline [^`\n]*`\S*|\S+")
 
 
 @functools.cache

@@ -49,7 +49,7 @@ def show(screen: Screen, listing: Listing) -> None:
     """The hooks of each event, a summary, and what to do next."""
     if not listing.settings.entries:
         screen.line("no hooks are configured for ", (listing.project_dir, "name"))
-        screen.line('"hookline init" makes a first one, "hookline demo" shows some at work')
+        screen.line(_first_step(listing))
         return
     for event in HookEventName:
         entries = [entry for entry in listing.entries if entry.event is event]
@@ -59,6 +59,14 @@ def show(screen: Screen, listing: Listing) -> None:
             screen.table(rows, ("cut", "keep"))
             screen.line()
     _show_summary(screen, listing)
+
+
+def _first_step(listing: Listing) -> str:
+    if any(problem.broken for problem in listing.settings.problems):
+        from hookline.cli.problems import MENDING
+
+        return MENDING
+    return "`hookline init` makes a first one, `hookline demo` shows some at work"
 
 
 def _show_summary(screen: Screen, listing: Listing) -> None:

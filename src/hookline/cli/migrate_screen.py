@@ -1,6 +1,6 @@
 """A migration on the screen: hooks before and after, what stays behind, what is to be done."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -55,11 +55,16 @@ def _show_move(screen: Screen, move: Move, width: int, *, is_new: bool) -> None:
     before = _when(move.before)
     space = " " * max(width - width_of(before), 0)
     screen.line((before, "name"), f"{space}  →  ", (_when(move), "matcher"), indent=2)
-    command = " ".join((move.before.config["command"], *move.before.config.get("args", ())))
-    screen.line(command, indent=4)
+    screen.quote(_command(move.before.config))
     changes = "; ".join(move.changes) if is_new else "is there already"
     if changes:
         screen.line((changes, "faint"), indent=4)
+
+
+def _command(config: Mapping[str, Any]) -> str:
+    args = config.get("args")
+    words = (config["command"], *(args if isinstance(args, list) else ()))
+    return " ".join(map(str, words))
 
 
 def _when(hook: Before | Move) -> str:

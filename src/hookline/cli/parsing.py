@@ -5,7 +5,7 @@ argparse ends bad usage with 2, which here means that a hook blocked; so it rais
 
 import argparse
 from functools import partial
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from hookline.cli.arguments import Verb
 from hookline.cli.failures import CommandError
@@ -20,8 +20,12 @@ class _Parser(argparse.ArgumentParser):
         self.formatter_class = argparse.RawDescriptionHelpFormatter
         return super().format_help()
 
+    def print_help(self, file: Any = None) -> None:
+        """On stdout alone; argparse would go elsewhere, and keep quiet about a full disk."""
+        print(self.format_help(), end="", file=file)
+
     def error(self, message: str) -> NoReturn:
-        raise CommandError(f'{message}; "{self.prog} --help" shows how')
+        raise CommandError(f"{message}; `{self.prog} --help` shows how")
 
 
 def parser_of(verb: str, implementation: Verb, summary: str) -> argparse.ArgumentParser:

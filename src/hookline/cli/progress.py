@@ -20,7 +20,9 @@ class Progress:
         """Put a text in the place of the last one."""
         if self._stream is None:
             return
-        text = _fitting(printable(text).replace("\n", " "), _columns(self._stream))
+        encoding = self._stream.encoding or "utf-8"
+        text = printable(text).replace("\n", " ").encode(encoding, "replace").decode(encoding)
+        text = _fitting(text, _columns(self._stream))
         width = width_of(text)
         self._stream.write(f"\r{text}{' ' * (self._width - width)}")
         self._stream.flush()

@@ -75,18 +75,12 @@ def place_of(options: argparse.Namespace, named: Named) -> Place:
 def unknown(options: argparse.Namespace, screen: Screen) -> CommandError:
     """The error for a name that no hook has, with the nearest that are; what is wrong in the
     settings may be why."""
-    settings = Config.load(options.cwd, settings_files=options.settings).get_settings()
-    for problem in settings.problems:
-        if problem.place != "trust":
-            screen.warning(str(problem))
-    known = list(dict.fromkeys(entry.name for entry in settings.entries))
-    if not known:
-        return CommandError(f"no hook is named {options.name!r}, for none is configured")
-    from difflib import get_close_matches
+    from hookline.cli.problems import tell_problems, unknown_hook
 
-    near = get_close_matches(options.name, known, n=2)
-    hint = f"did you mean {' or '.join(near)}?" if near else "hookline list shows the names"
-    return CommandError(f"no hook is named {options.name!r}; {hint}")
+    settings = Config.load(options.cwd, settings_files=options.settings).get_settings()
+    is_broken = tell_problems(screen, settings.problems)
+    known = [entry.name for entry in settings.entries]
+    return unknown_hook(options.name, known, is_broken=is_broken)
 
 
 def place_text(file: str | None, line: int | None) -> str:

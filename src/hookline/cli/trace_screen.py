@@ -31,9 +31,8 @@ _HOOK_DECISIONS: dict[str, str] = {
 _RANKS = {"stop": 0, "deny": 1, "block": 1, "answers": 1, "failed": 2, "ask": 3}
 _HEAD = ("id", "time", "session", "event", "target", "decision", "took", "hooks")
 _COLUMNS: tuple[Column, ...] = ("keep", "keep", "keep", "keep", "keep", "keep", "right")
-_SESSION = _HEAD.index("session")
-# As the session may be left out before it.
-_TARGET_FROM_END = 3
+# What a narrow terminal can do without, first to last: one event in full has it all.
+_SPARED = ("session", "took", "time")
 # Rows that come one by one stand below each other only if their cells are as wide from the start.
 _WIDTHS = (6, 8, 8, 12, 10, 7, 6)
 _SHORT_SESSION = 8
@@ -48,14 +47,17 @@ def show_events(screen: Screen, events: Sequence[TracedEvent]) -> None:
     dated = len({_local(event).date() for event in events}) > 1
     rows = [_cells(event, dated=dated) for event in events]
     head: list[Span] = [(title, "faint") for title in _HEAD]
-    columns = _COLUMNS
+    columns = list(_COLUMNS)
     if screen.width is None:
         hooks = [_all_hooks(event) for event in events]
     else:
         if only_session(events):
-            for row in (head, *rows):
-                del row[_SESSION]
-            columns = columns[1:]
+            _leave_out("session", head, rows, columns)
+        for title in _SPARED:
+            if _least_width([head[:-1], *rows]) > screen.width:
+                _leave_out(title, head, rows, columns)
+        if _least_width([head[:-1], *rows]) > screen.width:
+            columns[_place("event", head)] = "cut"
         hooks = _fit(events, [head[:-1], *rows], screen.width)
     table: list[Row] = [[*row, last] for row, last in zip(rows, hooks, strict=True)]
     screen.table([head, *table], columns, indent=0)
@@ -67,12 +69,39 @@ def only_session(events: Sequence[TracedEvent]) -> str | None:
     return sessions.pop() if len(sessions) == 1 else None
 
 
+def _place(title: str, head: Sequence[Span]) -> int:
+    return [_text(cell) for cell in head].index(title)
+
+
+def _leave_out(
+    title: str, head: list[Span], rows: Sequence[list[Span]], columns: list[Column]
+) -> None:
+    if (title, "faint") in head:
+        place = _place(title, head)
+        del columns[place]
+        for row in (head, *rows):
+            del row[place]
+
+
+def _widths(rows: Sequence[list[Span]]) -> list[int]:
+    return [max(width_of(_text(cell)) for cell in column) for column in zip(*rows, strict=True)]
+
+
+def _least_width(rows: Sequence[list[Span]]) -> int:
+    """How wide it is when the targets are cut and the hooks stand below."""
+    widths = _widths(rows)
+    place = _place("target", rows[0])
+    widths[place] = min(widths[place], _LEAST_TARGET)
+    return sum(widths) + GAP * (len(widths) - 1)
+
+
 def _fit(events: Sequence[TracedEvent], rows: Sequence[list[Span]], width: int) -> list[str]:
     """Cut the targets, and give the hooks cut to what is left then."""
-    natural = [max(width_of(_text(cell)) for cell in column) for column in zip(*rows, strict=True)]
-    place = len(natural) - _TARGET_FROM_END
+    natural = _widths(rows)
+    place = _place("target", rows[0])
     left = width - sum(natural) - GAP * len(natural) + natural[place]
-    target = min(natural[place], max(_LEAST_TARGET, left // 2))
+    needed = max(width_of(_deciding(event, width)) for event in events)
+    target = min(natural[place], max(_LEAST_TARGET, left // 2, left - needed))
     for row in rows[1:]:
         row[place] = (_cut(_text(row[place]), target), "matcher")
     return [_deciding(event, max(left - target, _LEAST_HOOKS)) for event in events]

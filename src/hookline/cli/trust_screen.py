@@ -27,12 +27,12 @@ def _show_whole(screen: Screen, now: Review) -> None:
     for hook in now.hooks:
         screen.line((hook.event, "name"), (f"  {hook.matcher or ''}", "matcher"))
         for line in _details(hook):
-            screen.line(line, indent=4)
+            screen.quote(line)
     for name, content in now.files.items():
         screen.line()
         screen.line((name, "name"))
         for line in _text_lines(content):
-            screen.line(line, indent=4)
+            screen.quote(line)
     screen.line()
 
 
@@ -48,7 +48,7 @@ def _show_changed_files(screen: Screen, now: Review, known: Review) -> None:
 
 def _show_lines(screen: Screen, lines: Iterator[str]) -> None:
     for line in lines:
-        screen.line((line, _ROLES.get(line[:1], "")), indent=4)
+        screen.quote((line, _ROLES.get(line[:1], "")))
 
 
 def _difference(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:

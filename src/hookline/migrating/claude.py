@@ -102,7 +102,7 @@ class _Reader:
         if settings.get("disableAllHooks") is not True or not self._moves:
             return ()
         message = "all hooks are switched off there, so they come switched off"
-        self._note(("disableAllHooks",), "disableAllHooks", message, "hookline enable NAME")
+        self._note(("disableAllHooks",), "disableAllHooks", message, "`hookline enable NAME`")
         return tuple(dict.fromkeys(name_of(move.hook) for move in self._moves))
 
     def _lost(self, path: Path, subject: str, message: str, remedy: str = "") -> None:

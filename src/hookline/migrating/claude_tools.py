@@ -10,31 +10,10 @@ import msgspec
 
 from hookline.pipeline.matcher import MatchTimeout, compile_matcher
 from hookline.wire.events import EVENTS, HookEventName
+from hookline.wire.tools import CLAUDE_TOOLS
 
-# Claude Code's tool -> what Gemini CLI and LLxprt Code, whose tool names hosts share here, call it.
-TOOLS: dict[str, tuple[str, ...]] = {
-    "Bash": ("run_shell_command",),
-    "Read": ("read_file",),
-    "Write": ("write_file",),
-    "Edit": ("replace",),
-    "MultiEdit": ("replace",),
-    "Glob": ("glob",),
-    "Grep": ("search_file_content", "grep"),
-    "LS": ("list_directory",),
-    "WebFetch": ("web_fetch",),
-    "WebSearch": ("web_search",),
-    "TodoWrite": ("write_todos", "todo_write"),
-    "Skill": ("activate_skill",),
-    "AskUserQuestion": ("ask_user",),
-    "EnterPlanMode": ("enter_plan_mode",),
-    "ExitPlanMode": ("exit_plan_mode",),
-}
-WITHOUT_COUNTERPART = frozenset(
-    {
-        *("Agent", "Task", "TaskOutput", "TaskStop", "KillShell", "KillBash", "BashOutput"),
-        *("NotebookEdit", "NotebookRead", "SlashCommand", "SendUserMessage", "ListAgents"),
-    }
-)
+TOOLS = {name: names for name, names in CLAUDE_TOOLS.items() if names}
+WITHOUT_COUNTERPART = frozenset(CLAUDE_TOOLS) - TOOLS.keys()
 _TRIGGERS: dict[HookEventName, dict[str, str | None]] = {
     HookEventName.SESSION_START: {"compact": "compress", "fork": None},
     HookEventName.SESSION_END: {"resume": None},

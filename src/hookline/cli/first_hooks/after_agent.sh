@@ -8,7 +8,7 @@
 event=$(cat)
 
 # A shell cannot read JSON: this looks at the text as it is, and so also sees what only looks like
-# a match. That is enough for a few words; for more use jq, or begin with "hookline init python".
+# a match. That is enough for a few words; for more use jq, or begin with `hookline init python`.
 has() {
   printf '%s' "$event" | grep -Eq -e "$1"
 }

@@ -9,7 +9,7 @@
 event=$(cat)
 
 # A shell cannot read JSON: this looks at the text as it is, and so also sees what only looks like
-# a match. That is enough for a few words; for more use jq, or begin with "hookline init python".
+# a match. That is enough for a few words; for more use jq, or begin with `hookline init python`.
 if printf '%s' "$event" | grep -Eq '"file_path": *"[^"]*\.(py|js|ts|go|rs|java)"'; then
   echo '{"hookSpecificOutput": {"additionalContext": "Run the tests of what you just changed."}}'
 fi

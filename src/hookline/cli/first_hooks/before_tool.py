@@ -4,8 +4,9 @@
     {"session_id": "…", "cwd": "…", "hook_event_name": "BeforeTool",
      "tool_name": "run_shell_command", "tool_input": {"command": "ls -l"}}
 
-Exit 0 lets it go on; exit 2 blocks, and what is on stderr is the reason. Any other exit code, an
-exception too, means that this script failed, and the agent goes on as if it were not there.
+Exit 0 lets it go on; exit 2 blocks, and what is on stderr is the reason.
+Any other exit code, an exception too, means that this script failed, and
+the agent goes on as if it were not there.
 """
 
 import json
@@ -17,10 +18,18 @@ SECRET = re.compile(r"AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY")
 
 event = json.load(sys.stdin)
 tool_input = event["tool_input"]
+texts = [value for value in tool_input.values() if isinstance(value, str)]
+is_command = event["tool_name"] == "run_shell_command"
 
-if event["tool_name"] == "run_shell_command" and DELETES_ALL.search(tool_input["command"]):
-    print("this would delete everything; name the files to delete", file=sys.stderr)
+if is_command and DELETES_ALL.search(tool_input["command"]):
+    print(
+        "this would delete everything; name the files to delete",
+        file=sys.stderr,
+    )
     sys.exit(2)
-if any(isinstance(value, str) and SECRET.search(value) for value in tool_input.values()):
-    print("this holds a secret; read it from the environment instead", file=sys.stderr)
+if any(SECRET.search(text) for text in texts):
+    print(
+        "this holds a secret; read it from the environment instead",
+        file=sys.stderr,
+    )
     sys.exit(2)

@@ -9,7 +9,7 @@
 event=$(cat)
 
 # A shell cannot read JSON: this looks at the text as it is, and so also sees what only looks like
-# a match. That is enough for a few words; for more use jq, or begin with "hookline init python".
+# a match. That is enough for a few words; for more use jq, or begin with `hookline init python`.
 if printf '%s' "$event" | grep -Eq '"notification_type": *"ToolPermission"'; then
   # This is the place for notify-send, osascript or a chat message.
   echo '{"systemMessage": "The agent waits for your permission."}'

@@ -8,7 +8,7 @@
 event=$(cat)
 
 # A shell cannot read JSON: this looks at the text as it is, and so also sees what only looks like
-# a match. That is enough for a few words; for more use jq, or begin with "hookline init python".
+# a match. That is enough for a few words; for more use jq, or begin with `hookline init python`.
 if printf '%s' "$event" | grep -Eq '"reason": *"(exit|logout)"'; then
   echo '{"systemMessage": "The session is over; look at git status before you go."}'
 fi

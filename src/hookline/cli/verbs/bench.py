@@ -71,7 +71,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     """Measure the hook; 0 even if it blocks or fails, which is told."""
     # What is measured is no part of what happened.
     config = load_config(options, warm=True, debug_logger=DebugLogger(), trusted=options.trust)
-    entry = _entry(config, options)
+    entry = _entry(config, options, screen)
     hook = entry.hook
     assert isinstance(hook, CommandHook)
     payload = _payload(entry, options)
@@ -102,11 +102,15 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _entry(config: Config, options: argparse.Namespace) -> HookRegistryEntry:
+def _entry(config: Config, options: argparse.Namespace, screen: Screen) -> HookRegistryEntry:
     entries = [e for e in config.get_settings().entries if isinstance(e.hook, CommandHook)]
     named = [entry for entry in entries if entry.name == options.name]
     if not named:
-        raise CommandError(_unknown(options.name, [entry.name for entry in entries]))
+        from hookline.cli.problems import tell_problems, unknown_hook
+
+        is_broken = tell_problems(screen, config.get_settings().problems)
+        known = [entry.name for entry in entries]
+        raise unknown_hook(options.name, known, is_broken=is_broken)
     if options.event is not None:
         event = narrow_event(options.event)
         named = [entry for entry in named if entry.event is event] or named
@@ -117,19 +121,9 @@ def _entry(config: Config, options: argparse.Namespace) -> HookRegistryEntry:
     if not named[0].trusted:
         raise CommandError(
             f"{options.name} is not trusted, so it does not run; "
-            'review it with "hookline trust", or pass --trust'
+            "review it with `hookline trust`, or pass --trust"
         )
     return named[0]
-
-
-def _unknown(name: str, known: Sequence[str]) -> str:
-    if not known:
-        return f"no hook is named {name!r}, for none is configured; hookline list says where"
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, known, n=2)
-    hint = f"did you mean {' or '.join(near)}?" if near else "hookline list shows the names"
-    return f"no hook is named {name!r}; {hint}"
 
 
 def _events(entries: Sequence[HookRegistryEntry]) -> str:

@@ -86,15 +86,22 @@ def _show_next(screen: Screen, findings: list[Finding], checked: Checked) -> Non
     is_projects = any(site.hook.source is HookSource.PROJECT for site in checked.hooks)
     if not is_projects or any(finding.severity is Severity.ERROR for finding in findings):
         return
-    from hookline.pipeline.trust import TrustError, TrustStore
+    from hookline.pipeline.trust import TrustError, TrustStore, review
 
+    entries = [
+        entry
+        for site in checked.files
+        if site.source is HookSource.PROJECT
+        for entry in site.layer.entries
+    ]
     try:
         known = TrustStore().read(checked.project_dir)
+        now = review(entries, project_dir=checked.project_dir, cwd=checked.cwd)
     except TrustError as error:
         screen.warning(str(error))
         return
-    if known is None:
-        screen.line('the project\'s hooks run once you have reviewed them with "hookline trust"')
+    if known is None or not known.covers(now):
+        screen.line("the project's hooks run once you have reviewed them with `hookline trust`")
 
 
 def _fixed(

@@ -53,6 +53,8 @@ def _script(shell: str) -> str:
 def _print_names(words: list[str]) -> int:
     from hookline.cli.completing.names import hook_names
 
+    if sys.stdout is None:
+        return 0
     encoding = sys.stdout.encoding or "utf-8"
     for name in hook_names(words):
         # One that the shell could not be told as it is would be a hook that is not there.
@@ -64,5 +66,5 @@ def _print_names(words: list[str]) -> int:
 def _hint() -> str:
     used = os.path.basename(os.environ.get("SHELL", ""))
     if used in _SHELLS:
-        return f"yours is {used}, so hookline completion {used}"
-    return "hookline completion bash, zsh or fish"
+        return f"yours is {used}, so `hookline completion {used}`"
+    return "`hookline completion bash`, zsh or fish"

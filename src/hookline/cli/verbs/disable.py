@@ -58,4 +58,4 @@ def _show(
     where = "" if options.settings else reach
     screen.line((named.name, "name"), f" is disabled{where} ({named.events})")
     back = switched.command(options, "enable")
-    screen.line(f'written to {shown(place.file)}; "{back}" takes it back')
+    screen.line(f"written to {shown(place.file)}; `{back}` takes it back")

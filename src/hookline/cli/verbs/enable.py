@@ -52,13 +52,13 @@ def _show(screen: Screen, before: Named, after: Named, files: list[str]) -> None
     for file in files:
         screen.line(f"its name was taken out of {shown(file)}")
     if any(entry.enabled and not entry.trusted for entry in after.entries):
-        screen.line('it runs when "hookline trust" lets the project\'s hooks')
+        screen.line("it runs when `hookline trust` lets the project's hooks")
 
 
 def _why(options: argparse.Namespace, named: Named, switch: Switch | None) -> str:
     """Who keeps it off, and what to do about it."""
     if switch is None:
-        return "hookline list shows its state"
+        return "`hookline list` shows its state"
     where = place_text(switch.file, switch.line)
     if switch.name is None:
         return f"all hooks are switched off in {where}; set that to true"
@@ -68,5 +68,5 @@ def _why(options: argparse.Namespace, named: Named, switch: Switch | None) -> st
     ours = project_place(named.project_dir) if is_project else user_place(options.settings)
     if switch.file in ours.own_files:
         back = switched.command(options, "enable", project=is_project)
-        return f'{where} says so; "{back}" takes that back'
+        return f"{where} says so; `{back}` takes that back"
     return f"{where} says so; take its name out there"

@@ -74,7 +74,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
         "--trust",
         action="store_true",
         default=None,
-        help='run the project\'s own hooks whether or not "hookline trust" lets them',
+        help="run the project's own hooks whether or not `hookline trust` lets them",
     )
     trust.add_argument("--no-trust", dest="trust", action="store_false", help="hold them back")
 
@@ -169,9 +169,11 @@ def _refused(
 
 def _prepare(config: Config, screen: Screen) -> "HookSystem | None":
     """The system, loaded; what is wrong in the settings is told before a hook can hang."""
-    for problem in config.get_settings().problems:
-        if problem.place != "trust":
-            screen.warning(str(problem))
+    problems = config.get_settings().problems
+    if any(problem.place != "trust" for problem in problems):
+        from hookline.cli.problems import tell_problems
+
+        tell_problems(screen, problems)
     system = config.get_hook_system()
     if system is None:
         screen.warning("hooks are disabled in the user's or the system's settings, so none ran")

@@ -51,9 +51,10 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         screen.document(_document(listing))
     else:
         show(screen, listing)
-    for problem in settings.problems:
-        if problem.place != "trust":
-            screen.warning(str(problem))
+    if any(problem.place != "trust" for problem in settings.problems):
+        from hookline.cli.problems import tell_problems
+
+        tell_problems(screen, settings.problems)
     return 0
 
 

@@ -124,7 +124,7 @@ def _show_one(options: argparse.Namespace, screen: Screen, events: Iterable[Trac
         raise CommandError(f"{options.id} is the beginning of {ids}; write more of it")
     else:
         raise CommandError(
-            f'there is no event {options.id} in the log; "hookline trace" lists the newest by id'
+            f"there is no event {options.id} in the log; `hookline trace` lists the newest by id"
         )
 
 
@@ -215,13 +215,13 @@ def _conclude(screen: Screen, shown: list[TracedEvent], total: int, *, slow: boo
     session = only_session(shown)
     where = f", session {session}" if session else ""
     screen.line((f"{what}{where}", "faint"))
-    screen.line((f'"hookline trace {shown[-1].id}" shows the last in full', "faint"))
+    screen.line((f"`hookline trace {shown[-1].id}` shows the last in full", "faint"))
 
 
 def _tell_nothing(options: argparse.Namespace, screen: Screen, what: str) -> None:
     asked = ("event", "hook", "session", "failures", "since", "slow", "cwd")
     if any(getattr(options, name) for name in asked):
-        screen.line(f'{what} matches; "hookline trace" shows the newest of all')
+        screen.line(f"{what} matches; `hookline trace` shows the newest of all")
     elif _is_on(options):
         screen.line(f"{what} was recorded yet; tracing is on, so the next one will be")
     else:

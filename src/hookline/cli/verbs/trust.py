@@ -1,9 +1,12 @@
 """``hookline trust``: look at what a project's hooks would run, and let them."""
 
 import argparse
+import os
 import sys
 
 from hookline.cli.failures import CommandError
+from hookline.cli.paths import shown
+from hookline.cli.problems import MENDING, tell_problems
 from hookline.cli.screen import Screen
 from hookline.cli.text import count
 from hookline.cli.trust_screen import show_review
@@ -23,9 +26,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     if options.settings:
         raise CommandError("files given with --settings are your own and need no trust")
     config = Config.load(options.cwd)
-    for problem in config.get_settings().problems:
-        if problem.place != "trust":
-            screen.warning(str(problem))
+    is_broken = tell_problems(screen, config.get_settings().problems)
     store = TrustStore()
     now, known = config.review_project(), _known(store, config, screen)
     is_trusted = known is not None and known.covers(now)
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         return _as_document(screen, store, now, known, is_trusted=is_trusted, yes=options.yes)
     if not now.hooks:
         screen.line("there are no hooks in the settings of ", (now.project, "name"))
-        screen.line('"hookline init" makes a first one')
+        screen.line(MENDING if is_broken else "`hookline init` makes a first one")
         return 0
     if is_trusted and known is not None:
         screen.line(f"{count(len(now.hooks), 'hook')} of ", (now.project, "name"), " as trusted")
@@ -44,9 +45,28 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         screen.line("not trusted: these hooks do not run")
         return 1
     file = store.write(now)
-    screen.line(("trusted", "good"), f" until anything of this changes; recorded in {file}")
-    screen.line('"hookline untrust" takes it back')
+    screen.line(("trusted", "good"), f" until anything of this changes; recorded in {shown(file)}")
+    screen.line(f"`{_command('untrust', options)}` takes it back")
+    if _has_tests(now.project):
+        screen.line(f"`{_command('test', options)}` runs their tests")
     return 0
+
+
+def _command(verb: str, options: argparse.Namespace) -> str:
+    if options.cwd is None:
+        return f"hookline {verb}"
+    import shlex
+
+    return f"hookline {verb} --cwd {shlex.quote(options.cwd)}"
+
+
+def _has_tests(project: str) -> bool:
+    """Whether there are tests where ``init`` and ``test --record`` put them."""
+    try:
+        names = os.listdir(os.path.join(project, ".hookline", "tests"))
+    except OSError:
+        return False
+    return any(name.endswith(".hooktest.json") for name in names)
 
 
 def _known(store: TrustStore, config: Config, screen: Screen) -> Review | None:
@@ -63,9 +83,12 @@ def _agrees(screen: Screen) -> bool:
     screen.flush()
     sys.stdout.write("Let these hooks run as they are shown here? [y/N] ")
     sys.stdout.flush()
-    answer = sys.stdin.readline()
-    if not answer.endswith("\n"):
-        screen.line()
+    answer = ""
+    try:
+        answer = sys.stdin.readline()
+    finally:
+        if not answer.endswith("\n"):
+            screen.line()
     return answer.strip().lower() in ("y", "yes")
 
 
@@ -84,14 +107,14 @@ def _as_document(
     if yes and now.hooks and not is_trusted:
         store.write(now)
         is_trusted = True
-    shown = msgspec.to_builtins(now)
+    reviewed = msgspec.to_builtins(now)
     screen.document(
         {
             "project": now.project,
             "trusted": is_trusted,
             "trusted_at": known.trusted_at if known else None,
-            "hooks": shown["hooks"],
-            "files": shown["files"],
+            "hooks": reviewed["hooks"],
+            "files": reviewed["files"],
             "changed_files": sorted(
                 name
                 for name, content in now.files.items()

@@ -25,7 +25,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         screen.document({"project": project, "was_trusted": was_trusted})
     elif was_trusted:
         screen.line("the hooks of ", (project, "name"), " do not run any more")
-        screen.line('"hookline trust" lets them again')
+        screen.line("`hookline trust` lets them again")
     else:
         screen.line("the hooks of ", (project, "name"), " were not trusted")
     return 0

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from hookline.hiding import SECRET_WORDS
 from hookline.pipeline.redaction import Redaction
 
 __all__ = ["Environment", "Redaction", "environment_of", "hook_environment", "hook_variables"]
@@ -25,10 +26,6 @@ _NEVER_KEPT = frozenset(
         *("AZURE_TENANT_ID", "SLACK_WEBHOOK_URL", "TWILIO_ACCOUNT_SID", "DATABASE_URL"),
         *("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_ACCOUNT", "FIREBASE_PROJECT_ID"),
     }
-)
-_SECRET_WORDS = (
-    *("TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY"),
-    *("AUTH", "CREDENTIAL", "CREDS", "PRIVATE", "CERT"),
 )
 # Every repetition is bounded and ends at a character it cannot contain: a value of any length is
 # read in linear time.
@@ -76,6 +73,10 @@ class _Inherited:
     def __init__(self, snapshot: Mapping[Any, Any]) -> None:
         self.snapshot = snapshot
 
+    def variables(self) -> dict[str, str]:
+        # Of the snapshot: another thread may be changing the environment while it is read.
+        return {os.fsdecode(name): os.fsdecode(value) for name, value in self.snapshot.items()}
+
 
 _last = _Inherited({})
 
@@ -85,19 +86,21 @@ def _inherited() -> _Inherited:
     # Reading all variables takes a third of the calls that firing an event does. The dictionary
     # behind them is compared at once; a Python that has none there gives them one by one.
     now: dict[Any, Any] = getattr(os.environ, "_data", None) or os.environ.copy()
-    if now != _last.snapshot:
-        _last = _Inherited(now.copy())
-    return _last
+    known = _last
+    if now != known.snapshot:
+        known = _last = _Inherited(now.copy())
+    return known
 
 
 @functools.lru_cache(maxsize=64)
 def _environment(
-    _inherited: _Inherited,
+    inherited: _Inherited,
     redaction: Redaction,
     variables: tuple[tuple[str, str], ...],
     own: tuple[tuple[str, str], ...],
 ) -> Environment:
-    return Environment(hook_environment(os.environ, redaction, dict(variables), dict(own)))
+    parent = inherited.variables()
+    return Environment(hook_environment(parent, redaction, dict(variables), dict(own)))
 
 
 def hook_environment(
@@ -161,7 +164,7 @@ def _stays(
         return True
     if name in _NEVER_KEPT or strict:
         return False
-    return not any(word in name for word in _SECRET_WORDS)
+    return not any(word in name for word in SECRET_WORDS)
 
 
 def _looks_secret(value: str) -> bool:

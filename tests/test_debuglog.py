@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import hookline
+from hookline import debuglog
 from hookline.bus import InProcessMessageBus, request_hook_execution
 from hookline.debuglog import (
     CLIP_CHARACTERS,
@@ -370,3 +371,14 @@ def test_there_is_no_remote_telemetry_anywhere() -> None:
                 assert "otlp" not in said, path
     project = tomllib.loads((package.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
     assert "opentelemetry" not in str(project["project"]).lower()
+
+
+def test_a_trace_without_a_place_to_be_is_said_and_the_events_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOOKLINE_TRACE", "1")
+    monkeypatch.setattr(debuglog, "user_state_dir", lambda: None)
+    said: list[str] = []
+    logger = DebugLogger.from_environment(warn=said.append)
+    assert logger.enabled is False
+    assert said == ["there is no home to keep the trace in; set HOME or XDG_STATE_HOME"]

@@ -49,9 +49,14 @@ class DebugLogger:
     @classmethod
     def from_environment(cls, *, default: bool = False, **options: Any) -> "DebugLogger":
         """Records to the user's trace file if ``HOOKLINE_TRACE``, or else ``default``, asks for it,
-        otherwise to nobody."""
-        wanted = is_trace_wanted(default=default)
-        return cls(JsonLinesSink(default_trace_file()) if wanted else None, **options)
+        otherwise to nobody. That there is no place for one is said, and the events go on."""
+        log = cls(**options)
+        if is_trace_wanted(default=default):
+            try:
+                log._sink = JsonLinesSink(default_trace_file())
+            except HooklineError as error:
+                log.warning(str(error))
+        return log
 
     @property
     def enabled(self) -> bool:

@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trust",
         action="store_true",
         default=None,
-        help='run the project\'s own hooks whether or not `hookline trust` lets them',
+        help="run the project's own hooks whether or not `hookline trust` lets them",
     )
     trust.add_argument("--no-trust", dest="trust", action="store_false", help="hold them back")
 

@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq -c constraints.txt
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-browser check wheel bench bench-peer soak clean
+.PHONY: demo test test-browser check wheel bench bench-peer soak soak-bus clean
 
 demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 	@$(BIN)/hookline demo
@@ -40,6 +40,9 @@ bench-peer: $(VENV)/.dev  ## the same workloads on the npm peer as well; needs N
 
 soak: $(VENV)/.dev  ## 20,000 events with hooks that misbehave: some minutes
 	$(BIN)/python tools/soak/run.py
+
+soak-bus: $(VENV)/.dev  ## 10,000 requests over NATS while servers, workers and networks break
+	$(BIN)/python tools/soak_bus/run.py
 
 clean:
 	rm -rf $(VENV) build dist .hypothesis

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.bus import in_process, over_nats
 from benchmarks.command_hooks import commands, stalls
 from benchmarks.firing import firing
 from benchmarks.floor import Floor, find_floor
@@ -61,6 +62,10 @@ GROUPS: dict[str, Callable[[Means], list[Group]]] = {
     "scripts": lambda means: [
         directly(means.loop, means.scripts, means.stack),
         python(means.loop, means.scripts, means.environment, means.stack),
+    ],
+    "bus": lambda means: [
+        in_process(means.loop),
+        *over_nats(means.loop, means.scratch, means.stack, say=print),
     ],
     "starting": lambda means: [
         starting(means.environment, means.scratch),

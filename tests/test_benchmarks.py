@@ -1,15 +1,18 @@
 """The benchmarks run and say what they found; how fast anything is, is no matter of the suite."""
 
+import asyncio
 import json
 import os
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.bus import over_nats
 from benchmarks.installed import install
 from benchmarks.sampling import Group, Measurement, Workload, calling, measure
 from tests.harness.documents import REPOSITORY
@@ -24,6 +27,17 @@ COMMANDS = [
     "one command hook, 10 MB in",
     "one command hook, 1 MB out",
     "longest stall while 50 command hooks start",
+]
+BUS = [
+    "in-process hook over the in-process bus",
+    "in-process hook over the in-process bus",
+    "round trip over NATS",
+    "round trip over NATS, in-process hook",
+    "64 at once over NATS",
+    "64 at once over NATS, in-process hook",
+    "64 at once, hook waits 50 ms, 1 worker",
+    "64 at once, hook waits 50 ms, 2 workers",
+    "64 at once, hook waits 50 ms, 4 workers",
 ]
 MEASURED = [
     "no-match fire, 0 hooks",
@@ -41,6 +55,7 @@ MEASURED = [
     "./hook.sh, an sh script",
     "a Python hook (json, re)",
     "a Python hook (json, re), warm",
+    *BUS,
     "import hookline",
     "from hookline import Config, HookSystem",
     "hookline --version",
@@ -91,6 +106,18 @@ def test_without_a_c_compiler_commands_are_measured_all_the_same(tmp_path: Path)
     assert [result["name"] for result in results] == COMMANDS
     assert {r["baseline_name"] for r in results[:6]} == {"subprocess.Popen"}
     assert all(result["target"] is None for result in results)
+
+
+def test_without_a_nats_server_the_bus_over_it_is_left_out_with_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    said: list[str] = []
+    with ExitStack() as stack, asyncio.Runner() as loop:
+        assert over_nats(loop, tmp_path, stack, say=said.append) == []
+    (sentence,) = said
+    assert sentence.startswith("no bus over NATS is measured: ")
 
 
 def test_programs_are_started_in_an_environment_of_our_own_requirements(tmp_path: Path) -> None:

@@ -1,0 +1,130 @@
+"""Some seconds of the soak of the bus, and proof that each kind of violation makes it fail."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+from hookline.bus.nats.connection import Incoming
+from hookline.wire import codec
+from tests.harness.documents import REPOSITORY
+from tools.soak_bus.judging import SLACK, Fate, Overheard, violations
+from tools.soak_bus.proxy import Proxy
+
+FAULTS = (
+    *("worker killed", "server restarted", "network cut", "bytes lost", "worker paused"),
+    "network stalled",
+)
+
+
+def run_soak(*options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(REPOSITORY / "tools" / "soak_bus" / "run.py"), *options],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY / "src")},
+        capture_output=True,
+        text=True,
+        timeout=140,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.timeout(150)
+def test_whatever_breaks_each_request_has_one_fate_and_runs_its_hook_once_at_most() -> None:
+    quick = ("--requests", "300", "--rounds", "1", "--pause", "0.2", "--settle", "1")
+    done = run_soak(*quick, "--at-once", "40", "--timeout", "4", "--seed", "7")
+    assert done.stdout.splitlines()[-1] == "the soak passed", done.stdout + done.stderr
+    assert done.returncode == 0
+    assert all(f"{fault} " in done.stdout for fault in FAULTS)
+
+
+def answered(id: str = "a", seconds: float = 0.1, said: str | None = None) -> Fate:
+    return Fate(id, None, seconds, said or id)
+
+
+def response(id: str, code: str | None = None, *, inbox: str = "inbox.1") -> Incoming:
+    error = {} if code is None else {"error": {"code": code}}
+    return Incoming(inbox, "", codec.encode({"correlationId": id, **error}), None)
+
+
+def overheard(*responses: Incoming) -> Overheard:
+    heard = Overheard()
+    for each in responses:
+        heard.hear(each)
+    return heard
+
+
+WRONG: dict[str, tuple[Sequence[Fate], Sequence[str], Overheard]] = {
+    "a: executed 2 times": ([answered()], ["a", "a"], overheard()),
+    "a: answered 2 times": (
+        [answered()],
+        ["a"],
+        overheard(response("a"), response("a", inbox="inbox.2")),
+    ),
+    "inbox.1: sent 2 answers": (
+        [answered()],
+        ["a"],
+        overheard(response("a", "busy"), response("a")),
+    ),
+    "a: has 2 fates": ([answered(), answered()], ["a"], overheard()),
+    "b: executed, and never sent": ([answered()], ["a", "b"], overheard()),
+    f"a: took {1.1 + SLACK:.2f} s of 1 s": ([answered(seconds=1.1 + SLACK)], ["a"], overheard()),
+    "a: answered, and no hook was run": ([answered()], [], overheard()),
+    "a: has the answer of b": ([answered(said="b")], ["a"], overheard()),
+    "a: failed with unavailable, and a hook was run": (
+        [Fate("a", "unavailable", 0.1)],
+        ["a"],
+        overheard(),
+    ),
+    "a: lost: nothing came back": ([Fate("a", "lost", 0.1, "nothing came back")], [], overheard()),
+    "a: failed with timeout while nothing was broken: slow": (
+        [Fate("a", "timeout", 1.0, "slow", is_calm=True)],
+        [],
+        overheard(),
+    ),
+}
+
+
+@pytest.mark.parametrize("found", WRONG)
+def test_what_must_not_be_fails_it(found: str) -> None:
+    fates, executed, heard = WRONG[found]
+    assert list(violations(fates, executed, heard, timeout=1)) == [found]
+
+
+def test_what_may_be_does_not() -> None:
+    fates = [answered(), Fate("b", "timeout", 1.0, "killed"), Fate("c", "unavailable", 0.1)]
+    heard = overheard(response("a", "busy"), response("a", inbox="inbox.2"))
+    assert list(violations(fates, ["a", "b"], heard, timeout=1)) == []
+    assert heard.handed_back == 1
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while chunk := await reader.read(100):
+        writer.write(chunk)
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    ("fault", "heard"), [("stall", b"late"), ("lose", b""), ("cut", b"")], ids=str
+)
+async def test_the_network_holds_or_loses_or_hangs_up(fault: str, heard: bytes) -> None:
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    proxy = Proxy()
+    await proxy.open(server.sockets[0].getsockname()[1])
+    reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+    writer.write(b"early")
+    assert await reader.readexactly(5) == b"early"
+    breaking = asyncio.create_task(getattr(proxy, fault)(0.2))
+    await asyncio.sleep(0.05)
+    writer.write(b"late")
+    try:
+        got = await reader.read(100)
+    except ConnectionError:
+        got = b""
+    await breaking
+    writer.transport.abort()
+    await proxy.close()
+    server.close()
+    assert got == heard

@@ -1,0 +1,113 @@
+"""What is broken: a server, two networks to it, and workers whose hook writes down each request
+that it was run for."""
+
+import asyncio
+import json
+import random
+import signal
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, ExitStack
+from pathlib import Path
+
+from tests.natsserver import NatsServer
+from tests.serving.workers import WorkerProcess, worker
+from tools.soak_bus.proxy import Proxy
+
+EVENT, TOOL, PREFIX = "BeforeTool", "soak", "soak"
+SLOW_SECONDS = 0.3
+_WORKERS = 3
+_CONCURRENCY = "4"
+# Nothing but the shell's own words: a program more would be most of the work.
+_HOOK = """IFS= read -r event || :
+id=${{event#*'"id":"'}}; id=${{id%%'"'*}}
+echo "$id" >> {executed}
+{pause}printf '{{"reason":"%s"}}' "$id"
+"""
+
+
+class Scene:
+    """A server behind a network for who asks and one for the workers; one worker is slow."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._scratch = scratch
+        self._executed = scratch / "executed"
+        self._stack = AsyncExitStack()
+        self._started = ExitStack()
+        self._workers: list[WorkerProcess] = []
+        self.agents_network, self.workers_network = Proxy(), Proxy()
+
+    async def __aenter__(self) -> "Scene":
+        self.server = await asyncio.to_thread(NatsServer, self._scratch / "server")
+        self._started.callback(self.server.stop)
+        for proxy in (self.agents_network, self.workers_network):
+            await proxy.open(self.server.port)
+            self._stack.push_async_callback(proxy.close)
+        self._projects = {"quick": self._project("quick"), "slow": self._project("slow")}
+        try:
+            for _ in range(_WORKERS):
+                await self.start_worker()
+            await self.start_worker("slow")
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await asyncio.to_thread(self._started.close)
+        await self._stack.aclose()
+
+    @property
+    def agents_url(self) -> str:
+        return f"nats://127.0.0.1:{self.agents_network.port}?prefix={PREFIX}"
+
+    async def start_worker(self, kind: str = "quick") -> None:
+        """Returns when it serves."""
+        url = f"nats://127.0.0.1:{self.workers_network.port}?prefix={PREFIX}"
+        starting = worker(self._projects[kind], url, "--concurrency", _CONCURRENCY)
+        self._workers.append(await asyncio.to_thread(self._started.enter_context, starting))
+
+    async def kill_worker(self, chance: random.Random) -> None:
+        """With SIGKILL, whatever it is doing; another takes its place."""
+        doomed = self._workers.pop(chance.randrange(_WORKERS))
+        await asyncio.to_thread(doomed.end, signal.SIGKILL)
+        await self.start_worker()
+        # The last is the slow one, by which it is known.
+        self._workers.insert(0, self._workers.pop())
+
+    async def pause_worker(self, chance: random.Random, seconds: float) -> None:
+        """It stands still in the middle of everything, and goes on."""
+        paused = self._workers[chance.randrange(_WORKERS)].process
+        paused.send_signal(signal.SIGSTOP)
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            paused.send_signal(signal.SIGCONT)
+
+    async def restart_server(self, seconds: float) -> None:
+        """It dies at once, and is back on its port after a while."""
+        await asyncio.to_thread(self.server.stop)
+        await asyncio.sleep(seconds)
+        await asyncio.to_thread(self.server.start)
+
+    async def end_workers(self) -> list[str]:
+        """Tell them all to end; what was wrong with how they did."""
+        statuses = await asyncio.gather(
+            *(asyncio.to_thread(each.end) for each in self._workers), return_exceptions=True
+        )
+        return [f"a worker ended with {status!r}" for status in statuses if status != 0]
+
+    def executed(self) -> Sequence[str]:
+        """The ids that hooks were run for, each as often as one was."""
+        return self._executed.read_text().split() if self._executed.exists() else []
+
+    def _project(self, name: str) -> Path:
+        project = self._scratch / name
+        pause = f"sleep {SLOW_SECONDS}\n" if name == "slow" else ""
+        script = project / "hook.sh"
+        settings = project / ".hookline" / "settings.json"
+        settings.parent.mkdir(parents=True)
+        script.write_text("#!/bin/sh\n" + _HOOK.format(executed=self._executed, pause=pause))
+        script.chmod(0o755)
+        hook = {"type": "command", "name": name, "command": "./hook.sh"}
+        settings.write_text(json.dumps({"hooks": {EVENT: [{"hooks": [hook]}]}}))
+        return project

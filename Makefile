@@ -1,6 +1,8 @@
 # Each target makes the environment it needs in .venv, once.
 PYTHON ?= python3
 VENV := .venv
+# Tests wait for processes more than they work, so there may be more than one for each core.
+WORKERS ?= 3
 BIN := $(VENV)/bin
 # -qq: errors only. The pins hold for what builds the package too, as nothing is built in isolation.
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq -c constraints.txt
@@ -12,7 +14,7 @@ demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 	@$(BIN)/hookline demo
 
 test: check wheel  ## the checks, the wheel in an empty environment, the suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-browser: $(VENV)/.dev  ## the page of "hookline trace --html" in a real browser
 	@for name in chromium chromium-browser google-chrome; do \

@@ -195,3 +195,28 @@ async def test_the_input_of_one_event_is_the_same_bytes_for_every_command(tmp_pa
     await run(*hooks)
     read = {path.read_bytes() for path in tmp_path.glob("[abc]")}
     assert read == {json.dumps(TOOL, separators=(",", ":")).encode()}
+
+
+NUL = "contains a NUL character"
+NOT_ENCODABLE = "contains a character that cannot be encoded"
+
+
+@pytest.mark.parametrize("is_warm", [False, True], ids=["cold", "warm"])
+@pytest.mark.parametrize("command", [f"{sys.executable} x.py", "cat x.py", "cat x.py; true"])
+@pytest.mark.parametrize(
+    ("where", "problem"),
+    [
+        ({"cwd": "/a\0b"}, f"the working directory {NUL}"),
+        ({"cwd": "/a\ud800b"}, f"the working directory {NOT_ENCODABLE}"),
+        ({"env": {"PATH": "/bin:a\0b"}}, f"the variable 'PATH' {NUL}"),
+        ({"env": {"PWD": "/a\0b"}}, f"the variable 'PWD' {NUL}"),
+        ({"env": {"PWD": "/\ud800"}}, f"the variable 'PWD' {NOT_ENCODABLE}"),
+    ],
+)
+async def test_text_that_no_process_can_have_is_named(
+    where: Json, problem: str, command: str, is_warm: bool
+) -> None:
+    options = {"cwd": where["cwd"]} if "cwd" in where else {}
+    result = await run_one(script(command, warm=is_warm, env=where.get("env", {})), **options)
+    assert (result.failed, result.exit_code) == ("spawn", None)
+    assert problem in str(result.error)

@@ -96,3 +96,20 @@ def test_a_program_without_standard_streams_runs_hooks_like_any_other(tmp_path: 
 async def test_many_at_once_leave_no_descriptor_open() -> None:
     outcomes = await asyncio.gather(*(run_script(f"exit {n}") for n in range(20)))
     assert [outcome.exit_code for outcome in outcomes] == list(range(20))
+
+
+def test_an_interrupt_while_a_process_starts_leaves_no_process(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if spawning.launch is spawning.launch_portably:
+        pytest.skip("that is up to subprocess")
+
+    def interrupted(*_arguments: int) -> bytes:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "read", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            spawning.spawn(["sh", "-c", "sleep 30 & wait"], cwd=str(tmp_path), env=os.environ)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)

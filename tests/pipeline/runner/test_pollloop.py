@@ -1,5 +1,6 @@
 """The loop without asyncio: what runs on it, what wakes it, and how it gives up."""
 
+import contextlib
 import os
 import threading
 import time
@@ -135,3 +136,71 @@ def test_after_its_end_nobody_can_call_it() -> None:
     loop.run(pause(0))
     with pytest.raises(RuntimeError, match="ended"):
         loop.call_soon_threadsafe(lambda: None)
+
+
+@pytest.mark.parametrize("seconds", [1e9, 1e300])
+def test_a_timeout_may_be_longer_than_any_wait(seconds: float) -> None:
+    outcome = PollLoop().run(run("exit 4", timeout=seconds))
+    assert (outcome.ended, outcome.exit_code) == ("exit", 4)
+
+
+def test_an_interrupt_ends_all_that_was_gathered_at_once(tmp_path: Any) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    async def two() -> None:
+        loop = running_loop()
+        loop.call_at(loop.time() + 0.3, interrupt)
+        await gather([run(f"echo $$ > {tmp_path}/{n}.pid; sleep 30") for n in range(2)])
+
+    with pytest.raises(KeyboardInterrupt):
+        PollLoop().run(two())
+    deadline = time.monotonic() + SLACK
+    while any(is_running(file.read_text() or "1") for file in tmp_path.glob("*.pid")):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_an_interrupt_in_one_of_several_does_not_wait_for_the_others() -> None:
+    async def interrupted() -> ProcessOutcome:
+        raise KeyboardInterrupt
+
+    async def both() -> None:
+        await gather([run("exec sleep 30"), interrupted()])
+
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        PollLoop().run(both())
+    assert time.monotonic() - started < SLACK
+
+
+def test_it_can_be_told_to_give_up_before_it_has_begun_and_when_it_is_over(tmp_path: Any) -> None:
+    loop = PollLoop()
+    loop.cancel()
+    with pytest.raises(Cancelled):
+        loop.run(run(f"touch {tmp_path}/begun; exec sleep 30"))
+    loop.cancel()
+
+
+def test_threads_that_call_it_to_its_end_write_to_no_other_file(tmp_path: Any) -> None:
+    is_over = threading.Event()
+    loops = [PollLoop()]
+
+    def ring() -> None:
+        while not is_over.is_set():
+            with contextlib.suppress(RuntimeError):
+                loops[-1].call_soon_threadsafe(lambda: None)
+
+    thread = threading.Thread(target=ring)
+    thread.start()
+    try:
+        for number in range(300):
+            loops[-1].run(pause(0))
+            # They have the numbers that the loop had.
+            with open(tmp_path / f"{number}a", "wb"), open(tmp_path / f"{number}b", "wb"):
+                loops.append(PollLoop())
+    finally:
+        is_over.set()
+        thread.join()
+    loops[-1].run(pause(0))
+    assert [file.name for file in tmp_path.glob("*[ab]") if file.stat().st_size] == []

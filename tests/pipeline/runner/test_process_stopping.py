@@ -245,3 +245,19 @@ async def test_ctrl_c_ends_the_process_with_the_program(request: pytest.FixtureR
     errors = await asyncio.to_thread(program.communicate)
     assert b"KeyboardInterrupt" in errors[1]
     assert not is_running(pid)
+
+
+def test_a_loop_that_is_closed_while_a_call_is_being_cancelled_leaves_no_process() -> None:
+    loop = asyncio.new_event_loop()
+    script = "trap '' TERM; echo $$ > pid; while :; do sleep 0.05; done"
+    task = loop.create_task(run_script(script, grace=5))
+    loop.run_until_complete(appears("pid"))
+    task.cancel()
+    loop.run_until_complete(asyncio.sleep(0.05))
+    coroutine = task.get_coro()
+    assert coroutine is not None
+    loop.close()
+    started = time.monotonic()
+    coroutine.close()
+    assert time.monotonic() - started < 0.4
+    del task

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -37,6 +38,7 @@ class CommandRunner:
     def __init__(self, *, warn: Callable[[str], None]) -> None:
         self._guard = Guard(warn)
         self._pool: WarmPool | None = None
+        self._pool_lock = threading.Lock()
         self._told: set[tuple[str, str]] = set()
         self._is_disposed = False
 
@@ -66,29 +68,43 @@ class CommandRunner:
 
     def dispose(self) -> None:
         """End what serves hooks from call to call, at the latest with the last of them."""
-        self._is_disposed = True
-        if self._pool is not None:
-            self._pool.dispose()
+        with self._pool_lock:
+            self._is_disposed = True
+            pool = self._pool
+        if pool is not None:
+            pool.dispose()
         self._guard.close()
 
     async def _start_warm(self, call: "_Call", deadline: float) -> tuple[Child | None, str | None]:
         """A process that was waiting for this; or None, and what is wrong if anything is."""
-        from hookline.pipeline.runner.warm.pool import ColdStart, WarmPool
+        from hookline.pipeline.runner.warm.pool import ColdStart
         from hookline.pipeline.runner.warm.script import python_script, why_cold
 
         program = call.program
         if program is None:
             return None, "its command needs a shell"
-        script = python_script(program.argv, program=program.file, cwd=call.cwd)
-        if script is None:
-            return None, why_cold(program.argv, program=program.file, cwd=call.cwd)
-        if self._pool is None:
-            self._pool = WarmPool()
         try:
-            child = await self._pool.start(script, cwd=call.cwd, env=program.env, deadline=deadline)
+            script = python_script(program.argv, program=program.file, cwd=call.cwd)
+            if script is None:
+                return None, why_cold(program.argv, program=program.file, cwd=call.cwd)
+            pool = self._warm_pool()
+            child = await pool.start(script, cwd=call.cwd, env=program.env, deadline=deadline)
         except ColdStart as cold:
             return None, cold.reason
+        except ValueError:
+            # No process can have such texts; to start one says which.
+            return None, None
         return child, None
+
+    def _warm_pool(self) -> "WarmPool":
+        from hookline.pipeline.runner.warm.pool import ColdStart, WarmPool
+
+        with self._pool_lock:
+            if self._is_disposed:
+                raise ColdStart(None)
+            if self._pool is None:
+                self._pool = WarmPool()
+            return self._pool
 
     def _told_once(self, hook: CommandHook, reason: str | None) -> tuple[str, ...]:
         if reason is None or (hook.name, reason) in self._told:
@@ -119,7 +135,11 @@ def _call_of(hook: CommandHook, document: InputDocument, context: RunContext) ->
     if hook.args is not None:
         argv = exec_argv(hook.command, hook.args, values)
         return _Call(context.cwd, env, Program(argv[0], argv, env), None, values)
-    program = program_of(hook.command, values, cwd=context.cwd, env=env)
+    try:
+        program = program_of(hook.command, values, cwd=context.cwd, env=env)
+    except ValueError:
+        # No process can have such texts; to start a shell with them says which.
+        program = None
     return _Call(context.cwd, env, program, hook.command, values)
 
 

@@ -7,6 +7,7 @@ a descriptor of the process (Linux), or a thread of its own, belongs to the run 
 import contextlib
 import errno
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -30,18 +31,34 @@ class ExitWatch(Protocol):
 
 def watch_exit(pid: int, loop: Loop, report: Report) -> ExitWatch:
     """Watch by descriptor, or by thread where the system or a sandbox has no such descriptors."""
+    if _left:
+        _reap_left()
     try:
         return PidfdWatch(pid, loop, report)
     except OSError:
         return ThreadWatch(pid, loop, report)
 
 
+# Children that nobody waits for, because there was no thread to spare; reaped on occasion.
+_left: set[int] = set()
+
+
 def reap_later(pid: int) -> None:
     """Leave a thread behind that waits for a child nobody else waits for."""
+    # While the interpreter ends no thread begins, and to start one is to wait for it for ever.
+    if sys.is_finalizing():
+        return
     reaper = threading.Thread(target=_wait, args=(pid, 0), daemon=True)
-    # Without a thread to spare the child stays a zombie until this process ends, no worse.
-    with contextlib.suppress(RuntimeError):
+    try:
         reaper.start()
+    except RuntimeError:
+        _left.add(pid)
+
+
+def _reap_left() -> None:
+    for pid in tuple(_left):
+        if _wait(pid, os.WNOHANG)[0]:
+            _left.discard(pid)
 
 
 def _wait(pid: int, flags: int) -> tuple[bool, int | None]:

@@ -6,8 +6,10 @@ The call is private to CPython, so it is used only where its parameters are thos
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
+from itertools import starmap
 from typing import Any
 
 _PARAMETERS = (
@@ -61,25 +63,42 @@ def start(
     sys.audit("subprocess.Popen", argv[0], argv, cwd, None)
     # The new process reports here why it could not be: the pipe closes when it is the program.
     reading, writing = _pipe_above_streams()
+    arguments = (
+        *(argv, programs, True, (writing,), cwd, env),
+        *(stdin, -1, -1, stdout, -1, stderr),
+        *(reading, writing, True, True, -1),
+        *(None, None, None, -1, None, True),
+    )
+    started: list[int] = []
     try:
-        pid = _fork_exec(
-            *(argv, programs, True, (writing,), cwd, env),
-            *(stdin, -1, -1, stdout, -1, stderr),
-            *(reading, writing, True, True, -1),
-            *(None, None, None, -1, None, True),
-        )
+        # A signal handler that raises comes after the pid was put in here, never before.
+        started.extend(starmap(_fork_exec, (arguments,)))
         os.close(writing)
         writing = -1
         report = os.read(reading, 50_000)
+    except BaseException:
+        for pid in started:
+            _undo(pid)
+        raise
     finally:
         os.close(reading)
         if writing != -1:
             os.close(writing)
+    (pid,) = started
     if report:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, 0)
         raise _failure(report)
     return pid
+
+
+def _undo(pid: int) -> None:
+    """End a process that nobody will hear of, with its group if it has one by now."""
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
 
 
 def _pipe_above_streams() -> tuple[int, int]:

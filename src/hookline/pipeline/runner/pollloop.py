@@ -5,6 +5,7 @@ import heapq
 import itertools
 import os
 import select
+import threading
 import time
 from collections import deque
 from collections.abc import Coroutine, Generator, Sequence
@@ -13,6 +14,9 @@ from typing import Any, Generic, TypeVar
 from hookline.pipeline.runner.loop import Callback, this_thread
 
 T = TypeVar("T")
+
+# Seconds: a wait can be no longer than the system takes, and a turn for nothing costs little.
+_LONGEST_WAIT = 3600.0
 
 
 class Cancelled(BaseException):
@@ -35,6 +39,10 @@ class PollLoop:
         self._main: _Task[Any] | None = None
         # What other threads and signal handlers ring to end a wait.
         self._bell = os.pipe()
+        # A bell that was closed may be another file by the time it is rung. A signal handler may
+        # interrupt its own thread anywhere.
+        self._bell_lock = threading.RLock()
+        self._is_over = False
         for end in self._bell:
             os.set_blocking(end, False)
         self.add_reader(self._bell[0], self._answer_bell)
@@ -50,14 +58,16 @@ class PollLoop:
             return main.result()
         finally:
             this_thread.loop = outer
-            coroutine.close()
-            self._main = None
-            for end in self._bell:
-                os.close(end)
+            try:
+                coroutine.close()
+            finally:
+                self._close()
 
     def cancel(self) -> None:
         """Throw ``Cancelled`` into what runs; for other threads and for signal handlers."""
-        self.call_soon_threadsafe(self._cancel)
+        # It may have ended by itself in the meantime.
+        with contextlib.suppress(RuntimeError):
+            self.call_soon_threadsafe(self._cancel)
 
     async def gather(self, coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         """The results of all, run at once; if one raises or this is cancelled, none goes on."""
@@ -76,6 +86,11 @@ class PollLoop:
                 if task.has_failed:
                     task.result()
             return [task.result() for task in tasks]
+        except GeneratorExit:
+            # The loop turns no more, so there is nothing left to wait with.
+            for task in tasks:
+                task.close()
+            raise
         except BaseException:
             await _give_up(tasks)
             raise
@@ -92,12 +107,13 @@ class PollLoop:
         self._ready.append(callback)
 
     def call_soon_threadsafe(self, callback: Callback, /) -> None:
-        self._ready.append(callback)
-        if self._main is None:
-            raise RuntimeError("the loop has ended")
-        # It is full when so many have rung that it will be heard.
-        with contextlib.suppress(BlockingIOError):
-            os.write(self._bell[1], b"!")
+        with self._bell_lock:
+            if self._is_over:
+                raise RuntimeError("the loop has ended")
+            self._ready.append(callback)
+            # It is full when so many have rung that it will be heard.
+            with contextlib.suppress(BlockingIOError):
+                os.write(self._bell[1], b"!")
 
     def create_future(self) -> "_Future":
         return _Future(self)
@@ -147,7 +163,7 @@ class PollLoop:
             heapq.heappop(self._timers)
         if not self._timers:
             return None
-        return max(0.0, self._timers[0][0] - self.time()) * 1000
+        return min(max(0.0, self._timers[0][0] - self.time()), _LONGEST_WAIT) * 1000
 
     def _cancel(self) -> None:
         if self._main is not None:
@@ -155,6 +171,13 @@ class PollLoop:
 
     def _answer_bell(self) -> None:
         os.read(self._bell[0], 4096)
+
+    def _close(self) -> None:
+        with self._bell_lock:
+            self._is_over = True
+            self._main = None
+            for end in self._bell:
+                os.close(end)
 
 
 async def _give_up(tasks: "Sequence[_Task[Any]]") -> None:
@@ -234,6 +257,11 @@ class _Task(Generic[T]):
     def cancel(self) -> None:
         self._loop.call_soon(lambda: self._step(Cancelled()))
 
+    def close(self) -> None:
+        """End it without another turn of the loop."""
+        self.is_over = True
+        self._coroutine.close()
+
     def _resume(self, awaited: _Future) -> None:
         # It may have been thrown out of that, and await something else by now.
         if awaited is self._awaited:
@@ -249,6 +277,9 @@ class _Task(Generic[T]):
             self._returned.append(done.value)
         except BaseException as error:
             self._failure = error
+            if isinstance(error, KeyboardInterrupt | SystemExit):
+                # For whoever runs the loop, and at once: others may take their time.
+                raise
         else:
             self._awaited = waited
             waited.tell(lambda: self._resume(waited))

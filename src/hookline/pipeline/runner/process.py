@@ -133,6 +133,7 @@ class _Run:
         guardian: Guardian | None,
     ) -> None:
         self._child = child
+        self._owner = os.getpid()
         self._guardian = guardian
         self._limits = limits
         self._started = started
@@ -181,13 +182,22 @@ class _Run:
 
     async def cancel(self) -> None:
         """End the group sooner than at a timeout; at once if the task is cancelled again."""
+        if self._is_a_copy():
+            return
         try:
             await self._terminate(min(self._limits.grace, _CANCEL_GRACE))
-        finally:
+        except GeneratorExit:
+            # Nothing can be awaited any more; the rest is up to ``close``.
+            raise
+        except BaseException:
             await self._kill()
+            raise
+        await self._kill()
 
     def close(self) -> None:
         """Leave nothing behind; a coroutine closed half way can only be cleaned up like this."""
+        if self._is_a_copy():
+            return
         if not self._is_settled:
             self._group.signal(signal.SIGKILL)
         if self._watch:
@@ -213,6 +223,10 @@ class _Run:
             error=self._unseen_end(),
             duration=time.monotonic() - self._started,
         )
+
+    def _is_a_copy(self) -> bool:
+        """Whether this is in a fork of the program, where the process is none of our business."""
+        return os.getpid() != self._owner
 
     def _unseen_end(self) -> str | None:
         if not self._has_exited:

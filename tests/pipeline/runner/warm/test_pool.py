@@ -310,3 +310,25 @@ async def test_no_more_than_sixteen_templates_wait_at_a_time() -> None:
         outcomes = [await warm(pool, [*script(PARENT), str(number)]) for number in range(18)]
         templates = [int(outcome.stdout) for outcome in outcomes]
         await comes_true(lambda: sum(map(is_running, templates)) == 16)
+
+
+@pytest.mark.parametrize("variables", [{"A": "b\0C=d"}, {"A\0B": "c"}, {"": "a"}])
+async def test_a_variable_that_a_fork_could_not_have_as_it_is_is_left_to_a_cold_start(
+    variables: dict[str, str],
+) -> None:
+    argv = script("import os; print(os.environ)")
+    async with warm_pool() as pool:
+        await warm(pool, argv)
+        with pytest.raises(ColdStart, match="cannot be used"):
+            await warm(pool, argv, env=variables)
+
+
+async def test_a_template_that_does_not_hear_is_ended_with_the_others_and_not_after_them() -> None:
+    argvs = [script("import os; print(os.getppid())", f"{n}.py") for n in range(3)]
+    async with warm_pool() as pool:
+        templates = [await template_of(pool, argv) for argv in argvs]
+        for template in templates:
+            os.kill(template, signal.SIGSTOP)
+        started = time.monotonic()
+    assert time.monotonic() - started < 1.0 + 1.5
+    await comes_true(lambda: not any(map(is_running, templates)))

@@ -17,7 +17,7 @@ from hookline.pipeline.runner.warm.facts import Facts, parse_hello
 from hookline.pipeline.runner.warm.interpreter import Interpreter
 from hookline.pipeline.runner.warm.script import PythonScript
 
-# Seconds that a template gets to end by itself.
+# Seconds that the thread of a template gets when that was killed.
 _END_SECONDS = 1.0
 # How much a template imports: all that the script does, the standard library, nothing.
 _LEVELS = (2, 1, 0)
@@ -52,7 +52,8 @@ class Template:
         self._tried = tried
         self._variables = variables
         self._facts = Facts(script, cwd=cwd, env=self._env)
-        self._lock = threading.Lock()
+        # A run that is garbage is over whenever the collector comes by, in here too.
+        self._lock = threading.RLock()
         self._interpreter: Interpreter | None = None
         self._spares: deque[Spare] = deque()
         self._waiting: deque[_Turn] = deque()
@@ -73,9 +74,11 @@ class Template:
     async def start(
         self, *, cwd: str, env: Mapping[str, str], loop: Loop, deadline: float
     ) -> WarmChild | None:
-        """Have a fork run the script; None if none is to be had in time. Raises OSError."""
-        entries = env.entries() if isinstance(env, Environment) else encoded(env)
-        request = b"\0".join([os.fsencode(cwd), *entries])
+        """Have a fork run the script; None if none is to be had in time.
+
+        Raises OSError, or ValueError for texts that a fork cannot have.
+        """
+        request = _request(cwd, env)
         while spare := self._take() or await self._wait(loop, deadline):
             try:
                 child = spare.begin(request, on_over=self._on_over)
@@ -98,12 +101,15 @@ class Template:
                 else:
                     self._interpreter.kill()
 
-    def end(self) -> None:
-        """Retire, and be gone when this returns unless calls are running."""
+    def end(self, *, until: float) -> None:
+        """Retire, and be gone when this returns unless calls are running.
+
+        ``until`` is the time of ``time.monotonic`` to which it may end by itself.
+        """
         self.retire()
         if self._running or threading.current_thread() is self._thread:
             return
-        self._thread.join(_END_SECONDS)
+        self._thread.join(max(0.0, until - time.monotonic()))
         with self._lock:
             if self._interpreter is not None:
                 self._interpreter.kill()
@@ -264,6 +270,17 @@ class Template:
             self.failure = f"its warm process {how} {said}".rstrip()
         if self._is_retired:
             self.failure = None
+
+
+def _request(cwd: str, env: Mapping[str, str]) -> bytes:
+    """What a fork is told: its directory and variables."""
+    entries = env.entries() if isinstance(env, Environment) else encoded(env)
+    request = b"\0".join([os.fsencode(cwd), *entries])
+    if request.count(b"\0") > len(entries):
+        raise ValueError("its variables or its directory contain a NUL character")
+    if "" in env:
+        raise ValueError("a variable has no name")
+    return request
 
 
 class _Turn:

@@ -4,6 +4,7 @@ Its stdin is a socket on which it says how it is and is told what to do; what it
 only be about something that went wrong.
 """
 
+import _socket
 import contextlib
 import os
 import signal
@@ -18,6 +19,8 @@ from hookline.pipeline.runner.warm.child import Spare
 _STARTUP = str(Path(__file__).parent / "startup")
 _START_SECONDS = 30.0
 _OUTPUT_BYTES = 4096
+# Not for processes that other threads start meanwhile, where the system can see to that at once.
+_NOT_INHERITED = getattr(_socket, "MSG_CMSG_CLOEXEC", 0)
 
 
 class Interpreter:
@@ -35,6 +38,7 @@ class Interpreter:
         self._control, its_control = socketpair()
         self._output, its_output = _pipe_beside(self._control, its_control)
         try:
+            os.set_blocking(self._output, False)
             streams = (its_control.fileno(), its_output, its_output)
             self._pid: int | None = spawning.launch(
                 argv, program, cwd=cwd, env={**env, **told}, streams=streams
@@ -45,7 +49,6 @@ class Interpreter:
         finally:
             its_control.close()
             os.close(its_output)
-        os.set_blocking(self._output, False)
         self._control.settimeout(_START_SECONDS)
 
     def answer(self) -> bytes:
@@ -64,7 +67,7 @@ class Interpreter:
         """
         self._control.settimeout(None)
         while True:
-            said, fds, _, _ = recv_fds(self._control, 4, 1)
+            said, fds, _, _ = recv_fds(self._control, 4, 1, _NOT_INHERITED)
             if not said:
                 return
             if not fds:

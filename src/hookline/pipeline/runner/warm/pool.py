@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+import weakref
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -18,6 +19,8 @@ _Key: TypeAlias = tuple[PythonScript, str, tuple[tuple[str, str], ...]]
 _IDLE_SECONDS = 60.0
 # Seconds that a call waits at most for a fork of a template that is there.
 _FORK_SECONDS = 5.0
+# Seconds that all templates together get to end by themselves.
+_END_SECONDS = 1.0
 # Seconds between two attempts to start a template that ended in a way it should not, or never
 # came to be.
 _PAUSE_SECONDS = 10.0
@@ -50,7 +53,7 @@ class WarmPool:
         self._templates: dict[_Key, Template] = {}
         self._tried: set[object] = set()
         self._is_disposed = False
-        self._pid = os.getpid()
+        _pools.add(self)
 
     async def start(
         self, script: PythonScript, *, cwd: str, env: Mapping[str, str], deadline: float
@@ -84,16 +87,15 @@ class WarmPool:
             self._is_disposed = True
             templates = list(self._templates.values())
             self._templates.clear()
-        if self._pid == os.getpid():
-            for template in templates:
-                template.retire()
-            for template in templates:
-                template.end()
+        for template in templates:
+            template.retire()
+        until = time.monotonic() + _END_SECONDS
+        for template in templates:
+            template.end(until=until)
 
     def _template(self, script: PythonScript, cwd: str, env: Mapping[str, str]) -> Template:
         """The one for this call, perhaps only just begun; raises ColdStart if there can be none."""
         key = (script, cwd, startup_variables(env))
-        self._start_over_after_fork()
         with self._lock:
             if self._is_disposed:
                 raise ColdStart("the hook system was disposed")
@@ -132,17 +134,28 @@ class WarmPool:
         if len(self._templates) > _MOST_TEMPLATES:
             self._templates.pop(next(iter(self._templates))).retire()
 
-    def _start_over_after_fork(self) -> None:
-        if self._pid != os.getpid():
-            self._pid = os.getpid()
-            # Whoever held it is not among the threads of this process.
-            self._lock = threading.Lock()
-            for template in self._templates.values():
-                template.forget()
-            self._templates.clear()
+    def forget(self) -> None:
+        """Give up what belongs to the parent, in a child that was forked from this process."""
+        # Whoever held it is not among the threads of this process.
+        self._lock = threading.Lock()
+        for template in self._templates.values():
+            template.forget()
+        self._templates.clear()
 
 
 def _unanswered(template: Template) -> str | None:
     if not template.is_ready or template.is_over:
         return None
     return "its warm process could not fork in time: too many processes, open files or calls"
+
+
+_pools: "weakref.WeakSet[WarmPool]" = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for pool in _pools:
+        pool.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

@@ -74,7 +74,9 @@ def cycle() -> Json:
 
 
 @pytest.mark.requirement("DELTA-HFAIL-001")
-@pytest.mark.parametrize("value", [cycle(), {"x": object()}, {"x": {1j: 2}}], ids=str)
+@pytest.mark.parametrize(
+    "value", [cycle(), {"x": object()}, {"x": {1j: 2}}], ids=["cycle", "object", "key"]
+)
 @pytest.mark.parametrize("by_name", [False, True])
 async def test_a_payload_without_a_json_form_fails_validation_and_starts_no_hook(
     project: Project, value: Json, by_name: bool

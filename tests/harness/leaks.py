@@ -21,7 +21,7 @@ _KINDS = frozenset({"process", "descriptor", "thread", "task"})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addini(_SETTLE, "how long a leftover may take to go by itself", default="1")
+    parser.addini(_SETTLE, "how long a leftover may take to go by itself", default="3")
 
 
 def _deadline(config: pytest.Config) -> float:
@@ -61,9 +61,9 @@ class Watch:
 
     def settled_leaks(self, deadline: float, *, allowed: frozenset[str]) -> list[str]:
         found = _not_allowed(self.leaks(), allowed)
-        if found:
-            gc.collect()
         while found and time.monotonic() < deadline:
+            # What holds on to it may be garbage by now, or a moment later.
+            gc.collect()
             time.sleep(0.01)
             found = _not_allowed(self.leaks(), allowed)
         return found

@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hookline.cli.failures import Interrupted
@@ -82,7 +82,9 @@ def run_to_end(
         received.append(number)
         for line in shown:
             line.halt()
-        loop.call_soon_threadsafe(hide)
+        # The loop may just have come to its end by itself.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(hide)
         loop.cancel()
 
     if progress is not None:

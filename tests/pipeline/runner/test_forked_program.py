@@ -1,11 +1,17 @@
 """A program may fork while its hooks run: what is the parent's is none of the child's business."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.pipeline.runner.contained import appears, comes_true, is_running
+from tests.pipeline.runner.test_guard import SLEEPS, guards, run_agent
+
+GUARDED = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs Linux")
 
 PROGRAM = """
 import asyncio, os, sys
@@ -93,3 +99,34 @@ loop.run_until_complete(asyncio.sleep(0.1))
 def test_a_program_ends_although_it_has_forgotten_a_hook() -> None:
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", ENDS], env=env, timeout=20, capture_output=True)
+
+
+# The child uses the guard, ends like a program, and must have changed nothing for its parent.
+FORKING = """
+child = os.fork()
+if child == 0:
+    guard.release(hooks[0].pid)
+    extra = start("true")
+    extra.wait()
+    guard.release(extra.pid)
+    guard.close()
+    sys.exit()
+os.waitpid(child, 0)
+if os.fork() == 0:
+    print(os.getpid(), file=open("child", "w"), flush=True)
+    time.sleep(60)
+time.sleep(60)
+"""
+
+
+@GUARDED
+async def test_a_forked_child_leaves_the_guard_to_its_parent() -> None:
+    agent = run_agent(FORKING, SLEEPS.format(name="pid"))
+    pid, child = [(await appears(name)).read_text() for name in ("pid", "child")]
+    assert is_running(pid)
+    assert len(guards(agent.pid)) == 1
+    agent.kill()
+    agent.wait()
+    await comes_true(lambda: not is_running(pid))
+    assert is_running(child)
+    os.kill(int(child), signal.SIGKILL)

@@ -381,36 +381,6 @@ def test_one_that_is_garbage_ends(warnings: list[str]) -> None:
     assert (guards(), count_descriptors()) == ([], before)
 
 
-# The child uses the guard, ends like a program, and must have changed nothing for its parent.
-FORKING = """
-child = os.fork()
-if child == 0:
-    guard.release(hooks[0].pid)
-    extra = start("true")
-    extra.wait()
-    guard.release(extra.pid)
-    guard.close()
-    sys.exit()
-os.waitpid(child, 0)
-if os.fork() == 0:
-    print(os.getpid(), file=open("child", "w"), flush=True)
-    time.sleep(60)
-time.sleep(60)
-"""
-
-
-async def test_a_forked_child_leaves_the_guard_to_its_parent() -> None:
-    agent = run_agent(FORKING, SLEEPS.format(name="pid"))
-    pid, child = [(await appears(name)).read_text() for name in ("pid", "child")]
-    assert is_running(pid)
-    assert len(guards(agent.pid)) == 1
-    agent.kill()
-    agent.wait()
-    await comes_true(lambda: not is_running(pid))
-    assert is_running(child)
-    os.kill(int(child), signal.SIGKILL)
-
-
 async def test_a_program_that_ignores_its_children_is_guarded_too() -> None:
     second = STUBBORN.format(name="second")
     ignoring = "signal.signal(signal.SIGCHLD, signal.SIG_IGN)"

@@ -42,6 +42,18 @@ def parser_of(verb: str, implementation: Verb, summary: str) -> argparse.Argumen
     return parser
 
 
+def add_trust_arguments(parser: argparse.ArgumentParser) -> None:
+    """What overrides ``hookline trust`` for once, for verbs that run a project's hooks."""
+    trust = parser.add_mutually_exclusive_group()
+    trust.add_argument(
+        "--trust",
+        action="store_true",
+        default=None,
+        help="run the project's own hooks whether or not `hookline trust` lets them",
+    )
+    trust.add_argument("--no-trust", dest="trust", action="store_false", help="hold them back")
+
+
 def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
     common = parser.add_argument_group("options of every verb")
     common.add_argument(

@@ -53,6 +53,8 @@ PLAIN = PlainOptions(
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     """Declare what is fire's own."""
+    from hookline.cli.parsing import add_trust_arguments
+
     parser.add_argument("event", metavar="EVENT", help=", ".join(HookEventName))
     parser.add_argument(
         "--input", metavar="JSON|@FILE|-", help="the event's fields; - reads them from stdin"
@@ -69,14 +71,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
         default="allow",
         help="what it means that no worker answers (default: allow)",
     )
-    trust = parser.add_mutually_exclusive_group()
-    trust.add_argument(
-        "--trust",
-        action="store_true",
-        default=None,
-        help="run the project's own hooks whether or not `hookline trust` lets them",
-    )
-    trust.add_argument("--no-trust", dest="trust", action="store_false", help="hold them back")
+    add_trust_arguments(parser)
 
 
 def run(options: "argparse.Namespace", screen: Screen) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookline.cli.buses import open_bus
 from hookline.cli.failures import CommandError
+from hookline.cli.parsing import add_trust_arguments
 from hookline.cli.screen import Screen
 from hookline.cli.text import count, duration
 from hookline.wire.events import narrow_event
@@ -63,14 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=_HEALTH_SECONDS,
         help="how often to say how it goes (default: 60)",
     )
-    trust = parser.add_mutually_exclusive_group()
-    trust.add_argument(
-        "--trust",
-        action="store_true",
-        default=None,
-        help="run the project's own hooks whether or not `hookline trust` lets them",
-    )
-    trust.add_argument("--no-trust", dest="trust", action="store_false", help="hold them back")
+    add_trust_arguments(parser)
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:

@@ -81,10 +81,10 @@ def _agrees(screen: Screen) -> bool:
     if sys.stdin is None or not sys.stdin.isatty() or not screen.is_terminal:
         raise CommandError("there is nobody to ask here; review this and pass --yes to trust it")
     screen.flush()
-    sys.stdout.write("Let these hooks run as they are shown here? [y/N] ")
-    sys.stdout.flush()
     answer = ""
     try:
+        sys.stdout.write("Let these hooks run as they are shown here? [y/N] ")
+        sys.stdout.flush()
         answer = sys.stdin.readline()
     finally:
         if not answer.endswith("\n"):

@@ -1,24 +1,22 @@
 """Runs an in-process hook: async ones on the caller's loop, plain ones on a thread of their own.
 
-An async hook takes its first step inline, in the caller's task: most answer without ever waiting,
-and then neither a task nor a timer is needed. One that waits is driven on by the same task, so
-whatever it bound to its task in the first step (a timeout, a task group) stays valid.
+Most async hooks answer without ever waiting, and then neither a task nor a timer is needed.
 """
 
 import asyncio
 import contextlib
 import contextvars
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from inspect import isawaitable
-from types import CoroutineType
 from typing import Any
 
 from hookline.errors import describe
 from hookline.pipeline.dialects import Answer, dialect_of
 from hookline.pipeline.runner.context import RunContext
 from hookline.pipeline.runner.document import InputDocument
+from hookline.stepping import TimedOut, first_step, go_on
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookConfig, RuntimeHook
@@ -34,21 +32,17 @@ async def run_function(
     try:
         argument = document.copy(hook.dialect)
         if hook.is_async:
-            waiting, value = _first_step(hook.function(argument))
+            waiting, value = first_step(hook.function(argument))
             if waiting is not None:
-                value = await _go_on(waiting, value, hook.timeout / 1000, context.limits.kill_grace)
+                value = await go_on(waiting, value, hook.timeout / 1000, context.limits.kill_grace)
         else:
             value = await _on_thread(hook, argument, context.limits.kill_grace)
-    except _TimedOut as late:
+    except TimedOut as late:
         error = f"ran longer than its timeout of {hook.timeout:g} ms{late}"
         return _failed(hook, document, "timeout", error)
     except (Exception, SystemExit) as error:
         return _failed(hook, document, "error", describe(error))
     return _answered(hook, document, value)
-
-
-class _TimedOut(Exception):
-    """The function used up its time."""
 
 
 def _failed(
@@ -90,20 +84,6 @@ def _answered(hook: RuntimeHook, document: InputDocument, value: object) -> Hook
     )
 
 
-def _first_step(awaitable: Awaitable[Any]) -> tuple[Coroutine[Any, Any, Any] | None, Any]:
-    """The result, if the first step is the last; else the coroutine and what it waits for."""
-    if isinstance(awaitable, (CoroutineType, Coroutine)):
-        coroutine = awaitable
-    else:
-        coroutine = _awaiting(awaitable)
-    try:
-        return coroutine, coroutine.send(None)
-    except StopIteration as done:
-        return None, done.value
-    except asyncio.CancelledError:
-        raise RuntimeError(_CANCELLED_ITSELF) from None
-
-
 # Bytes: what a hook says that has no objection is short, and it says it again and again.
 _SHORT = 512
 
@@ -115,110 +95,6 @@ def _short_answer(dialect: str, event: HookEventName, text: bytes) -> Answer | N
     answer = dialect_of(dialect).read_value(event, codec.decode(text))
     values = (answer.output or {}).values()
     return None if any(isinstance(value, dict | list) for value in values) else answer
-
-
-async def _go_on(
-    coroutine: Coroutine[Any, Any, Any], first: Any, seconds: float, grace: float
-) -> Any:
-    bounds = _Bounds(seconds)
-    try:
-        async with bounds.clock:
-            value = await _Resumed(coroutine, first, bounds, grace)
-    except asyncio.CancelledError:
-        bounds.check()
-        raise RuntimeError(_CANCELLED_ITSELF) from None
-    except (Exception, SystemExit):
-        bounds.check()
-        raise
-    bounds.check()
-    return value
-
-
-_CANCELLED_ITSELF = "the hook raised CancelledError though nobody cancelled it"
-
-
-async def _awaiting(awaitable: Awaitable[Any]) -> Any:
-    return await awaitable
-
-
-class _Bounds:
-    """The two ways in which a hook is interrupted from outside: its clock, and its caller."""
-
-    def __init__(self, seconds: float) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self.task = task
-        self.clock = asyncio.timeout(seconds)
-        self._cancelled_before = task.cancelling()
-
-    def are_passed(self) -> bool:
-        return self.clock.expired() or self._is_cancelled()
-
-    def check(self) -> None:
-        """Say what interrupted the hook, whatever it made of the interruption itself."""
-        if self._is_cancelled():
-            raise asyncio.CancelledError
-        if self.clock.expired():
-            raise _TimedOut
-
-    def _is_cancelled(self) -> bool:
-        return self.task.cancelling() > self._cancelled_before
-
-
-class _Resumed:
-    """Goes on with a coroutine that has yielded once already, and gives up on one that will not
-    end: after an interruption it has ``grace`` seconds to clean up."""
-
-    def __init__(
-        self, coroutine: Coroutine[Any, Any, Any], first: Any, bounds: _Bounds, grace: float
-    ) -> None:
-        self._coroutine = coroutine
-        self._first = first
-        self._bounds = bounds
-        self._grace = grace
-        self._force: asyncio.TimerHandle | None = None
-        self._forced = False
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        yielded = self._first
-        try:
-            while True:
-                try:
-                    sent = yield yielded
-                except BaseException as error:
-                    yielded = self._interrupt(error)
-                else:
-                    yielded = self._coroutine.send(sent)
-        except StopIteration as done:
-            return done.value
-        finally:
-            if self._force is not None:
-                self._force.cancel()
-
-    def _interrupt(self, error: BaseException) -> Any:
-        if self._forced or isinstance(error, GeneratorExit):
-            self._abandon()
-            raise error
-        yielded = self._coroutine.throw(error)
-        # A timeout or a task group of the hook's own cancels too, but takes that back by itself.
-        if self._force is None and self._bounds.are_passed():
-            loop = self._bounds.task.get_loop()
-            self._force = loop.call_later(self._grace, self._give_up)
-        return yielded
-
-    def _give_up(self) -> None:
-        self._force = None
-        if not self._bounds.are_passed():
-            return
-        self._forced = True
-        self._bounds.task.cancel()
-        # This second cancellation is ours: whoever asked for the first must count only its own.
-        self._bounds.task.uncancel()
-
-    def _abandon(self) -> None:
-        # One that ignores even GeneratorExit, or raises, is never resumed either way.
-        with contextlib.suppress(Exception):
-            self._coroutine.close()
 
 
 async def _on_thread(hook: RuntimeHook, argument: dict[str, Any], grace: float) -> Any:
@@ -247,17 +123,17 @@ async def _on_thread(hook: RuntimeHook, argument: dict[str, Any], grace: float) 
         async with asyncio.timeout_at(deadline):
             outcome = await finished
     except TimeoutError:
-        raise _TimedOut(
+        raise TimedOut(
             "; a plain function cannot be stopped, its thread ends when it returns"
         ) from None
     thread.join()
     value = outcome()
     if not isawaitable(value):
         return value
-    waiting, value = _first_step(value)
+    waiting, value = first_step(value)
     if waiting is None:
         return value
-    return await _go_on(waiting, value, max(deadline - loop.time(), 0), grace)
+    return await go_on(waiting, value, max(deadline - loop.time(), 0), grace)
 
 
 def _outcome_of(function: Callable[..., Any], argument: dict[str, Any]) -> Callable[[], Any]:

@@ -5,19 +5,36 @@ hooks cannot tell how they were called.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
 from hookline.errors import InvalidPayloadError
 from hookline.wire.clock import timestamp
 from hookline.wire.events import EVENTS, EventSpec, HookEventName
-from hookline.wire.validators import ALIASES, find_problem, own_field
+from hookline.wire.validators import ALIASES, read_values
 
 if TYPE_CHECKING:
     from hookline.translate import HookTranslator
 
 _BASE_FIELDS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_name", "timestamp"})
+
+
+class _Reading(NamedTuple):
+    """Where among the values of an event is what matchers look at, and the names of its fields."""
+
+    target: int | None
+    own: frozenset[str]
+
+
+def _reading(spec: EventSpec) -> _Reading:
+    names = (*spec.required, *spec.optional)
+    aliases = (ALIASES[name] for name in names if name in ALIASES)
+    target = None if spec.target is None else names.index(spec.target)
+    return _Reading(target, frozenset({*names, *aliases}))
+
+
+_READINGS = {event: _reading(spec) for event, spec in EVENTS.items()}
 
 
 class FiredEvent(msgspec.Struct, frozen=True):
@@ -55,17 +72,18 @@ def read_fired_event(
 ) -> FiredEvent:
     """An event given as JSON; raises InvalidPayloadError. ``sdk_objects`` admits model requests
     and responses in the SDK's own types."""
-    problem = find_problem(event, input, sdk_objects=sdk_objects)
-    if problem is not None:
-        raise InvalidPayloadError(event.value, problem)
-    spec = EVENTS[event]
-    own = (*spec.required, *spec.optional)
-    known = {*own, *_BASE_FIELDS, *(ALIASES[name] for name in own if name in ALIASES)}
+    values = read_values(event, input, sdk_objects=sdk_objects)
+    if isinstance(values, str):
+        raise InvalidPayloadError(event.value, values)
+    target, own = _READINGS[event]
+    matched = (values[target] or "") if target is not None else ""
+    if own.issuperset(input):
+        return FiredEvent(event, matched, values)
     return FiredEvent(
         event,
-        (own_field(input, spec.target) or "") if spec.target else "",
-        tuple(own_field(input, name) for name in own),
-        {name: value for name, value in input.items() if name not in known},
+        matched,
+        values,
+        {k: v for k, v in input.items() if k not in own and k not in _BASE_FIELDS},
         _text(input.get("session_id")),
         _text(input.get("transcript_path")),
     )

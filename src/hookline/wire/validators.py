@@ -6,9 +6,10 @@ SDK's as JSON, under either of their two names.
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from hookline.wire.events import EVENTS, HookEventName
+from hookline.wire.events import EVENTS, EventSpec, HookEventName
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -65,37 +66,86 @@ _FIELDS: dict[str, Kind] = {
 DEFAULTS: dict[str, Any] = {"stop_hook_active": False}
 
 
-def find_problem(event: HookEventName, value: object, *, sdk_objects: bool = False) -> str | None:
-    """What keeps a value from being that event's input, in one phrase; None when it is one.
+class _Field(NamedTuple):
+    """A field as it is read: under its alias first, and what it is if it may be left out."""
+
+    name: str
+    alias: str | None
+    may_be_null: bool
+    default: Any
+    words: str
+    is_kind: Callable[[object], bool]
+
+
+class _Reading(NamedTuple):
+    """The fields of an event: those hooks always read, all of them, and what they are beyond the
+    first where none of the optional names is there."""
+
+    always: tuple[_Field, ...]
+    fields: tuple[_Field, ...]
+    optional: frozenset[str]
+    absent: tuple[None, ...]
+
+
+_REQUIRED = object()
+
+
+def _reading(spec: EventSpec) -> _Reading:
+    always = tuple(
+        _Field(name, ALIASES.get(name), False, DEFAULTS.get(name, _REQUIRED), *_FIELDS[name])
+        for name in spec.required
+    )
+    optional = (_Field(name, None, True, None, *_FIELDS[name]) for name in spec.optional)
+    absent = (None,) * len(spec.optional)
+    return _Reading(always, (*always, *optional), frozenset(spec.optional), absent)
+
+
+_READINGS = {event: _reading(spec) for event, spec in EVENTS.items()}
+
+
+def read_values(
+    event: HookEventName, value: object, *, sdk_objects: bool = False
+) -> tuple[Any, ...] | str:
+    """The values of an event's own fields in the order hooks read them, or what keeps the value
+    from being that event's input, in one phrase.
 
     ``sdk_objects`` admits model requests and responses in the SDK's own types.
     """
-    if not isinstance(value, Mapping):
+    # A dictionary as a rule; to ask whether it is a mapping takes longer than all the rest.
+    if type(value) is not dict and not isinstance(value, Mapping):
         return f"must be an object, not {type(value).__name__}"
-    spec = EVENTS[event]
-    for name in spec.required:
-        if name not in DEFAULTS and _given(value, name) not in value:
+    always, fields, optional, absent = _READINGS[event]
+    has_more = bool(optional) and not optional.isdisjoint(value)
+    values, wrong = [], None
+    for name, alias, may_be_null, default, words, is_kind in fields if has_more else always:
+        key = name if alias is None or alias not in value else alias
+        given = value.get(key, default)
+        if given is _REQUIRED:
             return f"{_spoken(name)} is missing"
-    for name in (*spec.required, *spec.optional):
-        key = _given(value, name)
-        absent = key not in value or (name in spec.optional and value[key] is None)
-        words, is_kind = _ANYTHING if sdk_objects and name in ALIASES else _FIELDS[name]
-        if not absent and not is_kind(value[key]):
-            return f"{key} must be {words}"
-    if spec.trigger is not None and value[spec.required[0]] not in [t.value for t in spec.trigger]:
-        known = ", ".join(member.value for member in spec.trigger)
-        return f"{spec.required[0]} must be one of {known}"
-    return None
+        is_free = (given is None and may_be_null) or (sdk_objects and alias is not None)
+        if not (is_kind(given) or is_free or wrong):
+            wrong = f"{key} must be {words}"
+        values.append(given)
+    spec = EVENTS[event]
+    if wrong is None and spec.trigger is not None and values[0] not in _words(spec.trigger):
+        wrong = f"{spec.target} must be one of {', '.join(_words(spec.trigger))}"
+    return wrong or (tuple(values) if has_more else (*values, *absent))
+
+
+def find_problem(event: HookEventName, value: object, *, sdk_objects: bool = False) -> str | None:
+    """What keeps a value from being that event's input, in one phrase; None when it is one."""
+    read = read_values(event, value, sdk_objects=sdk_objects)
+    return read if isinstance(read, str) else None
 
 
 def own_field(value: Mapping[str, Any], name: str) -> Any:
     """The value of a field under whichever of its names it was given; None when it was not."""
-    return value.get(_given(value, name), DEFAULTS.get(name))
-
-
-def _given(value: Mapping[str, Any], name: str) -> str:
     alias = ALIASES.get(name, name)
-    return alias if alias in value else name
+    return value.get(alias if alias in value else name, DEFAULTS.get(name))
+
+
+def _words(trigger: type[StrEnum]) -> list[str]:
+    return [member.value for member in trigger]
 
 
 def _spoken(name: str) -> str:

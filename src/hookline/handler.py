@@ -39,6 +39,7 @@ from hookline.wire.results import (
 # What it takes to serve a bus, or to show a model's calls, is loaded with the first.
 if TYPE_CHECKING:
     from hookline.bus.messages import MessageBus
+    from hookline.mediation import Mediator
     from hookline.translate import HookTranslator
 
 
@@ -86,12 +87,13 @@ class HookEventHandler:
         self._log = DebugLogger() if debug_logger is None else debug_logger
         self._ready = ready
         self._disposed = False
+        self._mediator: Mediator | None = None
         self._unsubscribe: Callable[[], None] | None = None
         if message_bus is not None:
             from hookline.bus.messages import MessageBusType
 
             self._unsubscribe = message_bus.subscribe(
-                MessageBusType.HOOK_EXECUTION_REQUEST, self.handle_hook_execution_request
+                MessageBusType.HOOK_EXECUTION_REQUEST, self._get_mediator()
             )
 
     async def fire_before_tool_event(
@@ -191,15 +193,10 @@ class HookEventHandler:
             return self.failure(error, "validation", FailureMeta(event_name=event))
         return await self.execute_fired(fired)
 
-    async def handle_hook_execution_request(self, message: object) -> None:
+    def handle_hook_execution_request(self, message: object) -> Awaitable[None]:
         """Carry out one request of a bus and publish its one response, whatever happens; after
         ``dispose()`` do nothing."""
-        if self._disposed:
-            return
-        from hookline.mediation import Mediator
-
-        mediator = Mediator(self, self._bus, ready=self._ready, warn=self._log.warning)
-        await mediator.handle(message)
+        return _nothing() if self._disposed else self._get_mediator()(message)
 
     def dispose(self) -> None:
         """Serve the bus no longer; calls under way finish."""
@@ -215,11 +212,11 @@ class HookEventHandler:
             return self.failure(error, "validation", FailureMeta(event_name=event))
         return await self._execute(event, trigger, (trigger,))
 
-    async def execute_fired(
+    def execute_fired(
         self, fired: FiredEvent, correlation_id: str | None = None
-    ) -> ProcessedHookResult:
+    ) -> Awaitable[ProcessedHookResult]:
         """Fire an event whose fields were read and checked."""
-        return await self._execute(fired.event, fired.target, fired.values, fired, correlation_id)
+        return self._execute(fired.event, fired.target, fired.values, fired, correlation_id)
 
     async def _execute(
         self,
@@ -258,6 +255,14 @@ class HookEventHandler:
         if self._log.enabled or not spec.blockable or any(map(_is_news, results)):
             self._log_event(processed, payload, event, target)
         return processed
+
+    def _get_mediator(self) -> "Mediator":
+        if self._mediator is None:
+            from hookline.mediation import Mediator
+
+            warn = self._log.warning
+            self._mediator = Mediator(self, self._bus, ready=self._ready, warn=warn)
+        return self._mediator
 
     def _get_translator(self) -> "HookTranslator":
         if self._translator is None:
@@ -307,6 +312,10 @@ class HookEventHandler:
             f"{what} failed at {stage}: {failure.message}", code=failure.code, stage=stage
         )
         return process_common_hook_output_fields(envelope)
+
+
+async def _nothing() -> None:
+    """What is left to do after ``dispose()``."""
 
 
 def _is_news(result: HookExecutionResult) -> bool:

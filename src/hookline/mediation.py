@@ -21,9 +21,9 @@ from hookline.wire.results import FailureMeta, HookError, ProcessedHookResult
 class Executor(Protocol):
     """What carries out the event of a request; neither method raises but for cancellation."""
 
-    async def execute_fired(
+    def execute_fired(
         self, fired: FiredEvent, correlation_id: str | None = None
-    ) -> ProcessedHookResult: ...
+    ) -> Awaitable[ProcessedHookResult]: ...
 
     def failure(
         self, error: Exception, stage: str, meta: FailureMeta | None = None
@@ -31,7 +31,10 @@ class Executor(Protocol):
 
 
 class Mediator:
-    """Answers requests on the bus they came from; ``ready`` is awaited before each is planned."""
+    """Answers requests on the bus they came from.
+
+    ``ready`` is awaited before an event is planned, until it has succeeded once.
+    """
 
     def __init__(
         self,
@@ -46,7 +49,7 @@ class Mediator:
         self._ready = ready
         self._warn = warn
 
-    async def handle(self, message: object) -> None:
+    async def __call__(self, message: object) -> None:
         """Carry out one request and publish its one response."""
         correlation_id = correlation_of(message)
         try:
@@ -55,28 +58,53 @@ class Mediator:
             cancelled = HooklineError("the request was cancelled before its hooks had answered")
             await self._publish(self._failed_response(cancelled, "execution", correlation_id))
             raise
-        except Exception as error:
-            response = self._internal_failure(error, correlation_id)
         await self._publish(response)
 
+    def respond(self, message: object) -> Awaitable[HookExecutionResponse]:
+        """Carry out one request; only cancellation gets out."""
+        return self._respond(message, correlation_of(message))
+
     async def _respond(self, message: object, correlation_id: str) -> HookExecutionResponse:
+        try:
+            fired = self._read(message, correlation_id)
+            if not isinstance(fired, FiredEvent):
+                return fired
+            execute = self._executor.execute_fired if self._ready is None else self._execute
+            processed = await execute(fired, correlation_id)
+            return self._response_of(processed, correlation_id)
+        except Exception as error:
+            return self._internal_failure(error, correlation_id)
+
+    def _read(self, message: object, correlation_id: str) -> FiredEvent | HookExecutionResponse:
         stage, event = "envelope", None
         try:
-            request = read_request(message)
-            event = narrow_event(request.event_name)
+            name, input = read_request(message)
+            event = narrow_event(name)
             stage = "validation"
-            fired = read_fired_event(event, request.input)
-            stage = "planning"
-            if self._ready is not None:
-                await self._ready()
+            return read_fired_event(event, input)
         except Exception as error:
             return self._failed_response(error, stage, correlation_id, event)
-        processed = await self._executor.execute_fired(fired, correlation_id)
-        if processed.plan is None and not processed.success:
-            return failure_response(correlation_id, processed.errors[0])
+
+    async def _execute(self, fired: FiredEvent, correlation_id: str) -> ProcessedHookResult:
+        if self._ready is not None:
+            try:
+                await self._ready()
+            except Exception as error:
+                meta = FailureMeta(event_name=fired.event, correlation_id=correlation_id)
+                return self._executor.failure(error, "planning", meta)
+            self._ready = None
+        return await self._executor.execute_fired(fired, correlation_id)
+
+    def _response_of(
+        self, processed: ProcessedHookResult, correlation_id: str
+    ) -> HookExecutionResponse:
+        aggregated = processed.aggregated
+        if aggregated.plan is None and not aggregated.success:
+            return failure_response(correlation_id, aggregated.errors[0])
         try:
-            return success_response(correlation_id, processed.aggregated)
+            return success_response(correlation_id, aggregated)
         except Exception as error:
+            event = aggregated.plan.event_name if aggregated.plan is not None else None
             return self._failed_response(error, "response", correlation_id, event)
 
     def _failed_response(

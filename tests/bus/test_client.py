@@ -4,6 +4,7 @@ import asyncio
 import os
 import threading
 import time
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from hookline.bus import InProcessMessageBus, MessageBusType, request_hook_execution
+from hookline.bus.messages import new_correlation_id
 from hookline.wire.events import HookEventName
 from tests.eleven import Json, command, on_every_event, started, until
 from tests.harness.scratch import Project
@@ -167,3 +169,9 @@ async def test_the_response_may_come_from_another_threads_loop() -> None:
     bus.subscribe(MessageBusType.HOOK_EXECUTION_REQUEST, serve)
     response = await request_hook_execution(bus, "BeforeTool", TOOL, timeout=5)
     assert response["success"] is True
+
+
+def test_an_id_is_a_random_uuid_that_nobody_else_has() -> None:
+    made = [uuid.UUID(new_correlation_id()) for _ in range(1000)]
+    assert len(set(made)) == 1000
+    assert {(one.version, one.variant) for one in made} == {(4, uuid.RFC_4122)}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hookline.bus import InProcessMessageBus, MessageBusType
+from hookline.bus import InProcessMessageBus, MessageBusType, request_hook_execution
 from hookline.bus.messages import MessageBus, MessageHandler
 from hookline.testing import bus_conformance
 from hookline.testing.bus_conformance import CHECKS, Check, check_message_bus, message
@@ -116,3 +116,75 @@ def test_many_threads_may_subscribe_publish_and_end_their_subscriptions() -> Non
 def test_a_type_that_does_not_exist_cannot_be_subscribed_to() -> None:
     with pytest.raises(ValueError, match="gossip"):
         InProcessMessageBus().subscribe("gossip", print)  # type: ignore[arg-type]
+
+
+class Server:
+    """Serves a bus as a hook system does, and counts in which way it was asked."""
+
+    def __init__(self, bus: InProcessMessageBus, *, seconds: float = 0) -> None:
+        self.asked: list[str] = []
+        self._bus = bus
+        self._seconds = seconds
+        bus.subscribe(REQUEST, self)
+
+    async def __call__(self, given: Mapping[str, Any]) -> None:
+        self.asked.append("by message")
+        await self._bus.publish(self._response(given))
+
+    async def respond(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        self.asked.append("directly")
+        await asyncio.sleep(self._seconds)
+        return self._response(given)
+
+    def _response(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        kind, correlation_id = "hook-execution-response", given["correlationId"]
+        return {"type": kind, "correlationId": correlation_id, "success": True}
+
+
+async def test_who_serves_alone_is_asked_directly() -> None:
+    bus = InProcessMessageBus()
+    server = Server(bus)
+    response = await request_hook_execution(bus, "BeforeTool", {}, correlation_id="c")
+    assert (response["success"], response["correlationId"], server.asked) == (
+        True,
+        "c",
+        ["directly"],
+    )
+
+
+@pytest.mark.parametrize("kind", list(MessageBusType))
+async def test_whoever_listens_hears_the_messages_of_a_request(kind: MessageBusType) -> None:
+    bus = InProcessMessageBus()
+    server = Server(bus)
+    heard: list[Mapping[str, Any]] = []
+    bus.subscribe(kind, heard.append)
+    response = await request_hook_execution(bus, "BeforeTool", {}, correlation_id="c")
+    assert response["success"] is True
+    assert [given["type"] for given in heard] == [kind.value]
+    assert server.asked == ["by message"]
+
+
+async def test_who_is_asked_directly_is_stopped_in_time() -> None:
+    bus = InProcessMessageBus()
+    Server(bus, seconds=60)
+    response = await request_hook_execution(bus, "BeforeTool", {}, timeout=0.01)
+    assert response["error"]["code"] == "timeout"
+
+
+async def test_a_failure_of_who_is_asked_directly_is_a_failed_response() -> None:
+    bus = InProcessMessageBus()
+    server = Server(bus)
+    server._response = {}.__getitem__  # type: ignore[assignment,method-assign]
+    response = await request_hook_execution(bus, "BeforeTool", {})
+    assert response["error"]["code"] == "internal_error"
+
+
+async def test_the_first_response_is_for_all_who_wait_under_one_id() -> None:
+    bus = InProcessMessageBus()
+    asking = [
+        asyncio.create_task(request_hook_execution(bus, "BeforeTool", {}, correlation_id="same"))
+        for _ in range(2)
+    ]
+    await asyncio.sleep(0)
+    await bus.publish({"type": "hook-execution-response", "correlationId": "same", "success": True})
+    assert [response["success"] for response in await asyncio.gather(*asking)] == [True, True]

@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from inspect import isawaitable
+from types import CoroutineType
 from typing import Any
 
-from hookline.bus.messages import MessageBusType, MessageHandler
+from hookline.bus.messages import MessageBusType, MessageHandler, is_object
 
 _log = logging.getLogger("hookline")
 _KINDS = {kind.value: kind for kind in MessageBusType}
@@ -14,22 +15,26 @@ _KINDS = {kind.value: kind for kind in MessageBusType}
 
 def kind_of(message: Any) -> MessageBusType | None:
     """The type of a message; one of no known type is refused with a warning."""
-    # A dictionary as a rule; to ask whether it is a mapping takes longer than all the rest.
-    is_object = type(message) is dict or isinstance(message, Mapping)
-    given = message.get("type") if is_object else None
+    given = message.get("type") if is_object(message) else None
     kind = _KINDS.get(given) if isinstance(given, str) else None
     if kind is None:
         _log.warning("a bus message of type %r was not delivered: no such type", given)
     return kind
 
 
-async def deliver(handlers: Iterable[MessageHandler], message: Mapping[str, Any]) -> None:
-    """Hand a message to every handler; returns when all of them are done with it."""
-    waiting = [answer for handler in handlers if (answer := _call(handler, message)) is not None]
-    if len(waiting) == 1:
-        await _guarded(waiting[0])
-    elif waiting:
-        await asyncio.gather(*map(_guarded, waiting))
+def deliver(
+    handlers: Sequence[MessageHandler], message: Mapping[str, Any]
+) -> Awaitable[object] | None:
+    """Hand a message to every handler; what is returned, if anything, is to be awaited and is done
+    when all of them are."""
+    waiting = []
+    for handler in handlers:
+        answer = _call(handler, message)
+        if answer is not None:
+            waiting.append(_guarded(answer))
+    if not waiting:
+        return None
+    return waiting[0] if len(waiting) == 1 else asyncio.gather(*waiting)
 
 
 def _call(handler: MessageHandler, message: Mapping[str, Any]) -> Awaitable[None] | None:
@@ -38,7 +43,7 @@ def _call(handler: MessageHandler, message: Mapping[str, Any]) -> Awaitable[None
     except Exception:
         _log.warning("a bus handler failed", exc_info=True)
         return None
-    return answer if isawaitable(answer) else None
+    return answer if type(answer) is CoroutineType or isawaitable(answer) else None
 
 
 async def _guarded(answer: Awaitable[None]) -> None:

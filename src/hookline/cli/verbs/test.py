@@ -9,6 +9,7 @@ from hookline.cli.document import fire_document, view_of
 from hookline.cli.failures import FAILED, CommandError
 from hookline.cli.firing import fire
 from hookline.cli.hooktest_report import TestReport, quoted, shown_path, test_document
+from hookline.cli.parsing import add_trust_arguments
 from hookline.cli.screen import Screen
 from hookline.cli.text import count
 from hookline.config import Config
@@ -41,16 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fail-fast", action="store_true", help="end with the first that fails")
     parser.add_argument("--watch", action="store_true", help="run again whenever a file changes")
     parser.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML too")
-    trust = parser.add_mutually_exclusive_group()
-    trust.add_argument(
-        "--trust",
-        action="store_true",
-        default=None,
-        help="run the project's hooks, reviewed or not",
-    )
-    trust.add_argument(
-        "--no-trust", dest="trust", action="store_false", help="hold them back even if reviewed"
-    )
+    add_trust_arguments(parser)
     _add_recording(parser)
 
 

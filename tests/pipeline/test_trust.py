@@ -95,6 +95,22 @@ def test_however_a_file_is_named_it_is_looked_at(guarded: Project, text: str) ->
     assert "hooks/guard.sh" in Config.load(guarded.path).review_project().files
 
 
+def test_a_file_that_is_named_by_its_event_is_looked_at(guarded: Project) -> None:
+    guarded.script("hooks/BeforeTool.sh", "#!/bin/sh\nexit 0\n")
+    guarded.settings(hooks(command("hooks/$HOOKLINE_EVENT.sh")))
+    let_it(guarded)
+    assert is_trusted(guarded)
+    guarded.script("hooks/BeforeTool.sh", "#!/bin/sh\nexit 2\n")
+    assert not is_trusted(guarded)
+
+
+def test_a_variable_whose_name_begins_like_ours_is_another(guarded: Project) -> None:
+    guarded.settings(
+        hooks(command("$HOOKLINE_CWD_TOO/hooks/guard.sh", env={"HOOKLINE_CWD_TOO": "."}))
+    )
+    assert "hooks/guard.sh" in Config.load(guarded.path).review_project().files
+
+
 def test_a_file_named_by_its_full_path_or_through_a_link_is_looked_at(guarded: Project) -> None:
     (guarded.path / "link").symlink_to("hooks/guard.sh")
     named = [command(str(guarded.path / "hooks/guard.sh")), command("./link", name="l")]

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from hookline.checking.reading import Checked, HookSite
-from hookline.pipeline.runner.environment import hook_variables
 from hookline.pipeline.runner.words import plain_words
+from hookline.wire.hooks import hook_variables
 
 # Programs that run a script: the options that take a word of their own, and those after which
 # there is no script at all.

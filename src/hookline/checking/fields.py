@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from hookline.checking.findings import Finding, Replace, Severity
 from hookline.checking.near import only_one
 from hookline.checking.reading import Checked, HookSite, RawHook, raw_hooks
-from hookline.pipeline.runner.environment import hook_variables
+from hookline.pipeline.runner.words import NAME, VARIABLE
+from hookline.wire.hooks import hook_variables
 
 # No process can be relied on to be done in so few milliseconds, and people wait that many seconds.
 _SURELY_SECONDS = 60
@@ -14,8 +15,6 @@ _SURELY_SECONDS = 60
 _ROUND_SECONDS = frozenset({90, 120, 180, 240, 300, 600, 900})
 _HOUR = 3_600_000
 
-_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-_REFERENCE = r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})"
 # Words that are something to a shell when they stand alone, or by how they begin.
 _SHELL_WORDS = r"[|&;<>]+|\d?>.*|<.+|&>.*|~(?:/.*)?|.*(?:\$\(|`).*"
 _GLOB = r"[^=\\]*(?:\*|\?)[^\\]*"
@@ -95,13 +94,13 @@ def environments(checked: Checked) -> Iterator[Finding]:
     ours = hook_variables(project_dir="", cwd="", session_id="", event="")
     for site in checked.hooks:
         for name, value in site.hook.env.items():
-            if not re.fullmatch(_NAME, name):
+            if not re.fullmatch(NAME, name):
                 what = f"no shell can read a variable called {name!r}"
                 remedy = "use letters, digits and underscores"
             elif name in ours:
                 what = f"{name} is set for every hook, and this one gets another value"
                 remedy = "choose another name"
-            elif found := re.search(_REFERENCE, value):
+            elif found := re.search(VARIABLE, value):
                 what = f"{name} gets {found[0]} as it stands: values of env are not expanded"
                 remedy = "set it in the script, or in the command"
             elif value.startswith("~/"):
@@ -109,7 +108,7 @@ def environments(checked: Checked) -> Iterator[Finding]:
                 remedy = "write the whole path"
             else:
                 continue
-            severity = Severity.HINT if not re.fullmatch(_NAME, name) else Severity.WARNING
+            severity = Severity.HINT if not re.fullmatch(NAME, name) else Severity.WARNING
             yield site.finding("env", severity, ("env", name), what, remedy)
 
 
@@ -127,7 +126,7 @@ def arguments(checked: Checked) -> Iterator[Finding]:
 
 
 def _for_a_shell(word: str, known: Mapping[str, str]) -> str | None:
-    for found in re.finditer(_REFERENCE, word):
+    for found in re.finditer(VARIABLE, word):
         name = found[1] or found[2]
         if name not in known:
             return f"{found[0]} stays as it is: with args only the hook's own variables are put in"

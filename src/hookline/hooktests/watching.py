@@ -63,8 +63,8 @@ class Watched:
     def _named_scripts(self) -> Iterator[str]:
         for project in self._projects:
             config = Config.load(project, project_dir=project, settings_files=self._given)
-            hooks = [entry.hook for entry in config.get_settings().entries]
-            commands = [hook for hook in hooks if isinstance(hook, CommandHook)]
+            hooks = [(entry.event, entry.hook) for entry in config.get_settings().entries]
+            commands = [(event, hook) for event, hook in hooks if isinstance(hook, CommandHook)]
             yield from named_files(commands, project_dir=project, cwd=project).values()
 
 

@@ -18,16 +18,13 @@ from hookline.pipeline.definitions import HookEntry
 from hookline.places import user_state_dir
 from hookline.wire import codec
 from hookline.wire.clock import timestamp
-from hookline.wire.hooks import CommandHook, HookConfig
+from hookline.wire.events import HookEventName
+from hookline.wire.hooks import CommandHook, HookConfig, expanded, hook_variables
 
 Signature: TypeAlias = tuple[int, ...]
 
 # Bytes: what is larger, or no text, is kept as a checksum.
 _KEPT_TEXT = 256 * 1024
-_PROJECT_VARIABLES = (
-    *("HOOKLINE_PROJECT_DIR", "LLXPRT_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
-)
-_CWD_VARIABLES = ("HOOKLINE_CWD", "GEMINI_CWD", "PWD")
 # What ends a word for a shell, whatever it means there; an option's value is a word too.
 _WITHOUT_SYNTAX = {ord(char): " " for char in ";&|<>()`=,:{}"}
 _WITHOUT_QUOTES = {ord(char): "" for char in "'\"\\"}
@@ -63,7 +60,8 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 def review(entries: Iterable[HookEntry], *, project_dir: str, cwd: str) -> Review:
     """What a project's hooks would run now; raises TrustError for a file that cannot be read."""
     entries = tuple(entries)
-    named = named_files((entry.hook for entry in entries), project_dir=project_dir, cwd=cwd)
+    hooks = ((entry.event, entry.hook) for entry in entries)
+    named = named_files(hooks, project_dir=project_dir, cwd=cwd)
     return Review(
         project=os.path.realpath(project_dir),
         hooks=tuple(map(_reviewed, entries)),
@@ -81,20 +79,26 @@ def _reviewed(entry: HookEntry) -> ReviewedHook:
     )
 
 
-def named_files(hooks: Iterable[CommandHook], *, project_dir: str, cwd: str) -> dict[str, str]:
-    """The files inside a project that hooks name: path in the project -> where it is."""
+def named_files(
+    hooks: Iterable[tuple[HookEventName, CommandHook]], *, project_dir: str, cwd: str
+) -> dict[str, str]:
+    """The files inside a project that the hooks of events name: path in the project -> where."""
     found: dict[str, str] = {}
-    for hook in hooks:
-        for name, place in _candidates(hook, project_dir=project_dir, cwd=cwd):
+    for event, hook in hooks:
+        for name, place in _candidates(event, hook, project_dir=project_dir, cwd=cwd):
             if name not in found and os.path.isfile(place):
                 found[name] = place
     return found
 
 
-def _candidates(hook: CommandHook, *, project_dir: str, cwd: str) -> Iterator[tuple[str, str]]:
+def _candidates(
+    event: HookEventName, hook: CommandHook, *, project_dir: str, cwd: str
+) -> Iterator[tuple[str, str]]:
     """Every path in the project that a word may stand for, and where it would be."""
     project = os.path.realpath(project_dir)
-    for word in dict.fromkeys(_words(hook, project_dir=project_dir, cwd=cwd)):
+    # No file can be looked at beforehand that is named by a session.
+    values = hook_variables(project_dir=project_dir, cwd=cwd, session_id="", event=event.value)
+    for word in dict.fromkeys(_words(hook, {"PWD": cwd, **values, **hook.env})):
         for base in dict.fromkeys((project_dir, cwd)):
             place = os.path.join(base, os.path.expanduser(word))
             name = _inside(project, place)
@@ -102,22 +106,13 @@ def _candidates(hook: CommandHook, *, project_dir: str, cwd: str) -> Iterator[tu
                 yield name, place
 
 
-def _words(hook: CommandHook, *, project_dir: str, cwd: str) -> Iterator[str]:
-    values = dict.fromkeys(_PROJECT_VARIABLES, project_dir) | dict.fromkeys(_CWD_VARIABLES, cwd)
-    texts = [hook.command, *(hook.args or ()), *hook.env.values()]
-    for text in texts:
-        expanded = _expanded(text, {**values, **hook.env})
-        yield expanded
-        plain = expanded.translate(_WITHOUT_QUOTES)
+def _words(hook: CommandHook, values: Mapping[str, str]) -> Iterator[str]:
+    for text in (hook.command, *(hook.args or ()), *hook.env.values()):
+        whole = expanded(text, values)
+        yield whole
+        plain = whole.translate(_WITHOUT_QUOTES)
         yield plain
         yield from plain.translate(_WITHOUT_SYNTAX).split()
-
-
-def _expanded(text: str, values: Mapping[str, str]) -> str:
-    # The longest name first, as one may begin like another.
-    for name in sorted(values, key=len, reverse=True):
-        text = text.replace(f"${{{name}}}", values[name]).replace(f"${name}", values[name])
-    return text
 
 
 def _inside(project: str, file: str) -> str | None:
@@ -241,7 +236,7 @@ class FolderTrust:
     def use(self, entries: Iterable[HookEntry]) -> None:
         """Answer for these hooks from now on."""
         self._entries = tuple(entries)
-        self._places = {id(entry.hook): self._places_of(entry.hook) for entry in self._entries}
+        self._places = {id(entry.hook): self._places_of(entry) for entry in self._entries}
         self.is_all_trusted = self._look()
 
     def is_trusted(self, hook: HookConfig) -> bool:
@@ -267,9 +262,10 @@ class FolderTrust:
             self._warn(str(error))
             return False
 
-    def _places_of(self, hook: CommandHook) -> tuple[str, ...]:
+    def _places_of(self, entry: HookEntry) -> tuple[str, ...]:
         """Whatever decides about a hook: what it names, and what was trusted."""
-        named = _candidates(hook, project_dir=self._project_dir, cwd=self._cwd)
+        event, hook = entry.event, entry.hook
+        named = _candidates(event, hook, project_dir=self._project_dir, cwd=self._cwd)
         return (*(place for _, place in named), *([self.file] if self.file else []))
 
 

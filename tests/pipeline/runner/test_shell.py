@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.pipeline.runner.environment import hook_variables
 from hookline.pipeline.runner.process import ProcessLimits, ProcessOutcome, run_process
 from hookline.pipeline.runner.shell import exec_argv, shell_argv
+from hookline.wire.hooks import hook_variables
 from tests.harness.scratch import Project
 
 SHOW = """#!/bin/sh\nprintf '%s\\0' "$@"\n"""

@@ -22,9 +22,8 @@ from hookline.debuglog import DebugLogger
 from hookline.notices import heard_warnings
 from hookline.pipeline.matcher import MatchTimeout
 from hookline.pipeline.registry import HookRegistryEntry
-from hookline.pipeline.runner.environment import hook_variables
 from hookline.wire.events import EVENTS, narrow_event
-from hookline.wire.hooks import CommandHook
+from hookline.wire.hooks import CommandHook, hook_variables
 
 EXAMPLES = (
     "hookline demo --keep try-hookline",

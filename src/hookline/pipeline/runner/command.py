@@ -13,7 +13,7 @@ from hookline.pipeline.dialects import dialect_of
 from hookline.pipeline.runner.context import RunContext
 from hookline.pipeline.runner.direct import Program, program_of
 from hookline.pipeline.runner.document import InputDocument
-from hookline.pipeline.runner.environment import Environment, environment_of, hook_variables
+from hookline.pipeline.runner.environment import Environment, environment_of
 from hookline.pipeline.runner.guard import Guard
 from hookline.pipeline.runner.process import (
     Child,
@@ -24,7 +24,7 @@ from hookline.pipeline.runner.process import (
 )
 from hookline.pipeline.runner.shell import exec_argv, shell_argv
 from hookline.pipeline.runner.spawning import Spawned, SpawnError, spawn
-from hookline.wire.hooks import CommandHook, HookConfig
+from hookline.wire.hooks import CommandHook, HookConfig, hook_variables
 from hookline.wire.results import FailedKind, HookExecutionResult
 
 # Loaded with the first hook that is to be warm.

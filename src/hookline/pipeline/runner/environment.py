@@ -9,7 +9,7 @@ from typing import Any
 from hookline.hiding import SECRET_WORDS
 from hookline.pipeline.redaction import Redaction
 
-__all__ = ["Environment", "Redaction", "environment_of", "hook_environment", "hook_variables"]
+__all__ = ["Environment", "Redaction", "environment_of", "hook_environment"]
 
 _ALWAYS_KEPT = frozenset(
     {
@@ -114,21 +114,6 @@ def hook_environment(
     environment.update(variables)
     environment.update(own)
     return environment
-
-
-def hook_variables(*, project_dir: str, cwd: str, session_id: str, event: str) -> dict[str, str]:
-    """The variables every hook finds, under the names of each host its script may come from."""
-    return {
-        "HOOKLINE_PROJECT_DIR": project_dir,
-        "LLXPRT_PROJECT_DIR": project_dir,
-        "GEMINI_PROJECT_DIR": project_dir,
-        "CLAUDE_PROJECT_DIR": project_dir,
-        "HOOKLINE_CWD": cwd,
-        "GEMINI_CWD": cwd,
-        "HOOKLINE_SESSION_ID": session_id,
-        "GEMINI_SESSION_ID": session_id,
-        "HOOKLINE_EVENT": event,
-    }
 
 
 def redact(parent: Mapping[str, str], redaction: Redaction) -> dict[str, str]:

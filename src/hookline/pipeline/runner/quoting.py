@@ -15,9 +15,11 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+from hookline.pipeline.runner.words import NAME
+
+_IDENTIFIER = re.compile(NAME)
 # What may stand before the operator in ${...}: a mark for indirection or length, and a name.
-_PARAMETER = re.compile(r"[!#]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[$!?#*@-])?")
+_PARAMETER = re.compile(rf"[!#]?(?:{NAME}|[0-9]+|[$!?#*@-])?")
 _SPECIAL = frozenset("$!?#*@-0123456789")
 _WORD_END = frozenset(" \t\n;&|<>()")
 # Behind one of these a command begins, so that `case`, `[[` and `((` have their meaning.

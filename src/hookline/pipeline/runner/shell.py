@@ -6,8 +6,9 @@ nothing needs escaping. The exec form has no shell, there the values are put in 
 
 import functools
 import os
-import re
 from collections.abc import Collection, Mapping, Sequence
+
+from hookline.wire.hooks import expanded
 
 
 def shell_argv(command: str, names: Collection[str], env_path: str | None) -> list[str]:
@@ -24,18 +25,7 @@ def shell_argv(command: str, names: Collection[str], env_path: str | None) -> li
 
 def exec_argv(command: str, args: Sequence[str], values: Mapping[str, str]) -> list[str]:
     """The exec form: ``$NAME`` and ``${NAME}`` of ``values`` replaced by their text, once."""
-
-    def value(found: re.Match[str]) -> str:
-        return values.get(found[1] or found[2], found[0])
-
-    reference = _reference()
-    return [reference.sub(value, word) for word in (command, *args)]
-
-
-@functools.cache
-def _reference() -> re.Pattern[str]:
-    identifier = "[A-Za-z_][A-Za-z0-9_]*"
-    return re.compile(rf"\$(?:({identifier})|\{{({identifier})\}})")
+    return [expanded(word, values) for word in (command, *args)]
 
 
 @functools.lru_cache(maxsize=16)

@@ -8,12 +8,12 @@ from typing import TypeAlias
 # Either a text, or the name of a variable whose value it is.
 _Piece: TypeAlias = tuple[str, bool]
 
-_NAME = "[A-Za-z_][A-Za-z0-9_]*"
-# What means itself wherever it stands, a variable, and what quotes make of anything.
+NAME = "[A-Za-z_][A-Za-z0-9_]*"
+VARIABLE = rf"\$(?:({NAME})|\{{({NAME})\}})"
+# What means itself wherever it stands.
 _BARE = "[A-Za-z0-9_./:@%+,=-]+"
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=- \t")
 _QUOTED = frozenset("'\"$")
-_VARIABLE = rf"\$(?:({_NAME})|\{{({_NAME})\}})"
 
 _PROGRAMS_OF_THE_SHELL = frozenset(
     {
@@ -104,10 +104,10 @@ def _inside_quotes(text: str) -> list[_Piece]:
 
 @functools.cache
 def _token() -> re.Pattern[str]:
-    inside = rf'(?:[^"$`\\\0]|\$(?:{_NAME}|\{{{_NAME}\}}))*'
-    return re.compile(rf"({_BARE})|'([^'\0]*)'|\"({inside})\"|{_VARIABLE}")
+    inside = rf'(?:[^"$`\\\0]|\$(?:{NAME}|\{{{NAME}\}}))*'
+    return re.compile(rf"({_BARE})|'([^'\0]*)'|\"({inside})\"|{VARIABLE}")
 
 
 @functools.cache
 def _variable() -> re.Pattern[str]:
-    return re.compile(_VARIABLE)
+    return re.compile(VARIABLE)

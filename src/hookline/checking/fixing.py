@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from hookline.checking.findings import Finding, Fix, MakeExecutable, Replace
-from hookline.checking.reading import BOM, Checked, CheckedFile
+from hookline.checking.reading import Checked, CheckedFile
 from hookline.errors import HooklineError
-from hookline.pipeline.jsonc import JsoncError, parse
+from hookline.pipeline.jsonc import BOM, JsoncError, parse
 from hookline.wire.hooks import HookSource
 
 

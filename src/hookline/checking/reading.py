@@ -14,14 +14,13 @@ from hookline.checking.findings import Finding, Fix, Replace, Severity
 from hookline.checking.spans import Span, line_and_column, spans_of
 from hookline.pipeline.definitions import RESERVED_KEYS, Problem
 from hookline.pipeline.dialects import Dialect, dialect_of
-from hookline.pipeline.jsonc import Document, JsoncError, Path, parse
+from hookline.pipeline.jsonc import BOM, Document, JsoncError, Path, parse
 from hookline.pipeline.layers import Settings, combine
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import Layer, SettingsFile, SettingsReader, read_layer
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource
 
-BOM = b"\xef\xbb\xbf"
 # Files of other programs, which have keys of their own.
 _FOREIGN_FOLDERS = frozenset({".gemini", ".llxprt", ".claude"})
 

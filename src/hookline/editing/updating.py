@@ -10,9 +10,7 @@ import msgspec
 from hookline.editing.inserting import InsertionError, inserted
 from hookline.errors import HooklineError
 from hookline.files import write_atomically
-from hookline.pipeline.jsonc import Document, JsoncError, parse
-
-_BOM = b"\xef\xbb\xbf"
+from hookline.pipeline.jsonc import BOM, Document, JsoncError, parse
 
 
 class SettingsFileError(HooklineError):
@@ -45,7 +43,7 @@ def read_settings_text(file: str) -> SettingsText:
     """The file, read to be added to; raises SettingsFileError, with the place, if it cannot be."""
     try:
         raw = _content(file)
-        text = (raw or b"{}\n").removeprefix(_BOM).decode()
+        text = (raw or b"{}\n").removeprefix(BOM).decode()
         document = parse(text if text.strip() else "{}\n")
     except JsoncError as error:
         problem = f":{error.line}:{error.column}: is not valid JSON: {error.problem}; mend it first"
@@ -129,7 +127,7 @@ def _content(file: str) -> bytes | None:
 
 
 def _write(settings: SettingsText, text: str, *, backup: bool) -> Updated:
-    mark = _BOM if settings.raw is not None and settings.raw.startswith(_BOM) else b""
+    mark = BOM if settings.raw is not None and settings.raw.startswith(BOM) else b""
     kept = _back_up(settings) if backup and settings.raw is not None else None
     try:
         write_atomically(settings.file, mark + text.encode("utf-8", "surrogatepass"))

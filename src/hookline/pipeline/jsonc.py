@@ -12,6 +12,8 @@ from hookline.wire import codec
 
 Path: TypeAlias = tuple[str | int, ...]
 
+# What some editors put before a text. By hand, as the codec that knows it is a module to load.
+BOM = b"\xef\xbb\xbf"
 _MAX_DEPTH = 200
 # The byte order mark is not in the class: that would make a table of all characters of it.
 _SKIP = re.compile(r"(?:[ \t\r\n]+|\ufeff|//[^\n]*|/\*.*?\*/)*", re.DOTALL)

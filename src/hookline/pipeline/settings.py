@@ -14,7 +14,7 @@ import msgspec
 
 from hookline.pipeline.definitions import HookEntry, Origin, Problem, parse_hooks
 from hookline.pipeline.dialects import dialect_of
-from hookline.pipeline.jsonc import Document, JsoncError, parse
+from hookline.pipeline.jsonc import BOM, Document, JsoncError, parse
 from hookline.pipeline.redaction import Redaction
 from hookline.places import site_config_dir, user_config_dir
 from hookline.wire.hooks import HookSource
@@ -22,8 +22,6 @@ from hookline.wire.hooks import HookSource
 _OWN_FILES = ("settings.local.json", "settings.json")
 _PROJECT_FOLDERS = (".hookline", ".llxprt", ".gemini")
 _HOME_FILES = (".llxprt/settings.json", ".gemini/settings.json")
-# By hand, as the codec that knows it is a module to load.
-_BOM = b"\xef\xbb\xbf"
 
 
 class SettingsFile(msgspec.Struct, frozen=True):
@@ -135,7 +133,7 @@ def _text_of(path: str) -> str:
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file")
     with open(path, "rb") as file:
-        content = file.read().removeprefix(_BOM)
+        content = file.read().removeprefix(BOM)
     try:
         return content.decode()
     except UnicodeDecodeError as error:

@@ -111,6 +111,13 @@ def test_a_variable_whose_name_begins_like_ours_is_another(guarded: Project) -> 
     assert "hooks/guard.sh" in Config.load(guarded.path).review_project().files
 
 
+def test_a_command_that_can_name_no_file_is_a_hook_like_any_other(guarded: Project) -> None:
+    guarded.settings(hooks(command("hooks/guard.sh\0"), command("hooks/guard.sh", name="g")))
+    assert set(Config.load(guarded.path).review_project().files) == {"hooks/guard.sh"}
+    let_it(guarded)
+    assert is_trusted(guarded)
+
+
 def test_a_file_named_by_its_full_path_or_through_a_link_is_looked_at(guarded: Project) -> None:
     (guarded.path / "link").symlink_to("hooks/guard.sh")
     named = [command(str(guarded.path / "hooks/guard.sh")), command("./link", name="l")]

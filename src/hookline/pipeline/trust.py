@@ -117,7 +117,11 @@ def _words(hook: CommandHook, values: Mapping[str, str]) -> Iterator[str]:
 
 def _inside(project: str, file: str) -> str | None:
     """The path in the project of a file, where it is a file of the project by its name."""
-    for place in (os.path.realpath(file), os.path.normpath(file)):
+    try:
+        places = os.path.realpath(file), os.path.normpath(file)
+    except ValueError:  # no file can be called that
+        return None
+    for place in places:
         if place.startswith(project.rstrip(os.sep) + os.sep):
             return os.path.relpath(place, project)
     return None

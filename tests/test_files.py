@@ -1,16 +1,17 @@
-"""Files are replaced in one step, or not at all."""
+"""Files are replaced in one step, or not at all; and that one was touched is seen."""
 
 import contextlib
 import os
 import resource
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from hookline.files import write_atomically
+from hookline.files import signature, write_atomically
 
 
 def mode_of(path: Path) -> int:
@@ -83,3 +84,19 @@ def test_an_error_names_the_file_and_not_the_one_beside_it(tmp_path: Path) -> No
     with pytest.raises(FileNotFoundError) as raised:
         write_atomically(file, b"new")
     assert raised.value.filename == file
+
+
+def test_a_file_that_was_changed_and_made_to_look_as_before_is_not_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("before")
+    known, before = signature(str(path)), path.stat()
+    assert signature(str(path)) == known
+    # File systems tell times apart that are some milliseconds apart.
+    time.sleep(0.02)
+    path.write_text("after.")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert signature(str(path)) != known
+
+
+def test_a_file_that_is_not_there_has_no_signature(tmp_path: Path) -> None:
+    assert signature(str(tmp_path / "none")) is None

@@ -1,8 +1,12 @@
-"""Writes files so that a reader, a crash or a full disk never meets half of one."""
+"""Writes files so that a reader, a crash or a full disk never meets half of one, and tells whether
+one is still the same."""
 
 import contextlib
 import os
 import stat
+from typing import TypeAlias
+
+Signature: TypeAlias = tuple[int, int, int, int]
 
 
 def write_atomically(path: str, data: bytes, *, mode: int | None = None) -> None:
@@ -43,3 +47,13 @@ def _mode_of(path: str) -> int:
         mask = os.umask(0)
         os.umask(mask)
         return 0o666 & ~mask
+
+
+def signature(path: str) -> Signature | None:
+    """When a file was written, when it was changed in any way, its size and its number: the same
+    for as long as nobody has touched it. None where no file can be looked at."""
+    try:
+        known = os.stat(path)
+    except OSError:
+        return None
+    return known.st_mtime_ns, known.st_ctime_ns, known.st_size, known.st_ino

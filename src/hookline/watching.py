@@ -8,11 +8,9 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
 
 from hookline.errors import HooklineError
-
-Signature: TypeAlias = tuple[int, int, int] | None
+from hookline.files import Signature, signature
 
 # Milliseconds: how long writing must rest before it counts as done, and how often a watch looks.
 _DEBOUNCE = 200
@@ -92,19 +90,11 @@ class FileWatch:
             self._known = now
             self._changed()
 
-    def _signatures(self) -> tuple[Signature, ...]:
-        return tuple(map(_signature, self._files))
+    def _signatures(self) -> tuple[Signature | None, ...]:
+        return tuple(map(signature, self._files))
 
     def _directories(self) -> frozenset[str]:
         return frozenset(_nearest_directory(os.path.dirname(file)) for file in self._files)
-
-
-def _signature(file: str) -> Signature:
-    try:
-        said = os.stat(file)
-    except OSError:
-        return None
-    return said.st_mtime_ns, said.st_size, said.st_ino
 
 
 def _nearest_directory(directory: str) -> str:

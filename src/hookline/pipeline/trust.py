@@ -8,20 +8,17 @@ not cover what such a file loads in turn.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeAlias
 
 import msgspec
 
 from hookline.errors import HooklineError
-from hookline.files import write_atomically
+from hookline.files import Signature, signature, write_atomically
 from hookline.pipeline.definitions import HookEntry
 from hookline.places import user_state_dir
 from hookline.wire import codec
 from hookline.wire.clock import timestamp
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookConfig, expanded, hook_variables
-
-Signature: TypeAlias = tuple[int, ...]
 
 # Bytes: what is larger, or no text, is kept as a checksum.
 _KEPT_TEXT = 256 * 1024
@@ -233,7 +230,7 @@ class FolderTrust:
         self._warn = warn
         self._entries: tuple[HookEntry, ...] = ()
         self._places: dict[int, tuple[str, ...]] = {}
-        self._seen: dict[str, Signature] = {}
+        self._seen: dict[str, Signature | None] = {}
         self.is_all_trusted = True
         self.file = store.file_of(project_dir)
 
@@ -248,13 +245,13 @@ class FolderTrust:
         places = self._places.get(id(hook))
         if places is None:
             return True
-        if any(_signature(place) != self._seen[place] for place in places):
+        if any(signature(place) != self._seen[place] for place in places):
             self.is_all_trusted = self._look()
         return self.is_all_trusted
 
     def _look(self) -> bool:
         places = {place for known in self._places.values() for place in known}
-        self._seen = {place: _signature(place) for place in places}
+        self._seen = {place: signature(place) for place in places}
         if not self._entries:
             return True
         try:
@@ -271,11 +268,3 @@ class FolderTrust:
         event, hook = entry.event, entry.hook
         named = _candidates(event, hook, project_dir=self._project_dir, cwd=self._cwd)
         return (*(place for _, place in named), *([self.file] if self.file else []))
-
-
-def _signature(file: str) -> Signature:
-    try:
-        said = os.stat(file)
-    except (OSError, ValueError):
-        return ()
-    return said.st_mtime_ns, said.st_ctime_ns, said.st_size, said.st_ino

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from hookline.files import Signature, signature
 from hookline.pipeline.runner.warm.script import PythonScript
 
 # What an interpreter reads from its environment before it runs a script: its own settings, those
@@ -68,7 +69,7 @@ class Facts:
         self._env = env
         self._cwd = cwd
         self._variables: dict[str, str | None] = {}
-        self._files = _versions(self._paths(script))
+        self._files = _signatures(self._paths(script))
         self._directories: dict[str, int] = {}
         self._names: frozenset[str] = frozenset()
         self._are_certain = True
@@ -76,13 +77,13 @@ class Facts:
     def add(self, hello: Hello) -> None:
         """Take in what the template has found out about itself."""
         self._variables = {name: self._env.get(name) for name in hello.variables}
-        self._files |= _versions(hello.files)
+        self._files |= _signatures(hello.files)
         self._directories = {path: _changed(path) for path in hello.directories}
         self._names = frozenset(hello.names)
         # What was written to meanwhile may have been read before or after.
         now = time.time_ns()
-        versions = [known for known in self._files.values() if known is not None]
-        self._are_certain = not any(self._began <= known[0] <= now for known in versions)
+        written = [known[0] for known in self._files.values() if known is not None]
+        self._are_certain = not any(self._began <= at <= now for at in written)
 
     def hold(self, env: Mapping[str, str]) -> bool:
         """Whether all is as it was, for a call with these variables."""
@@ -90,7 +91,7 @@ class Facts:
             return False
         if any(env.get(name) != value for name, value in self._variables.items()):
             return False
-        return all(_version(path) == known for path, known in self._files.items()) and all(
+        return all(signature(path) == known for path, known in self._files.items()) and all(
             self._holds(path, known) for path, known in self._directories.items()
         )
 
@@ -114,16 +115,8 @@ class Facts:
         return True
 
 
-def _versions(paths: Iterable[str]) -> dict[str, tuple[int, int, int] | None]:
-    return {path: _version(path) for path in paths}
-
-
-def _version(path: str) -> tuple[int, int, int] | None:
-    try:
-        known = os.stat(path)
-    except OSError:
-        return None
-    return known.st_mtime_ns, known.st_size, known.st_ino
+def _signatures(paths: Iterable[str]) -> dict[str, Signature | None]:
+    return {path: signature(path) for path in paths}
 
 
 def _changed(directory: str) -> int:

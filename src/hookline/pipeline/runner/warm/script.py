@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from hookline.files import Signature, signature
+
 _SHEBANG_BYTES = 256
 # Options that change nothing about how an interpreter starts but what it is told by them.
 _HARMLESS = frozenset("bBdOPqsux")
@@ -59,12 +61,11 @@ def why_cold(argv: Sequence[str], *, program: str, cwd: str) -> str | None:
 def _examined(argv: tuple[str, ...], program: str, cwd: str) -> PythonScript | str:
     if _is_interpreter(program) or os.path.basename(program) == "env":
         return _by_command(argv, program)
-    try:
-        file = os.path.join(cwd, program)
-        known = os.stat(file)
-    except OSError:
+    file = os.path.join(cwd, program)
+    version = signature(file)
+    if version is None:
         return "it is no Python script"
-    return _by_first_line(argv, program, file, (known.st_mtime_ns, known.st_size, known.st_ino))
+    return _by_first_line(argv, program, file, version)
 
 
 @functools.lru_cache(maxsize=256)
@@ -85,7 +86,7 @@ def _by_command(argv: tuple[str, ...], program: str) -> PythonScript | str:
 
 @functools.lru_cache(maxsize=256)
 def _by_first_line(
-    argv: tuple[str, ...], program: str, file: str, _version: tuple[int, int, int]
+    argv: tuple[str, ...], program: str, file: str, _version: Signature
 ) -> PythonScript | str:
     """A script that is executed by itself and names its interpreter in its first line."""
     words = _first_line(file)

@@ -18,6 +18,21 @@ _CHUNK = 65_536
 _MOST = 1_048_576
 
 
+def open_pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """Their ends and ours of three pipes: they read from the first and write to the others."""
+    made: list[int] = []
+    try:
+        made += os.pipe()
+        made += os.pipe()
+        made += os.pipe()
+    except BaseException:
+        for fd in made:
+            os.close(fd)
+        raise
+    stdin, our_stdin, our_stdout, stdout, our_stderr, stderr = made
+    return (stdin, stdout, stderr), (our_stdin, our_stdout, our_stderr)
+
+
 class Head:
     """Keeps the first ``limit`` bytes and knows when there were more."""
 

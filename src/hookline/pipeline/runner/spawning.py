@@ -7,6 +7,7 @@ from typing import ClassVar, Protocol
 from hookline.pipeline.runner import exitwatch, forkexec
 from hookline.pipeline.runner.environment import Environment, encoded
 from hookline.pipeline.runner.loop import Loop
+from hookline.pipeline.runner.pipes import open_pipes
 from hookline.pipeline.runner.spawnfailure import cause
 
 
@@ -72,17 +73,11 @@ def spawn(
 
 
 def _start(argv: Sequence[str], program: str, cwd: str, env: Mapping[str, str]) -> Spawned:
-    theirs: list[int] = []
-    ours: list[int] = []
+    # The pipes are ours because older releases of subprocess leave theirs open when descriptors
+    # run out half way.
+    theirs, ours = open_pipes()
     try:
-        # The pipes are ours because older releases of subprocess leave theirs open when
-        # descriptors run out half way.
-        for near, far in ((ours, theirs), (theirs, ours), (theirs, ours)):
-            reading, writing = os.pipe()
-            far.append(reading)
-            near.append(writing)
-        stdin, stdout, stderr = theirs
-        pid = launch(argv, program, cwd=cwd, env=env, streams=(stdin, stdout, stderr))
+        pid = launch(argv, program, cwd=cwd, env=env, streams=theirs)
     except BaseException:
         for fd in ours:
             os.close(fd)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from hookline.pipeline.runner.exitwatch import ExitWatch, Report
 from hookline.pipeline.runner.loop import Loop
+from hookline.pipeline.runner.pipes import open_pipes
 
 STATUS_BYTES = 4
 
@@ -87,7 +88,7 @@ class Spare:
 
     def begin(self, request: bytes, *, on_over: Callable[[], None]) -> WarmChild:
         """Have it run; raises OSError if it cannot be told to, and then it never runs."""
-        theirs, ours = _pipes()
+        theirs, ours = open_pipes()
         try:
             message = len(request).to_bytes(4, "big") + request
             if send_fds(self.channel, [message], theirs) != len(message):
@@ -100,17 +101,3 @@ class Spare:
             for fd in theirs:
                 os.close(fd)
         return WarmChild(self.pid, self.channel, ours, on_over=on_over)
-
-
-def _pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Their ends and ours of three pipes: they read from the first and write to the others."""
-    made: list[int] = []
-    try:
-        for _ in range(3):
-            made += os.pipe()
-    except OSError:
-        for fd in made:
-            os.close(fd)
-        raise
-    stdin, our_stdin, our_stdout, stdout, our_stderr, stderr = made
-    return (stdin, stdout, stderr), (our_stdin, our_stdout, our_stderr)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.pipeline.jsonc import JsoncError, parse
+from hookline.pipeline.jsonc import JsoncError, Path, parse, spoken, value_at
 from tests.arbitrary import JSON
 
 PIECES = st.sampled_from(["{", "}", "[", "]", ",", ":", '"a"', "1", "//x\n", "/*", "*/", "\n", '"'])
@@ -129,3 +129,23 @@ def test_a_long_file_of_comments_is_read_in_a_moment() -> None:
     text = "// x\n" * 200_000 + "/*" + "*" * 200_000 + '*/ {"a": 1}'
     assert value_of(text) == {"a": 1}
     assert problem_of("/*" + " * /" * 200_000).problem == "this comment is not closed"
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ((), {"a": [{"b": 1}], "text": "x"}),
+        (("a", 0, "b"), 1),
+        (("a", 1), None),
+        (("a", "b"), None),
+        (("a", 0, "b", "c"), None),
+        (("text", 0), None),
+        (("none",), None),
+    ],
+)
+def test_what_is_at_a_path_is_found_and_nothing_where_nothing_is(path: Path, found: object) -> None:
+    assert value_at({"a": [{"b": 1}], "text": "x"}, path) == found
+
+
+def test_a_path_is_told_as_people_write_it() -> None:
+    assert spoken(("hooks", "BeforeTool", 0, "timeout")) == "hooks.BeforeTool[0].timeout"

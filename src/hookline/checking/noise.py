@@ -11,6 +11,7 @@ import msgspec
 from hookline.checking.findings import Finding, Severity
 from hookline.checking.reading import Checked
 from hookline.checking.scripts import Script, found_scripts
+from hookline.pipeline.jsonc import line_and_column
 
 # What answers with JSON, and what prints plain words, in one line and to nowhere else.
 _SHELL_ANSWER = (
@@ -78,6 +79,5 @@ def _continues(text: str, start: int) -> bool:
 def _finding(script: Script, text: str, found: tuple[int, str, str]) -> Finding:
     offset, message, remedy = found
     base = script.site.finding("stdout-noise", Severity.HINT, ("command",), message, remedy)
-    line = text.count("\n", 0, offset) + 1
-    column = offset - text.rfind("\n", 0, offset)
+    line, column = line_and_column(text, offset)
     return msgspec.structs.replace(base, file=script.path, line=line, column=column)

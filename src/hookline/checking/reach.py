@@ -6,16 +6,14 @@ from hookline.checking.findings import Finding, Severity
 from hookline.checking.near import only_one, question
 from hookline.checking.reading import Checked, CheckedFile, HookSite, raw_hooks
 from hookline.pipeline.jsonc import Path
+from hookline.pipeline.settings import DISABLED_NAMES, SWITCHES
 from hookline.wire.hooks import HookSource
-
-_SWITCHES: tuple[Path, ...] = (("enableHooks",), ("hooksConfig", "enabled"), ("hooks", "enabled"))
-_NAMES: tuple[Path, ...] = (("hooks", "disabled"), ("hooksConfig", "disabled"))
 
 
 def switches(checked: Checked) -> Iterator[Finding]:
     """Files that disable hooks altogether, and whether that reaches any."""
     for file in checked.files:
-        for path in _SWITCHES:
+        for path in SWITCHES:
             if file.value(path) is False:
                 yield _switched_off(file, path, checked)
 
@@ -36,7 +34,7 @@ def _switched_off(file: CheckedFile, path: Path, checked: Checked) -> Finding:
 def disabled_names(checked: Checked) -> Iterator[Finding]:
     """Names among the disabled that disable nothing."""
     for file in checked.files:
-        for path in _NAMES:
+        for path in DISABLED_NAMES:
             names = file.value(path)
             for index, name in enumerate(names) if isinstance(names, list) else ():
                 if isinstance(name, str):
@@ -96,7 +94,7 @@ def _disabled_by_name(site: HookSite, checked: Checked) -> str | None:
     for file in checked.files:
         if not _reaches(file.source, site):
             continue
-        for path in _NAMES:
+        for path in DISABLED_NAMES:
             names = file.value(path)
             if isinstance(names, list) and site.hook.name in names:
                 line, _ = file.document.place((*path, names.index(site.hook.name)))

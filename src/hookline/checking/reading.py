@@ -11,13 +11,27 @@ from typing import Any
 import msgspec
 
 from hookline.checking.findings import Finding, Fix, Replace, Severity
-from hookline.checking.spans import Span, line_and_column, spans_of
+from hookline.checking.spans import Span, spans_of
 from hookline.pipeline.definitions import RESERVED_KEYS, Problem
 from hookline.pipeline.dialects import Dialect, dialect_of
-from hookline.pipeline.jsonc import BOM, Document, JsoncError, Path, parse
+from hookline.pipeline.jsonc import (
+    BOM,
+    Document,
+    JsoncError,
+    Path,
+    line_and_column,
+    parse,
+    value_at,
+)
 from hookline.pipeline.layers import Settings, combine
 from hookline.pipeline.registry import HookRegistryEntry
-from hookline.pipeline.settings import Layer, SettingsFile, SettingsReader, read_layer
+from hookline.pipeline.settings import (
+    Layer,
+    SettingsFile,
+    SettingsReader,
+    content_of,
+    read_layer,
+)
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource
 
@@ -47,13 +61,7 @@ class CheckedFile(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def value(self, path: Path) -> Any:
         """The value at a path, None where there is none."""
-        value: Any = self.document.value
-        for step in path:
-            try:
-                value = value[step]
-            except (KeyError, IndexError, TypeError):
-                return None
-        return value
+        return value_at(self.document.value, path)
 
     def finding(
         self,
@@ -212,7 +220,7 @@ def raw_hooks(file: CheckedFile) -> Iterator[RawHook]:
 
 def _read(file: SettingsFile) -> CheckedFile | Problem | None:
     try:
-        raw = _content(file.path)
+        raw = content_of(file.path)
         document = parse(raw.removeprefix(BOM).decode())
     except (OSError, JsoncError, UnicodeDecodeError):
         return _problem(file)
@@ -226,14 +234,6 @@ def _read(file: SettingsFile) -> CheckedFile | Problem | None:
         document=document,
         layer=read_layer(document.value, file.source, file.path, document, file.dialect),
     )
-
-
-def _content(path: str) -> bytes:
-    # Opening a pipe would wait for its writer.
-    if not os.path.isfile(path):
-        raise FileNotFoundError(path)
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def _problem(file: SettingsFile) -> Problem | None:

@@ -4,9 +4,8 @@ import functools
 import re
 from typing import NamedTuple
 
-from hookline.pipeline.jsonc import Path
+from hookline.pipeline.jsonc import SKIP, Path
 
-_SKIP = re.compile(r"(?:[ \t\r\n]+|\ufeff|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s,:{}\[\]"/]+')
 
 
@@ -25,11 +24,6 @@ def spans_of(text: str) -> dict[Path, Span]:
     scanner = _Scanner(text)
     scanner.value((), None)
     return scanner.spans
-
-
-def line_and_column(text: str, offset: int) -> tuple[int, int]:
-    """The 1-based place of an offset."""
-    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 class _Scanner:
@@ -74,7 +68,7 @@ class _Scanner:
             self.at += 1
 
     def _skip(self) -> int:
-        found = _SKIP.match(self.text, self.at)
+        found = SKIP.match(self.text, self.at)
         assert found is not None
         self.at = found.end()
         return self.at

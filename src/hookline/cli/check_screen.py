@@ -8,7 +8,7 @@ from hookline.checking import Checked, Finding, Severity
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
 from hookline.cli.text import count
-from hookline.pipeline.jsonc import Path
+from hookline.pipeline.jsonc import spoken
 
 if TYPE_CHECKING:
     from hookline.checking.fixing import Change
@@ -133,11 +133,3 @@ def finding_document(finding: Finding, checked: Checked) -> dict[str, Any]:
 def change_document(change: "Change") -> dict[str, Any]:
     """A change as a diff."""
     return {"file": change.file, "diff": "\n".join(diff(change))}
-
-
-def spoken(path: Path) -> str:
-    """``hooks.BeforeTool[0].hooks[1].timeout`` for a path."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else (f".{step}" if text else step)
-    return text

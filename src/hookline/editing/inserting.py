@@ -12,7 +12,7 @@ from hookline.pipeline.jsonc import Document, Path, parse
 # What is written between two offsets in place of what stands there.
 _Edit: TypeAlias = tuple[int, int, str]
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|\S', re.DOTALL)
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|\S', re.DOTALL)
 _WIDTH = 96
 # A list of plain objects still reads well on one line; what is deeper does not.
 _DEEPEST_LINE = 2
@@ -110,7 +110,7 @@ def _insertion(document: Document, start: int, new: Any) -> _Edit:
 
 def _container(text: str, start: int) -> _Container:
     depth, first, last_end = 0, 0, start + 1
-    for token in _TOKEN.finditer(text, start):
+    for token in TOKEN.finditer(text, start):
         word = token[0]
         if word.startswith(("//", "/*")):
             continue

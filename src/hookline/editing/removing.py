@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
-from hookline.pipeline.jsonc import Path, parse
+from hookline.editing.inserting import TOKEN
+from hookline.pipeline.jsonc import Path, parse, value_at
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|\S', re.DOTALL)
 _EMPTY = re.compile(r"\[\s*\]")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
@@ -22,9 +21,7 @@ def without(text: str, path: Path, item: str) -> str:
 
 
 def _index(text: str, path: Path, item: str) -> int | None:
-    value: Any = parse(text).value
-    for step in path:
-        value = value.get(step) if isinstance(value, dict) else None
+    value = value_at(parse(text).value, path)
     return value.index(item) if isinstance(value, list) and item in value else None
 
 
@@ -51,7 +48,7 @@ def _without(text: str, path: Path, index: int) -> str:
 def _commas(text: str, start: int) -> Iterator[int]:
     """Where the commas of a list are; the one with an item's number follows the item."""
     depth = 0
-    for token in _TOKEN.finditer(text, start):
+    for token in TOKEN.finditer(text, start):
         word = token[0]
         depth += (word in "[{") - (word in "]}")
         if not depth:

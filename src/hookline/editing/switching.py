@@ -16,17 +16,20 @@ from hookline.editing.updating import (
     Updated,
     add_to_settings,
     read_settings_text,
+    refuse_way_out,
     rewrite_settings,
 )
 from hookline.errors import HooklineError
-from hookline.pipeline.jsonc import Path
+from hookline.pipeline.jsonc import Path, value_at
 from hookline.pipeline.registry import HookRegistryEntry
-from hookline.pipeline.settings import SettingsFile, find_settings_files
+from hookline.pipeline.settings import (
+    DISABLED_NAMES,
+    SWITCHES,
+    SettingsFile,
+    find_settings_files,
+)
 from hookline.places import home_dir, user_config_dir
 from hookline.wire.hooks import HookSource
-
-_OF_ALL: tuple[Path, ...] = (("enableHooks",), ("hooksConfig", "enabled"), ("hooks", "enabled"))
-_OF_NAMES: tuple[Path, ...] = (("hooks", "disabled"), ("hooksConfig", "disabled"))
 
 
 class Switch(msgspec.Struct, frozen=True):
@@ -73,9 +76,7 @@ def project_place(project_dir: str) -> Place:
     """The settings that a person has for one project; what it shares with others is not ours to
     change, nor may a link lead out of it."""
     file = os.path.join(project_dir, ".hookline", "settings.local.json")
-    real, project = os.path.realpath(file), os.path.realpath(project_dir)
-    if not real.startswith(os.path.join(project, "")):
-        raise HooklineError(f"{file} leads out of the project, to {real}; edit that yourself")
+    refuse_way_out(file, project_dir)
     return Place(source=HookSource.PROJECT, file=file, own_files=(file,))
 
 
@@ -89,11 +90,12 @@ def read_switches(files: Iterable[SettingsFile]) -> tuple[Switch, ...]:
         except SettingsFileError:
             continue
         switches += _names_off(file, settings)
-        said = [path for path in _OF_ALL if isinstance(_at(settings, path), bool)]
+        value = settings.document.value
+        said = [path for path in SWITCHES if isinstance(value_at(value, path), bool)]
         # Among the files of a layer the first that says anything about all hooks counts.
         if said and file.source not in decided:
             decided.add(file.source)
-            off = [path for path in said if not _at(settings, path)]
+            off = [path for path in said if not value_at(value, path)]
             switches += [_switch(file, settings, path, None) for path in off[:1]]
     return tuple(switches)
 
@@ -114,11 +116,12 @@ def disable(place: Place, name: str) -> Updated:
     """Put a name among those that are disabled; raises SettingsFileError, and nothing changed."""
 
     def missing(value: Mapping[str, Any]) -> Mapping[str, Any]:
-        lists = [found for path in _OF_NAMES if isinstance(found := _below(value, path), list)]
+        found = [value_at(value, path) for path in DISABLED_NAMES]
+        lists = [names for names in found if isinstance(names, list)]
         if any(name in names for names in lists):
             return {}
         # One list is easier to keep in view than two.
-        is_newer = len(lists) == 1 and not isinstance(_below(value, _OF_NAMES[0]), list)
+        is_newer = len(lists) == 1 and not isinstance(found[0], list)
         return {"hooksConfig" if is_newer else "hooks": {"disabled": [name]}}
 
     return add_to_settings(place.file, missing, backup=False)
@@ -130,7 +133,7 @@ def enable(place: Place, name: str) -> list[Updated]:
 
     def freed(settings: SettingsText) -> str:
         text = settings.document.text
-        for path in _OF_NAMES:
+        for path in DISABLED_NAMES:
             text = without(text, path, name)
         return text
 
@@ -140,8 +143,8 @@ def enable(place: Place, name: str) -> list[Updated]:
 
 
 def _names_off(file: SettingsFile, settings: SettingsText) -> Iterator[Switch]:
-    for path in _OF_NAMES:
-        names = _at(settings, path)
+    for path in DISABLED_NAMES:
+        names = value_at(settings.document.value, path)
         for index, name in enumerate(names if isinstance(names, list) else ()):
             if isinstance(name, str):
                 yield _switch(file, settings, (*path, index), name)
@@ -150,13 +153,3 @@ def _names_off(file: SettingsFile, settings: SettingsText) -> Iterator[Switch]:
 def _switch(file: SettingsFile, settings: SettingsText, path: Path, name: str | None) -> Switch:
     line, _ = settings.document.place(path)
     return Switch(file.source, file.path, line, name)
-
-
-def _at(settings: SettingsText, path: Path) -> Any:
-    return _below(settings.document.value, path)
-
-
-def _below(value: Any, path: Path) -> Any:
-    for step in path:
-        value = value.get(step) if isinstance(value, Mapping) else None
-    return value

@@ -11,6 +11,7 @@ from hookline.editing.inserting import InsertionError, inserted
 from hookline.errors import HooklineError
 from hookline.files import write_atomically
 from hookline.pipeline.jsonc import BOM, Document, JsoncError, parse
+from hookline.pipeline.settings import content_of
 
 
 class SettingsFileError(HooklineError):
@@ -116,12 +117,8 @@ def refuse_way_out(file: str, project_dir: str) -> None:
 
 
 def _content(file: str) -> bytes | None:
-    # Opening a pipe would wait for its writer.
-    if os.path.exists(file) and not os.path.isfile(file):
-        raise OSError(0, "it is not a regular file")
     try:
-        with open(file, "rb") as stream:
-            return stream.read()
+        return content_of(file)
     except FileNotFoundError:
         return None
 

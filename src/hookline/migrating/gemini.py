@@ -5,7 +5,8 @@ from typing import Any
 
 from hookline.migrating.moves import Before, Finding, Kind, Migrated, Move
 from hookline.pipeline.definitions import RESERVED_KEYS, Origin, parse_hooks
-from hookline.pipeline.jsonc import Document, Path
+from hookline.pipeline.jsonc import Document, Path, spoken, value_at
+from hookline.pipeline.settings import DISABLED_NAMES, SWITCHES
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource
 
@@ -13,7 +14,6 @@ _HOOK_KEYS = frozenset(
     {"type", "command", "args", "name", "description", "timeout", "env", "onFailure", "warm"}
 )
 _EVENTS = frozenset(event.value for event in HookEventName)
-_SWITCHES = (("enableHooks",), ("hooksConfig", "enabled"), ("hooks", "enabled"))
 
 
 def migrate_gemini(document: Document, file: str) -> Migrated:
@@ -68,7 +68,7 @@ class _Reader:
             )
 
     def disabled(self) -> list[str]:
-        lists = [self._at("hooks", "disabled"), self._at("hooksConfig", "disabled")]
+        lists = [value_at(self._document.value, path) for path in DISABLED_NAMES]
         names = [name for each in lists if isinstance(each, list) for name in each]
         return [name for name in dict.fromkeys(names) if isinstance(name, str)]
 
@@ -87,9 +87,9 @@ class _Reader:
             self._find(kind, line, column, problem.message)
 
     def report_switches(self) -> None:
-        for path in _SWITCHES:
-            if self._at(*path) is False:
-                message = f"{'.'.join(path)} is false, so hooks stay off until it is not"
+        for path in SWITCHES:
+            if value_at(self._document.value, path) is False:
+                message = f"{spoken(path)} is false, so hooks stay off until it is not"
                 self._find(Kind.NOTE, *self._document.place(path), message)
 
     def _note_strangers(self, config: Mapping[str, Any], path: Path) -> None:
@@ -109,12 +109,6 @@ class _Reader:
                 remedy=remedy,
             )
         )
-
-    def _at(self, *path: str) -> Any:
-        value: Any = self._document.value
-        for step in path:
-            value = value.get(step) if isinstance(value, Mapping) else None
-        return value
 
 
 def _can_run(config: Any) -> bool:

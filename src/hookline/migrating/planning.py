@@ -13,7 +13,7 @@ from hookline.migrating.gemini import migrate_gemini
 from hookline.migrating.moves import Finding, Kind, Migrated, Move
 from hookline.migrating.scripts import Script, scripts_of
 from hookline.migrating.sources import Agent, Places, Source
-from hookline.pipeline.jsonc import Document
+from hookline.pipeline.jsonc import Document, value_at
 
 _MIGRATE: dict[Agent, Callable[[Document, str], Migrated]] = {
     "claude": migrate_claude,
@@ -84,7 +84,7 @@ def additions(
             known.add(identity)
             new.append(move)
     hooks: dict[str, Any] = _definitions(new)
-    said = _at(value, "hooks", "disabled")
+    said = value_at(value, ("hooks", "disabled"))
     names = [name for name in disabled if not (isinstance(said, list) and name in said)]
     if names:
         hooks["disabled"] = names
@@ -127,7 +127,7 @@ def _identities(value: Mapping[str, Any]) -> Iterator[object]:
     hooks = value.get("hooks")
     for event, definitions in hooks.items() if isinstance(hooks, Mapping) else ():
         for definition in definitions if isinstance(definitions, list) else ():
-            listed = _at(definition, "hooks")
+            listed = value_at(definition, ("hooks",))
             for hook in listed if isinstance(listed, list) else ():
                 if isinstance(hook, Mapping):
                     yield _identity(event, definition.get("matcher"), hook)
@@ -138,12 +138,6 @@ def _identity(event: str, matcher: Any, hook: Mapping[str, Any]) -> object:
     env = hook.get("env") or {}
     variables = sorted(env.items()) if isinstance(env, Mapping) else env
     return repr((event, matcher or "", hook.get("command"), hook.get("args"), variables))
-
-
-def _at(value: Any, *path: str) -> Any:
-    for step in path:
-        value = value.get(step) if isinstance(value, Mapping) else None
-    return value
 
 
 def _scripts(move: Move, places: Places) -> list[Script]:
@@ -181,7 +175,7 @@ def _variables(
     scripts: Mapping[int, Sequence[Script]],
 ) -> Iterator[Finding]:
     """Variables that Claude Code sets for hooks too, and that one of them reads."""
-    named = _at(document.value, "env")
+    named = value_at(document.value, ("env",))
     for name in named if isinstance(named, Mapping) else ():
         word = re.compile(rf"\b{re.escape(name)}\b")
         for move in moves:

@@ -12,7 +12,7 @@ import msgspec
 
 from hookline.errors import InvalidHookError
 from hookline.pipeline.dialects import Dialect, dialect_of
-from hookline.pipeline.jsonc import Document, Path
+from hookline.pipeline.jsonc import Document, Path, spoken
 from hookline.pipeline.matcher import Match
 from hookline.wire.events import HookEventName, nearest_events
 from hookline.wire.hooks import DEFAULT_TIMEOUT_MS, CommandHook, HookSource
@@ -112,7 +112,7 @@ class _Reader:
         self.problems: list[Problem] = []
 
     def report(self, path: Path, message: str) -> None:
-        where = _spoken(path)
+        where = spoken(path)
         text = f"{where}: {message}" if where else message
         self.problems.append(Problem(self.origin.at(path), text))
 
@@ -276,11 +276,3 @@ def _kind(value: object) -> str:
         )
     )
     return next((name for test, name in names if test(value)), type(value).__name__)
-
-
-def _spoken(path: Path) -> str:
-    """``BeforeTool[0].hooks[1].timeout`` for a path."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else (f".{step}" if text else step)
-    return text

@@ -4,6 +4,7 @@ Positions are why this is not a library: a message about a settings file names l
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -14,9 +15,10 @@ Path: TypeAlias = tuple[str | int, ...]
 
 # What some editors put before a text. By hand, as the codec that knows it is a module to load.
 BOM = b"\xef\xbb\xbf"
-_MAX_DEPTH = 200
 # The byte order mark is not in the class: that would make a table of all characters of it.
-_SKIP = re.compile(r"(?:[ \t\r\n]+|\ufeff|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+SKIP = re.compile(r"(?:[ \t\r\n]+|\ufeff|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+
+_MAX_DEPTH = 200
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _SCALAR = re.compile(r"-?\d[\d.eE+-]*|true|false|null")
 
@@ -43,7 +45,7 @@ class Document(msgspec.Struct, frozen=True):
         """Line and column, 1-based, of the value at a path or of its nearest known parent."""
         while path and path not in self.offsets:
             path = path[:-1]
-        return _line_and_column(self.text, self.offsets.get(path, 0))
+        return line_and_column(self.text, self.offsets.get(path, 0))
 
 
 def parse(text: str) -> Document:
@@ -53,9 +55,29 @@ def parse(text: str) -> Document:
     return Document(text, value, reader.offsets, reader.duplicates)
 
 
-def _line_and_column(text: str, offset: int) -> tuple[int, int]:
-    before = text[:offset]
-    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    """The 1-based place of an offset."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def value_at(value: Any, path: Path) -> Any:
+    """What is at a path in a value, None where nothing is."""
+    for step in path:
+        if isinstance(value, Mapping):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def spoken(path: Path) -> str:
+    """``hooks.BeforeTool[0].hooks[1].timeout`` for a path."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else (f".{step}" if text else step)
+    return text
 
 
 class _Reader:
@@ -152,11 +174,11 @@ class _Reader:
         self.at += 1
 
     def _skip(self) -> None:
-        match = _SKIP.match(self.text, self.at)
+        match = SKIP.match(self.text, self.at)
         assert match is not None
         self.at = match.end()
         if self.text.startswith("/*", self.at):
             raise self._error("this comment is not closed")
 
     def _error(self, problem: str) -> JsoncError:
-        return JsoncError(problem, *_line_and_column(self.text, self.at))
+        return JsoncError(problem, *line_and_column(self.text, self.at))

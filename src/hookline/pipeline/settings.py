@@ -14,7 +14,16 @@ import msgspec
 
 from hookline.pipeline.definitions import HookEntry, Origin, Problem, parse_hooks
 from hookline.pipeline.dialects import dialect_of
-from hookline.pipeline.jsonc import BOM, Document, JsoncError, parse
+from hookline.pipeline.jsonc import (
+    BOM,
+    Document,
+    JsoncError,
+    Path,
+    line_and_column,
+    parse,
+    spoken,
+    value_at,
+)
 from hookline.pipeline.redaction import Redaction
 from hookline.places import site_config_dir, user_config_dir
 from hookline.wire.hooks import HookSource
@@ -22,6 +31,9 @@ from hookline.wire.hooks import HookSource
 _OWN_FILES = ("settings.local.json", "settings.json")
 _PROJECT_FOLDERS = (".hookline", ".llxprt", ".gemini")
 _HOME_FILES = (".llxprt/settings.json", ".gemini/settings.json")
+# Where settings say whether hooks run at all, and which do not by their names.
+SWITCHES: tuple[Path, ...] = (("enableHooks",), ("hooksConfig", "enabled"), ("hooks", "enabled"))
+DISABLED_NAMES: tuple[Path, ...] = (("hooks", "disabled"), ("hooksConfig", "disabled"))
 
 
 class SettingsFile(msgspec.Struct, frozen=True):
@@ -128,17 +140,22 @@ class SettingsReader:
         return msgspec.structs.replace(base, problems=(said,))
 
 
-def _text_of(path: str) -> str:
+def content_of(path: str) -> bytes:
+    """What is in a file, for which nothing has to be waited; raises OSError."""
     # Opening a pipe would wait for its writer, reading a device might never end.
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file")
     with open(path, "rb") as file:
-        content = file.read().removeprefix(BOM)
+        return file.read()
+
+
+def _text_of(path: str) -> str:
+    content = content_of(path).removeprefix(BOM)
     try:
         return content.decode()
     except UnicodeDecodeError as error:
         before = content[: error.start].decode()
-        place = before.count("\n") + 1, len(before) - before.rfind("\n")
+        place = line_and_column(before, len(before))
         raise JsoncError("this is not UTF-8", *place) from None
 
 
@@ -179,18 +196,12 @@ class _LayerReader:
             self.problems.append(Problem(origin.at(path), problem))
 
     def enabled(self) -> bool | None:
-        said = [
-            self._typed(path, bool, "true or false")
-            for path in (("enableHooks",), ("hooksConfig", "enabled"), ("hooks", "enabled"))
-        ]
+        said = [self._typed(path, bool, "true or false") for path in SWITCHES]
         given = [value for value in said if value is not None]
         return all(given) if given else None
 
     def disabled(self) -> tuple[str, ...]:
-        return (
-            *self._names(("hooks", "disabled")),
-            *self._names(("hooksConfig", "disabled")),
-        )
+        return tuple(name for path in DISABLED_NAMES for name in self._names(path))
 
     def redaction(self) -> Redaction | None:
         path = ("security", "environmentVariableRedaction")
@@ -210,31 +221,25 @@ class _LayerReader:
         wanted: bool | None = self._typed(path, bool, "true or false")
         return wanted if wanted is not None and self._may_say(path) else None
 
-    def _may_say(self, path: tuple[str, ...]) -> bool:
+    def _may_say(self, path: Path) -> bool:
         """Whether this layer is asked about something that is not for a project to decide."""
         if self.source is HookSource.PROJECT:
             self._report(path, "counts only in the user's or the system's settings; it was ignored")
             return False
         return True
 
-    def _at(self, path: tuple[str, ...]) -> Any:
-        value: Any = self.value
-        for step in path:
-            value = value.get(step) if isinstance(value, Mapping) else None
-        return value
-
-    def _typed(self, path: tuple[str, ...], kind: type, spoken: str) -> Any:
-        value = self._at(path)
+    def _typed(self, path: Path, kind: type, called: str) -> Any:
+        value = value_at(self.value, path)
         if value is None or isinstance(value, kind):
             return value
-        self._report(path, f"must be {spoken}; it was ignored")
+        self._report(path, f"must be {called}; it was ignored")
         return None
 
-    def _names(self, path: tuple[str, ...]) -> tuple[str, ...]:
+    def _names(self, path: Path) -> tuple[str, ...]:
         value = self._typed(path, list, "a list of names") or []
         if not all(isinstance(name, str) for name in value):
             self._report(path, "must be a list of names; what is no string was ignored")
         return tuple(name for name in value if isinstance(name, str))
 
-    def _report(self, path: tuple[str, ...], message: str) -> None:
-        self.problems.append(Problem(self.origin.at(path), f"{'.'.join(path)} {message}"))
+    def _report(self, path: Path, message: str) -> None:
+        self.problems.append(Problem(self.origin.at(path), f"{spoken(path)} {message}"))

@@ -42,6 +42,17 @@ def parser_of(verb: str, implementation: Verb, summary: str) -> argparse.Argumen
     return parser
 
 
+def add_event_arguments(
+    parser: "argparse.ArgumentParser | argparse._ArgumentGroup", *, fields: str
+) -> None:
+    """What ``read_payload`` makes an event's input of, for verbs that fire one; ``fields`` says
+    what ``--input`` is there."""
+    parser.add_argument("--input", metavar="JSON|@FILE|-", help=fields)
+    parser.add_argument("--tool", metavar="NAME", help="the tool, for BeforeTool and AfterTool")
+    parser.add_argument("--tool-input", metavar="JSON", help="what the tool is called with")
+    parser.add_argument("--session-id", metavar="ID", help="the session the event belongs to")
+
+
 def add_trust_arguments(parser: argparse.ArgumentParser) -> None:
     """What overrides ``hookline trust`` for once, for verbs that run a project's hooks."""
     trust = parser.add_mutually_exclusive_group()

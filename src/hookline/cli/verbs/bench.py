@@ -13,6 +13,7 @@ from hookline.cli.bench_startup import Baseline, baseline_of
 from hookline.cli.failures import CommandError
 from hookline.cli.firing import load_config
 from hookline.cli.layout import Column, Row
+from hookline.cli.parsing import add_event_arguments
 from hookline.cli.payload import read_payload
 from hookline.cli.progress import Progress
 from hookline.cli.screen import Screen
@@ -55,12 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the hook; hookline list shows the names")
     parser.add_argument("--runs", metavar="N", type=_number, help="how often (default: about 50)")
     parser.add_argument("--event", metavar="EVENT", help="which, of a hook that has several")
-    parser.add_argument(
-        "--input", metavar="JSON|@FILE|-", help="the event's fields (default: made up)"
-    )
-    parser.add_argument("--tool", metavar="NAME", help="the tool, for BeforeTool and AfterTool")
-    parser.add_argument("--tool-input", metavar="JSON", help="what the tool is called with")
-    parser.add_argument("--session-id", metavar="ID", help="the session the event belongs to")
+    add_event_arguments(parser, fields="the event's fields (default: made up)")
     parser.add_argument(
         "--trust", action="store_true", default=None, help="run it even if nobody has reviewed it"
     )

@@ -53,15 +53,10 @@ PLAIN = PlainOptions(
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     """Declare what is fire's own."""
-    from hookline.cli.parsing import add_trust_arguments
+    from hookline.cli.parsing import add_event_arguments, add_trust_arguments
 
     parser.add_argument("event", metavar="EVENT", help=", ".join(HookEventName))
-    parser.add_argument(
-        "--input", metavar="JSON|@FILE|-", help="the event's fields; - reads them from stdin"
-    )
-    parser.add_argument("--tool", metavar="NAME", help="the tool, for BeforeTool and AfterTool")
-    parser.add_argument("--tool-input", metavar="JSON", help="what the tool is called with")
-    parser.add_argument("--session-id", metavar="ID", help="the session the event belongs to")
+    add_event_arguments(parser, fields="the event's fields; - reads them from stdin")
     parser.add_argument(
         "--bus", metavar="URL|@FILE", help="let a worker on this bus run its hooks, instead of here"
     )

@@ -9,7 +9,7 @@ from hookline.cli.document import fire_document, view_of
 from hookline.cli.failures import FAILED, CommandError
 from hookline.cli.firing import fire
 from hookline.cli.hooktest_report import TestReport, quoted, shown_path, test_document
-from hookline.cli.parsing import add_trust_arguments
+from hookline.cli.parsing import add_event_arguments, add_trust_arguments
 from hookline.cli.screen import Screen
 from hookline.cli.text import count
 from hookline.config import Config
@@ -54,10 +54,7 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
         help="write a test of this name, or to this file, from what hooks say now; the event is "
         "given as for fire: hookline test --record NAME EVENT …",
     )
-    recording.add_argument("--input", metavar="JSON|@FILE|-", help="the event's fields")
-    recording.add_argument("--tool", metavar="NAME", help="the tool, for tool events")
-    recording.add_argument("--tool-input", metavar="JSON", help="what it is called with")
-    recording.add_argument("--session-id", metavar="ID", help="the session it belongs to")
+    add_event_arguments(recording, fields="the event's fields; - reads them from stdin")
     recording.add_argument("--from-trace", metavar="ID", help="an event of the trace instead")
     recording.add_argument("--force", action="store_true", help="replace the file if it exists")
 

@@ -255,21 +255,28 @@ class Template:
 
     def _finish(self) -> None:
         """Leave nothing behind, and nobody waiting."""
-        with self._lock:
-            spares, self._spares = self._spares, deque()
-            turns, self._waiting = self._waiting, deque()
-            said = self._interpreter.printed() if self._interpreter is not None else ""
-            self.is_over = True
-        for spare in spares:
-            spare.channel.close()
-        for turn in turns:
-            turn.call()
+        self._close_spares()
+        said = self._interpreter.printed() if self._interpreter is not None else ""
         code = self._end_interpreter()
         if self.is_ready and code:
             how = f"was killed by signal {-code}" if code < 0 else f"exited with {code}"
             self.failure = f"its warm process {how} {said}".rstrip()
         if self._is_retired:
             self.failure = None
+        # Only now: whoever sees that it is over asks at once what was wrong with it.
+        with self._lock:
+            turns, self._waiting = self._waiting, deque()
+            self.is_over = True
+        for turn in turns:
+            turn.call()
+        # A call that was cancelled may have given one back.
+        self._close_spares()
+
+    def _close_spares(self) -> None:
+        with self._lock:
+            spares, self._spares = self._spares, deque()
+        for spare in spares:
+            spare.channel.close()
 
 
 def _request(cwd: str, env: Mapping[str, str]) -> bytes:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,7 +41,7 @@ def slow_fire(project: Project, *extra: str) -> Iterator[subprocess.Popen[bytes]
 
 
 def wait_for(file: Path) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 30
     while not (file.exists() and file.read_text().strip()):
         assert time.monotonic() < end, f"{file} never came"
         time.sleep(0.01)
@@ -56,7 +57,7 @@ def is_running(pid: int) -> bool:
 
 def is_gone(pid: int) -> bool:
     """Whether nothing is left of a process once its new parent has had a moment to wait for it."""
-    end = time.monotonic() + 2
+    end = time.monotonic() + 20
     while is_running(pid) and time.monotonic() < end:
         time.sleep(0.01)
     return not is_running(pid)
@@ -74,6 +75,28 @@ def test_a_signal_stops_the_hook_and_its_children_and_says_nothing(
     assert process.returncode == 128 + number
     assert (out, err) == (b"", b"")
     assert all(map(is_gone, pids))
+
+
+LATE = """
+import os, signal, sys
+from hookline.cli import firing
+
+async def work():
+    os.kill(os.getpid(), signal.SIGTERM)
+    return "nobody heard it"
+
+try:
+    print(getattr(firing, sys.argv[1])(work()))
+except firing.Interrupted as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("run", ["run_to_end", "run_on_asyncio"])
+def test_a_signal_that_comes_when_nothing_is_left_to_stop_is_not_lost(run: str) -> None:
+    command = [sys.executable, "-c", LATE, run]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "SIGTERM\n", "")
 
 
 def test_ctrl_c_in_the_demo_leaves_no_project_behind(project: Project) -> None:

@@ -91,11 +91,15 @@ def run_to_end(
         loop.call_at(loop.time() + _A_MOMENT, show)
     with _heard_signals(end):
         try:
-            return loop.run(work)
+            done = loop.run(work)
         except Cancelled:
             raise Interrupted(received[0]) from None
         finally:
             hide()
+    if received:
+        # It came when there was nothing left to stop, and is no less meant for that.
+        raise Interrupted(received[0])
+    return done
 
 
 def run_on_asyncio(work: Coroutine[Any, Any, T]) -> T:
@@ -116,9 +120,12 @@ def run_on_asyncio(work: Coroutine[Any, Any, T]) -> T:
             return await work
 
     try:
-        return asyncio.run(watched())
+        done = asyncio.run(watched())
     except asyncio.CancelledError:
         raise Interrupted(received[0] if received else signal.SIGINT) from None
+    if received:
+        raise Interrupted(received[0])
+    return done
 
 
 @contextmanager

@@ -250,7 +250,7 @@ def answering(output: str, **fields: Any) -> Json:
     return command(f"cat >/dev/null; printf '%s' '{output}'", **fields)
 
 
-async def until(holds: Callable[[], bool], *, seconds: float = 20) -> None:
+async def until(holds: Callable[[], bool], *, seconds: float = 30) -> None:
     """Wait for what other processes and threads do."""
     async with asyncio.timeout(seconds):
         while not holds():

@@ -3,7 +3,6 @@
 import asyncio
 import contextvars
 import threading
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -49,18 +48,18 @@ def test_what_is_wrong_is_a_failure_envelope_here_too(tmp_path: Path) -> None:
 
 
 async def test_in_a_pool_thread_of_a_running_loop(tmp_path: Path) -> None:
-    system = make(tmp_path, DENYING)
+    waiting = "until [ -e beaten ]; do sleep 0.01; done; "
+    system = make(tmp_path, {**DENYING, "command": waiting + DENYING["command"]})
     with ThreadPoolExecutor(2) as pool:
         loop = asyncio.get_running_loop()
         firing = [
             loop.run_in_executor(pool, system.fire_blocking, "BeforeTool", TOOL) for _ in range(4)
         ]
-        beats = 0
-        while not all(future.done() for future in firing):
-            beats += 1
+        for _ in range(10):
             await asyncio.sleep(0.001)
-    assert all(is_denied(future.result()) for future in firing)
-    assert beats > 3, "the loop was held up"
+        # A loop that were held up would not come to this, and the hooks would wait for ever.
+        (tmp_path / "beaten").touch()
+        assert all(map(is_denied, await asyncio.gather(*firing)))
 
 
 async def test_in_the_thread_of_the_loop_itself(tmp_path: Path) -> None:
@@ -87,12 +86,12 @@ def test_from_eight_threads_at_once(tmp_path: Path) -> None:
 
 
 def test_threads_wait_for_their_hooks_side_by_side(tmp_path: Path) -> None:
-    system = make(tmp_path, command("sleep 0.8"))
-    before = time.monotonic()
+    # Each waits for all the others.
+    meet = "touch here-$$; until [ $(ls here-* | wc -l) -eq 6 ]; do sleep 0.01; done"
+    system = make(tmp_path, command(meet))
     with ThreadPoolExecutor(6) as pool:
         fired = pool.map(lambda _n: system.fire_blocking("BeforeTool", TOOL), range(6))
         assert all(processed.success for processed in fired)
-    assert time.monotonic() - before < 4
 
 
 def test_the_threads_own_event_loop_is_untouched(tmp_path: Path) -> None:

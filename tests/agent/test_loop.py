@@ -11,6 +11,7 @@ from hookline.agent import Tool
 from hookline.agent.providers.scripted import call
 from hookline.wire.events import HookEventName
 from tests.agent.scripts import Bench, hooks, say
+from tests.eleven import until
 
 CALL = [call("note", text="one")]
 
@@ -63,14 +64,17 @@ async def test_a_hook_that_stops_the_loop_still_lets_the_turn_and_the_session_en
     assert audited() == ["SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"]
 
 
-SLOW = {"hook": hooks("BeforeTool", "sleep 30"), "tool": {}, "stream": {}}
+SLOW = {"hook": hooks("BeforeTool", "touch began; sleep 30"), "tool": {}, "stream": {}}
 
 
 @pytest.mark.parametrize("where", SLOW)
 async def test_a_cancelled_turn_leaves_nothing_running_and_ends_the_session_once(
     where: str,
 ) -> None:
+    began = Path("began")
+
     async def forever(_given: dict[str, Any]) -> str:
+        began.touch()
         await asyncio.sleep(30)
         return ""
 
@@ -79,7 +83,7 @@ async def test_a_cancelled_turn_leaves_nothing_running_and_ends_the_session_once
     bench = Bench(settings, replies, tools=[Tool(name="forever", run=forever)])
     bench.provider.delay = 30 if where == "stream" else 0
     running = asyncio.create_task(bench.run())
-    await asyncio.sleep(0.4)
+    await until(lambda: began.exists() or (where == "stream" and bool(bench.provider.requests)))
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -138,9 +142,10 @@ async def test_a_system_message_never_stands_between_a_call_and_its_answer() -> 
 
 
 async def test_a_session_cancelled_while_it_starts_still_ends() -> None:
-    bench = Bench({**hooks("SessionStart", "sleep 30"), **audit("SessionEnd")}, [])
+    slow = hooks("SessionStart", "touch began; sleep 30")
+    bench = Bench({**slow, **audit("SessionEnd")}, [])
     running = asyncio.create_task(bench.run())
-    await asyncio.sleep(0.3)
+    await until(Path("began").exists)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

@@ -1,6 +1,7 @@
 """The tool calls of one turn: at once, in order, and nothing left when they are cancelled."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hookline.agent import CallStatus, ScheduledCall, Tool, ToolScheduler
 from hookline.translate.genai_conversation import FunctionCall
 from hookline.triggers import ToolResult
 from tests.agent.scripts import hooks, say
+from tests.eleven import until
 
 
 async def _sleepy(given: dict[str, Any]) -> str:
@@ -79,21 +81,23 @@ async def test_parts_are_kept_and_text_is_added_as_one_more() -> None:
 
 @pytest.mark.parametrize("where", ["tool", "hook"])
 async def test_cancelling_ends_tools_and_hooks(where: str) -> None:
+    started: list[str] = []
     ended: list[str] = []
 
     async def waits(_given: dict[str, Any]) -> str:
+        started.append("tool")
         try:
             await asyncio.sleep(30)
         finally:
             ended.append("tool")
         return ""
 
-    settings = hooks("BeforeTool", "touch started; sleep 30") if where == "hook" else {}
+    settings = hooks("BeforeTool", "touch started-$$; sleep 30") if where == "hook" else {}
     tools = {"wait": Tool(name="wait", run=waits)}
     running = asyncio.create_task(
         ToolScheduler(Config(hooks=settings), tools).run([FunctionCall("wait", {})] * 2)
     )
-    await asyncio.sleep(0.3)
+    await until(lambda: len([*started, *Path.cwd().glob("started-*")]) == 2)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

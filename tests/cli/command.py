@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,9 +54,13 @@ def on_terminal(
     cwd: Path | None = None,
     columns: int = 80,
     typed: bytes = b"",
+    look: Callable[[str], object] = lambda _shown: None,
     **environment: str,
 ) -> Done:
-    """Run the command on a terminal where something is typed; ``out`` is all that it shows."""
+    """Run the command on a terminal where something is typed; ``out`` is all that it shows.
+
+    ``look`` is called with all that was shown so far, whenever there is more.
+    """
     with _terminal(columns) as (master, slave):
         process = subprocess.Popen(
             [*HOOKLINE, *arguments],
@@ -69,7 +73,10 @@ def on_terminal(
         )
         os.close(slave)
         os.write(master, typed)
-        written = b"".join(_read(master))
+        written = b""
+        for data in _read(master):
+            written += data
+            look(written.decode(errors="ignore"))
         status = process.wait(50)
     return Done(status, written.decode().replace("\r\n", "\n"), "")
 
@@ -94,6 +101,11 @@ def _read(master: int) -> Iterator[bytes]:
 def timeless(text: str) -> str:
     """The text with durations, and the blanks that set them, in one form."""
     return _TIME.sub(" 0 ms", text)
+
+
+def left_on_screen(text: str) -> str:
+    """A terminal's lines without what was written over, as while a hook takes its time."""
+    return "\n".join(line.rpartition("\r")[2] for line in text.split("\n"))
 
 
 def command_hook(command: str, **fields: Any) -> dict[str, Any]:

@@ -54,7 +54,7 @@ class Typist:
 
     def wait_for(self, text: str) -> str:
         """What was shown since the last time, up to a text that must come."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 50
         while text not in self._seen:
             left = end - time.monotonic()
             assert left > 0, f"{text!r} never came: {self._seen!r}"

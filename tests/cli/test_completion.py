@@ -98,6 +98,8 @@ def test_bash_offers_every_name_quoted(hostile: Project, tmp_path: Path) -> None
     assert not (hostile.path / "ran").exists()
 
 
+# A shell runs the command for every key, and a machine may take long over each.
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_a_name_that_is_a_command_is_typed_shown_and_stays_inert(
     hostile: Project, tmp_path: Path, shell: str
@@ -110,6 +112,7 @@ def test_a_name_that_is_a_command_is_typed_shown_and_stays_inert(
     assert not (hostile.path / "ran").exists()
 
 
+@pytest.mark.timeout(180)
 def test_fish_offers_names_that_stay_inert(hostile: Project, tmp_path: Path) -> None:
     def complete(line: str) -> list[str]:
         script = f"hookline completion fish | source; complete --escape -C '{line}'"

@@ -61,6 +61,8 @@ def test_each_verb_explains_itself_with_examples(call: Call, verb: str) -> None:
     assert f"hookline {verb}" in done.out.partition("examples:")[2]
 
 
+# One measures for as long as it takes by itself, ten seconds an example.
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_examples_of_a_verb_work_as_they_stand(call: Call, verb: str, project: Project) -> None:
     help_text = call(verb, "--help").out

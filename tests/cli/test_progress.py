@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TextIO
 
 import pytest
@@ -47,12 +47,32 @@ def hook(name: str) -> CommandHook:
     return CommandHook(name=name, command="true")
 
 
-def slow(project: Project, *names: str, sequential: bool = False) -> tuple[str, str]:
-    """Settings with hooks that take long enough to be waited for."""
-    hooks = [command_hook("sleep 0.7", name=name) for name in names]
+def slow(project: Project) -> tuple[str, str]:
+    """Settings with a hook that takes long enough to be waited for."""
+    data = settings("BeforeTool", command_hook("sleep 0.7", name="scan"))
+    return "--settings", str(project.settings(data, file="slow.json"))
+
+
+def held(project: Project, *names: str, sequential: bool = False) -> tuple[str, str]:
+    """Settings with hooks that go on until somebody lets them go."""
+    hooks = [
+        command_hook(f"until [ -e '{project.path}/go-{name}' ]; do sleep 0.02; done", name=name)
+        for name in names
+    ]
     data = settings("BeforeTool", *hooks)
     data["hooks"]["BeforeTool"][0]["sequential"] = sequential
-    return "--settings", str(project.settings(data, file="slow.json"))
+    return "--settings", str(project.settings(data, file="held.json"))
+
+
+def letting_go(project: Project, **seen: str) -> Callable[[str], None]:
+    """Lets each hook go when a text has been shown."""
+
+    def look(shown: str) -> None:
+        for name, text in seen.items():
+            if text in shown:
+                (project.path / f"go-{name}").touch()
+
+    return look
 
 
 def lines_over(done: Done) -> list[str]:
@@ -62,7 +82,7 @@ def lines_over(done: Done) -> list[str]:
 
 
 def test_a_hook_that_takes_long_is_named_until_the_result_is_there(project: Project) -> None:
-    done = on_terminal(*WRITE, *slow(project, "scan"))
+    done = on_terminal(*WRITE, *held(project, "scan"), look=letting_go(project, scan="scan"))
     waited, shown = lines_over(done)
     assert (done.status, waited) == (0, "0 ms of 0 ms  scan")
     assert shown == "BeforeTool  write_file\n  scan  user 0 ms  ok\nallowed"
@@ -70,9 +90,12 @@ def test_a_hook_that_takes_long_is_named_until_the_result_is_there(project: Proj
 
 
 def test_those_are_named_that_are_still_running(project: Project) -> None:
-    one_by_one = on_terminal(*WRITE, *slow(project, "first", "second", sequential=True))
+    rules = held(project, "first", "second", sequential=True)
+    look = letting_go(project, first="first", second="second")
+    one_by_one = on_terminal(*WRITE, *rules, look=look)
     assert [line.split()[-1] for line in lines_over(one_by_one)[:2]] == ["first", "second"]
-    at_once = on_terminal(*WRITE, *slow(project, "a", "b", "c", "d", "e"))
+    look = letting_go(project, **dict.fromkeys("abcde", "and 2 more"))
+    at_once = on_terminal(*WRITE, *held(project, *"abcde"), look=look)
     assert "0 ms  a, b, c and 2 more" in lines_over(at_once)
 
 
@@ -89,7 +112,7 @@ def test_a_fast_hook_is_not_worth_a_line_nor_what_it_takes_to_draw_it(project: P
 
 @pytest.mark.parametrize("as_json", [True, False])
 def test_a_pipe_and_a_document_get_none_of_it(project: Project, as_json: bool) -> None:
-    rules = slow(project, "scan")
+    rules = slow(project)
     if as_json:
         assert "\r" not in on_terminal(*WRITE, *rules, "--json").out
     done = hookline(*WRITE, *rules, *(["--json"] if as_json else []))
@@ -116,13 +139,19 @@ def test_after_an_interrupt_the_line_is_gone_and_comes_no_more(project: Project)
             shown += os.read(master, 4096)
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
-        stream.close()
-        shown += b"".join(iter(lambda: _rest(master), b""))
+        shown += rest_of(master, stream)
     assert re.search(r"slow\r +\r$", shown.decode())
     assert is_gone(int((project.path / "leader").read_text()))
 
 
-def _rest(master: int) -> bytes:
+def rest_of(master: int, stream: TextIO) -> bytes:
+    """All that is sent to a terminal until it is closed: it need not come in one piece."""
+    stream.close()
+    return b"".join(iter(lambda: _piece(master), b""))
+
+
+def _piece(master: int) -> bytes:
+    # Linux ends a terminal whose other side is closed with an error.
     try:
         return os.read(master, 4096)
     except OSError:
@@ -147,7 +176,7 @@ def draw(stream: TextIO, name: str) -> None:
 def test_a_name_cannot_steer_the_terminal_nor_wrap_its_line() -> None:
     with terminal() as (master, stream):
         draw(stream, "\x1b[2J\n" + "x" * 200)
-        shown = os.read(master, 4096).decode()
+        shown = rest_of(master, stream).decode()
     assert not set("\x1b\n") & set(shown)
     assert max(map(len, shown.split("\r"))) < 80
 
@@ -178,7 +207,7 @@ def test_a_shorter_text_leaves_nothing_of_the_longer_one() -> None:
         progress.show("short")
         progress.clear()
         progress.clear()
-        shown = os.read(master, 4096).decode()
+        shown = rest_of(master, stream).decode()
     assert shown == "\rlonger\rshort \r       \r"
 
 
@@ -194,6 +223,6 @@ def on_terminal_stream(encoding: str, text: str) -> str:
         line = Progress(stream)
         line.show(text)
         line.clear()
-    sent = os.read(master, 1024)
+        sent = rest_of(master, stream)
     os.close(master)
     return sent.decode(encoding)

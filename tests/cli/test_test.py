@@ -19,6 +19,7 @@ from tests.cli.command import (
     HOOKLINE,
     command_hook,
     hookline,
+    left_on_screen,
     on_terminal,
     settings,
     timeless,
@@ -33,11 +34,6 @@ from tests.harness.scratch import Project
 @pytest.fixture
 def keys(project: Project) -> Project:
     return with_keys(project)
-
-
-def left_on_screen(text: str) -> str:
-    """A terminal's lines without what was written over."""
-    return "\n".join(line.rpartition("\r")[2] for line in text.split("\n"))
 
 
 def test_a_line_each_a_diff_and_the_sum_at_80_columns(keys: Project) -> None:

@@ -10,6 +10,8 @@ from hookline.agent.providers.scripted import call
 from tests.examples.loopback import WebService
 from tests.examples.toolbox import Workplace
 
+# Milliseconds, for a machine that takes its time to start a script.
+PATIENT = 30_000
 WRITE = [call("write_file", file_path="a.txt", content="x")]
 
 
@@ -28,6 +30,7 @@ def change_hook(work: Workplace, **fields: object) -> None:
 async def test_what_the_service_denies_does_not_run_and_the_model_reads_its_reason(
     work: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    change_hook(work, timeout=PATIENT)
     verdict = {"decision": "deny", "reason": "Not on Fridays."}
     with WebService(lambda _event: verdict) as service:
         monkeypatch.setenv("POLICY_URL", service.url)
@@ -42,6 +45,7 @@ async def test_what_the_service_denies_does_not_run_and_the_model_reads_its_reas
 async def test_what_the_service_allows_runs(
     work: Workplace, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    change_hook(work, timeout=PATIENT)
     with WebService(lambda _event: {"decision": "allow"}) as service:
         monkeypatch.setenv("POLICY_URL", service.url)
         await work.run("Go on.", WRITE, "Done.")
@@ -60,7 +64,8 @@ async def test_when_the_service_does_not_answer_the_agent_goes_on_and_the_log_sa
         assert 3 <= time.monotonic() - started < 15
     assert work.read("a.txt") == "x"
     assert result.text == "Done."
-    assert len(service.bodies) == 1
+    # None if the hook was so slow to start that its time was over before it could ask.
+    assert len(service.bodies) <= 1
     assert "'policy-service' on BeforeTool failed: ran longer than its timeout" in caplog.text
 
 
@@ -78,6 +83,7 @@ async def test_with_on_failure_block_nothing_runs_that_the_service_did_not_allow
 async def test_a_service_in_trouble_counts_as_one_that_did_not_answer(
     work: Workplace, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    change_hook(work, timeout=PATIENT)
     with WebService(lambda _event: {"decision": "deny"}, status=503) as service:
         monkeypatch.setenv("POLICY_URL", service.url)
         await work.run("Go on.", WRITE, "Done.")

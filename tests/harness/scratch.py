@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,7 @@ _CLEARED_PREFIXES = (
     *("HOOKLINE_", "LLXPRT_", "GEMINI_", "CLAUDE_", "GOOGLE_"),
     *("GITHUB_", "GIT_", "XDG_", "LC_", "BASH_FUNC_"),
 )
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class Project:
@@ -51,9 +54,23 @@ class Project:
 @pytest.fixture(scope="session", autouse=True)
 def _isolated_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """For the fixtures that are made before any test's own."""
-    with pytest.MonkeyPatch.context() as monkeypatch:
+    with pytest.MonkeyPatch.context() as monkeypatch, _heeding_signals():
         _isolate(monkeypatch, tmp_path_factory.mktemp("run"))
         yield
+
+
+@contextmanager
+def _heeding_signals() -> Iterator[None]:
+    """What runs in the background or under nohup ignores signals, and so would all it starts.
+
+    A handler is not handed on: this process goes on ignoring them, those that it starts do not.
+    """
+    ignored = [n for n in _ENDING_SIGNALS if signal.getsignal(n) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, lambda *_: None)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture(autouse=True)

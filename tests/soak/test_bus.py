@@ -116,8 +116,9 @@ async def test_the_network_holds_or_loses_or_hangs_up(fault: str, heard: bytes) 
     reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
     writer.write(b"early")
     assert await reader.readexactly(5) == b"early"
-    breaking = asyncio.create_task(getattr(proxy, fault)(0.2))
-    await asyncio.sleep(0.05)
+    breaking = asyncio.create_task(getattr(proxy, fault)(0.5))
+    # One turn of the loop, and it is broken; what is written now is there long before it is mended.
+    await asyncio.sleep(0)
     writer.write(b"late")
     try:
         got = await reader.read(100)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -71,19 +72,18 @@ async def test_a_callers_cancellation_propagates_whatever_the_hook_does_with_it(
 async def test_a_cancelled_plain_function_is_not_waited_for() -> None:
     began = asyncio.Event()
     loop = asyncio.get_running_loop()
-    finished: list[bool] = []
+    go, finished = threading.Event(), threading.Event()
 
     def slow(_input: Json) -> None:
-        import time
-
         loop.call_soon_threadsafe(began.set)
-        time.sleep(0.3)
-        finished.append(True)
+        go.wait(30)
+        finished.set()
 
     task = await cancelled_when(began, run_one(function(slow)))
     assert task.cancelled()
-    assert not finished
-    await until(lambda: bool(finished))
+    assert not finished.is_set()
+    go.set()
+    await until(finished.is_set)
 
 
 async def test_a_cancelled_command_leaves_no_process(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookConfig, HookSource
 from hookline.wire.results import HookExecutionPlan
 from tests.eleven import Json
+from tests.pipeline.runner.contained import time_begins_with
 from tests.pipeline.runner.planned import TOOL, function, run, run_one, script
 
 
@@ -91,8 +92,9 @@ async def test_a_signal_without_a_name_is_named_by_its_number() -> None:
 
 
 async def test_a_timeout_keeps_what_was_printed_but_does_not_use_it() -> None:
-    hook = script("""echo '{"decision": "deny"}'; exec sleep 60""", timeout=300)
-    result = await run_one(hook)
+    command = """echo '{"decision": "deny"}'; echo on > begun; exec sleep 60"""
+    with time_begins_with("begun"):
+        result = await run_one(script(command, timeout=300))
     assert (result.success, result.failed, result.output) == (False, "timeout", None)
     assert result.exit_code is None
     assert result.stdout == '{"decision": "deny"}\n'

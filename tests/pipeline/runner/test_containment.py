@@ -79,7 +79,7 @@ async def _fired(system: HookSystem, payload: Mapping[str, Any]) -> Any:
 
 def left(no_leaks: Watch) -> list[str]:
     """What is left a moment after the answer: no process, descriptor or thread, if all is well."""
-    return no_leaks.settled_leaks(time.monotonic() + 0.3, allowed=frozenset())
+    return no_leaks.settled_leaks(time.monotonic() + SLACK, allowed=frozenset())
 
 
 TOO_SLOW = {

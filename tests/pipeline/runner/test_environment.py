@@ -129,6 +129,7 @@ def test_other_surroundings_are_no_ci_runner(parent: dict[str, str]) -> None:
     "unit", ["a://", "a://b:", "-----BEGIN A ", "xoxb", "a://b:c", "-----BEGIN " + "A" * 16 + " "]
 )
 def test_a_long_value_is_looked_at_in_a_moment(unit: str) -> None:
-    started = time.monotonic()
+    # Of this process alone, as others may keep the machine busy.
+    started = time.process_time()
     assert kept({"LONG": unit * (200_000 // len(unit))}) == {"LONG"}
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2

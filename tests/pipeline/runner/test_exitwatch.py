@@ -11,7 +11,13 @@ import pytest
 from hookline.pipeline.runner import exitwatch
 from hookline.pipeline.runner.exitwatch import PidfdWatch, Report, ThreadWatch, watch_exit
 from hookline.pipeline.runner.loop import Loop
-from tests.pipeline.runner.contained import SLACK, WATCHES, comes_true, run_script
+from tests.pipeline.runner.contained import (
+    SLACK,
+    WATCHES,
+    comes_true,
+    run_script,
+    time_begins_with,
+)
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 
@@ -101,7 +107,9 @@ async def test_a_process_that_even_sigkill_does_not_end_delays_the_answer_no_fur
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(exitwatch, "watch_exit", BlindWatch)
-    outcome = await run_script("echo so far; exec sleep 30", timeout=0.2, grace=0.2)
+    script = "echo so far; echo on > begun; exec sleep 30"
+    with time_begins_with("begun"):
+        outcome = await run_script(script, timeout=0.2, grace=0.2)
     assert (outcome.ended, outcome.exit_code, outcome.signal) == ("timeout", None, None)
     assert outcome.stdout == b"so far\n"
     assert outcome.error is not None

@@ -156,9 +156,10 @@ async def test_however_a_program_ends_its_running_hooks_end_too(end: str) -> Non
 
 
 async def test_what_a_finished_hook_left_running_survives_its_program() -> None:
-    released = "hooks[0].wait(); guard.release(hooks[0].pid); os.kill(os.getpid(), 9)"
+    released = "hooks[0].wait(); guard.release(hooks[0].pid); when_told(); os.kill(os.getpid(), 9)"
     agent = run_agent(released, "sleep 30 & echo $! > pid", SLEEPS.format(name="other"))
-    pid, other = [(await appears(name)).read_text() for name in ("pid", "other")]
+    pid, other = [await guarded(name) for name in ("pid", "other")]
+    Path("go").touch()
     await asyncio.to_thread(agent.wait)
     await comes_true(lambda: not is_running(other))
     await asyncio.sleep(0.5)

@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,13 +47,15 @@ def test_a_process_that_takes_too_long_is_stopped_in_time() -> None:
 
 
 def test_several_run_at_once_and_their_results_are_in_order() -> None:
-    async def all_three() -> list[ProcessOutcome]:
-        return await gather([run(f"sleep 0.{3 - n}; echo {n}") for n in range(3)])
+    # Each waits for all the others, and the first for longest.
+    meet = "touch here-{n}; until [ -e here-0 -a -e here-1 -a -e here-2 ]; do sleep 0.01; done"
 
-    started = time.monotonic()
+    async def all_three() -> list[ProcessOutcome]:
+        scripts = [f"{meet.format(n=n)}; sleep 0.{2 - n}; echo {n}" for n in range(3)]
+        return await gather([run(script, timeout=30) for script in scripts])
+
     outcomes = PollLoop().run(all_three())
     assert [outcome.stdout for outcome in outcomes] == [b"0\n", b"1\n", b"2\n"]
-    assert time.monotonic() - started < 0.3 + SLACK
 
 
 def test_what_a_coroutine_raises_is_raised() -> None:
@@ -78,18 +81,30 @@ def test_one_that_raises_ends_the_others_it_was_gathered_with(tmp_path: Any) -> 
     assert not is_running((tmp_path / "pid").read_text())
 
 
-def test_another_thread_can_end_it_and_nothing_runs_on(tmp_path: Any) -> None:
+def cancel_after(file: Path, *loops: PollLoop, pause: float = 0.0) -> None:
+    """Cancel from another thread once a script has written a file, each after a pause."""
+
+    def cancel() -> None:
+        while not (file.exists() and file.read_text()):
+            time.sleep(0.01)
+        for loop in loops:
+            loop.cancel()
+            time.sleep(pause)
+
+    threading.Thread(target=cancel, daemon=True).start()
+
+
+def test_another_thread_can_end_it_and_nothing_runs_on(tmp_path: Path) -> None:
     loop = PollLoop()
-    threading.Timer(0.2, loop.cancel).start()
+    cancel_after(tmp_path / "pid", loop)
     with pytest.raises(Cancelled):
         loop.run(run(f"echo $$ > {tmp_path}/pid; exec sleep 30"))
     assert not is_running((tmp_path / "pid").read_text())
 
 
-def test_told_twice_to_give_up_it_does_so_at_once(tmp_path: Any) -> None:
+def test_told_twice_to_give_up_it_does_so_at_once(tmp_path: Path) -> None:
     loop = PollLoop()
-    for seconds in (0.2, 0.3):
-        threading.Timer(seconds, loop.cancel).start()
+    cancel_after(tmp_path / "pid", loop, loop, pause=0.1)
     script = f"trap '' TERM; echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done"
 
     async def two() -> None:
@@ -144,19 +159,23 @@ def test_a_timeout_may_be_longer_than_any_wait(seconds: float) -> None:
     assert (outcome.ended, outcome.exit_code) == ("exit", 4)
 
 
-def test_an_interrupt_ends_all_that_was_gathered_at_once(tmp_path: Any) -> None:
+def test_an_interrupt_ends_all_that_was_gathered_at_once(tmp_path: Path) -> None:
+    files = [tmp_path / f"{n}.pid" for n in range(2)]
+    loop = PollLoop()
+
     def interrupt() -> None:
-        raise KeyboardInterrupt
+        if all(file.exists() and file.read_text() for file in files):
+            raise KeyboardInterrupt
+        loop.call_at(loop.time() + 0.01, interrupt)
 
     async def two() -> None:
-        loop = running_loop()
-        loop.call_at(loop.time() + 0.3, interrupt)
-        await gather([run(f"echo $$ > {tmp_path}/{n}.pid; sleep 30") for n in range(2)])
+        interrupt()
+        await gather([run(f"echo $$ > {file}; sleep 30") for file in files])
 
     with pytest.raises(KeyboardInterrupt):
-        PollLoop().run(two())
+        loop.run(two())
     deadline = time.monotonic() + SLACK
-    while any(is_running(file.read_text() or "1") for file in tmp_path.glob("*.pid")):
+    while any(is_running(file.read_text()) for file in files):
         assert time.monotonic() < deadline
         time.sleep(0.01)
 

@@ -10,7 +10,7 @@ import pytest
 
 from hookline.pipeline.runner import exitwatch
 from hookline.pipeline.runner.process import ProcessLimits, run_process
-from tests.pipeline.runner.contained import SLACK, WATCHES, appears, run_script
+from tests.pipeline.runner.contained import SLACK, WATCHES, appears, is_running, run_script
 
 MEGABYTE = 1_000_000
 
@@ -76,27 +76,25 @@ async def test_a_process_may_close_stdin_early_and_go_on(reads: str) -> None:
 
 
 async def test_the_event_loop_runs_on_while_a_process_ignores_its_stdin() -> None:
-    ticks = 0
-
     async def tick() -> None:
-        nonlocal ticks
-        while True:
+        await appears("begun")
+        for _ in range(10):
             await asyncio.sleep(0.01)
-            ticks += 1
+        Path("go").touch()
 
     ticking = asyncio.create_task(tick())
-    outcome = await run_script("sleep 0.4", stdin=b"x" * 10 * MEGABYTE)
-    ticking.cancel()
-    assert outcome.exit_code == 0
-    assert ticks > 10
+    script = "echo on > begun; until [ -e go ]; do sleep 0.01; done"
+    outcome = await run_script(script, stdin=b"x" * 10 * MEGABYTE, timeout=30)
+    await ticking
+    assert (outcome.ended, outcome.exit_code) == ("exit", 0)
 
 
 async def test_background_child_holds_the_result_only_for_the_drain_and_lives_on() -> None:
     answer = """printf '{"decision":"deny"}'"""
-    outcome = await run_script(f"(sleep 0.7; echo alive > later) & {answer}", drain=0.05)
+    child = "until [ -e go ]; do sleep 0.01; done; echo alive > later"
+    outcome = await run_script(f"({child}) & {answer}", drain=0.05)
     assert (outcome.exit_code, outcome.stdout) == (0, b'{"decision":"deny"}')
-    assert outcome.duration < 0.7
-    assert not Path("later").exists()
+    Path("go").touch()
     assert (await appears("later")).read_text() == "alive\n"
 
 
@@ -154,11 +152,22 @@ def test_several_loops_in_several_threads_run_processes_at_once() -> None:
     assert sorted(code for code in codes if code is not None) == sorted([*range(5)] * 4)
 
 
+def has_ended(file: str) -> bool:
+    """Whether a script has come to its end that says who it is in a file."""
+    said = Path(file).read_text() if Path(file).exists() else ""
+    return said != "" and not is_running(said)
+
+
 async def test_an_exit_before_the_deadline_counts_even_if_the_loop_was_busy_until_after_it() -> (
     None
 ):
-    running = asyncio.create_task(run_script("echo in time", timeout=0.3))
+    threads = threading.active_count()
+    running = asyncio.create_task(run_script("echo $$ > pid; echo in time", timeout=0.1))
     await asyncio.sleep(0)
-    time.sleep(0.6)  # noqa: ASYNC251 - a busy loop is what this is about
+    deadline = time.monotonic() + 0.1
+    # The thread that watches it, where there is one, ends when it has.
+    while not (has_ended("pid") and threading.active_count() <= threads):
+        time.sleep(0.01)  # noqa: ASYNC251 - a busy loop is what this is about
+    time.sleep(max(0, deadline - time.monotonic()))  # noqa: ASYNC251
     outcome = await running
     assert (outcome.ended, outcome.stdout) == ("exit", b"in time\n")

@@ -105,9 +105,10 @@ NESTINGS = ["$(", "$((", "((", "(", "`", '"$(', "${x:-", "$[(", "case ", "[[ ", 
 @pytest.mark.parametrize("nesting", NESTINGS)
 def test_a_text_that_only_opens_things_is_answered_soon(nesting: str) -> None:
     command = nesting * 2000 + "$V"
-    started = time.monotonic()
+    # Of this process alone, as others may keep the machine busy.
+    started = time.process_time()
     assert quote_variables(command, {"V"}).replace('"', "") == command.replace('"', "")
-    assert time.monotonic() - started < 3
+    assert time.process_time() - started < 3
 
 
 @given(command=st.text("$V{}()[]'\"`\\#<> \n;&|=~-E casein"), names=st.just({"V"}))

@@ -28,13 +28,13 @@ class TestReport:
         self._file: str | None = None
         self._explained = False
 
-    def begin(self, test: HookTest) -> None:
-        """A test is about to run, which may take a while."""
+    def begin(self, test: HookTest) -> Progress:
+        """A test is about to run, which may take a while; what says so is to be left after it."""
         self._progress.show(f"  {test.name} …")
+        return self._progress
 
     def tell(self, outcome: Outcome) -> None:
         """A test has ended."""
-        self._progress.clear()
         if self._quiet:
             return
         test = outcome.test

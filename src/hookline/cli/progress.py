@@ -10,11 +10,20 @@ _ECHO = 2
 
 
 class Progress:
-    """Shows one short text at a time on a terminal; anywhere else nothing at all."""
+    """Shows one short text at a time on a terminal; anywhere else nothing at all.
+
+    ``with`` clears it however the work ends.
+    """
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream if stream is not None and stream.isatty() else None
         self._width = 0
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *_how: object) -> None:
+        self.clear()
 
     def show(self, text: str) -> None:
         """Put a text in the place of the last one."""

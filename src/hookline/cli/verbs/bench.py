@@ -71,8 +71,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     assert isinstance(hook, CommandHook)
     payload = _payload(entry, options)
     baseline = baseline_of(hook, _variables(config, entry, hook), cwd=config.get_working_dir())
-    progress = Progress(sys.stderr)
-    with heard_warnings():
+    with Progress(sys.stderr) as progress, heard_warnings():
         found = run_in_turn(
             config,
             entry,
@@ -81,7 +80,6 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
             runs=options.runs,
             tell=lambda done, all: progress.show(f"{hook.name}: {done} of {all} runs"),
         )
-    progress.clear()
     startup = found.pop(_START)
     if options.json:
         screen.document(_document(entry, payload, found, startup, baseline))

@@ -89,8 +89,8 @@ def _run_tests(options: argparse.Namespace, screen: Screen) -> int:
     runner, report = _runner(options), TestReport(screen, quiet=options.json)
     outcomes: list[Outcome] = []
     for test in tests:
-        report.begin(test)
-        outcomes.append(runner.run(test))
+        with report.begin(test):
+            outcomes.append(runner.run(test))
         report.tell(outcomes[-1])
         if options.fail_fast and outcomes[-1].status == "failed":
             break

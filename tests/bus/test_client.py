@@ -4,7 +4,6 @@ import asyncio
 import os
 import threading
 import time
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 
 from hookline.bus import InProcessMessageBus, MessageBusType, request_hook_execution
-from hookline.bus.messages import new_correlation_id
 from hookline.wire.events import HookEventName
 from tests.eleven import Json, command, on_every_event, started, until
 from tests.harness.scratch import Project
@@ -171,7 +169,13 @@ async def test_the_response_may_come_from_another_threads_loop() -> None:
     assert response["success"] is True
 
 
-def test_an_id_is_a_random_uuid_that_nobody_else_has() -> None:
-    made = [uuid.UUID(new_correlation_id()) for _ in range(1000)]
-    assert len(set(made)) == 1000
-    assert {(one.version, one.variant) for one in made} == {(4, uuid.RFC_4122)}
+async def test_every_request_has_an_id_of_its_own() -> None:
+    bus = InProcessMessageBus()
+    heard: list[str] = []
+    bus.subscribe(
+        MessageBusType.HOOK_EXECUTION_REQUEST, lambda given: heard.append(given["correlationId"])
+    )
+    for _ in range(5):
+        await request_hook_execution(bus, "BeforeTool", TOOL, timeout=0.01)
+    assert len(heard) == len({*heard}) == 5
+    assert all(len(one) == 32 for one in heard)

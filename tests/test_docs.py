@@ -1,10 +1,11 @@
 """Every block of every document runs; tests/harness/documents.py has the rules for writing one."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.harness.documents import REPOSITORY, DocumentError, Reader
+from tests.harness.documents import REPOSITORY, DocumentError, Reader, with_free_ports
 
 DOCUMENTS = [
     REPOSITORY / "README.md",
@@ -88,6 +89,16 @@ def test_a_document_that_is_wrong_fails_with_its_line(block: str, problem: str) 
     with pytest.raises(DocumentError) as caught:
         read(block)
     assert problem in str(caught.value)
+
+
+def test_a_port_stands_for_one_that_is_free() -> None:
+    text = "listen: 127.0.0.1:24222, 127.0.0.1:24222, 127.0.0.1:4222, host:4222"
+    one, two = with_free_ports(text), with_free_ports(text)
+    ports = re.findall(r"127\.0\.0\.1:(\d+)", one)
+    assert one.endswith("host:4222")
+    assert ports[0] == ports[1] != ports[2]
+    assert not {*ports} & {"24222", "4222"}
+    assert one != two
 
 
 def test_a_block_is_left_out_only_for_a_reason() -> None:

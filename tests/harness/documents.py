@@ -11,7 +11,7 @@
 
 Words after the kind: `file=PATH` writes the block there instead of running it, `in=repository`
 runs it in a copy of this tree, `norun=REASON` leaves it out.  Of `make` lines only the target is
-looked up.
+looked up.  A port of 127.0.0.1 stands for one that is free here, the same wherever it is named.
 """
 
 import ast
@@ -22,6 +22,7 @@ import io
 import json
 import re
 import shutil
+import socket
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -33,6 +34,7 @@ from tests.harness import console
 
 REPOSITORY = Path(__file__).parents[2]
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)")
+_LOCAL_PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
 _WORDS = frozenset({"file", "in", "norun"})
 _NOT_COPIED = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "node_modules")
 
@@ -56,6 +58,16 @@ def read_blocks(text: str) -> Iterator[Block]:
             kind, *words = fence["info"].split() or [""]
             body = "".join(_until_closed(lines, fence["fence"], indent=fence["indent"]))
             yield Block(kind, dict(map(_key_and_value, words)), body, number)
+
+
+def with_free_ports(text: str) -> str:
+    """The text for a machine on which others may read the same document at the same time."""
+    named = sorted({*_LOCAL_PORT.findall(text)})
+    with contextlib.ExitStack() as held:
+        # All are held until all are chosen, so that no two are the same.
+        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in named]
+        free = {port: str(one.getsockname()[1]) for port, one in zip(named, sockets, strict=True)}
+    return _LOCAL_PORT.sub(lambda port: free[port[0]], text)
 
 
 def _until_closed(lines: Iterator[tuple[int, str]], fence: str, *, indent: str) -> Iterator[str]:
@@ -102,7 +114,8 @@ class Reader:
 
     def run(self) -> int:
         """Run every block; gives how many there were."""
-        blocks = list(read_blocks(self._document.read_text(encoding="utf-8")))
+        text = with_free_ports(self._document.read_text(encoding="utf-8"))
+        blocks = list(read_blocks(text))
         project = self._home / "project"
         project.mkdir(parents=True)
         with contextlib.chdir(project), asyncio.Runner() as self._runner:

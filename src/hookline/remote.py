@@ -35,11 +35,12 @@ Execution: TypeAlias = Literal["local", "remote", "local+remote"]
 OnUnavailable: TypeAlias = Literal["allow", "block", "local"]
 
 # With these codes a worker says what went wrong in a request that it took, as it would here.
-# Every other failure leaves open whether any hook was asked.
+# Every other failure leaves open what its hooks say: so does ``execution_failed``, which is what
+# becomes of a request whose worker is ended.
 _ENGINE_CODES = frozenset(
     {
         *("unsupported_event", "invalid_payload", "planning_failed", "translation_failed"),
-        *("execution_failed", "aggregation_failed"),
+        "aggregation_failed",
     }
 )
 # What becomes of an event that nobody answered.
@@ -85,6 +86,8 @@ def remote_firing(
         return None
     if bus is None:
         raise RemoteFiringError(f'execution="{execution}" needs a remote_bus')
+    if not isinstance(timeout, int | float) or not timeout > 0:
+        raise RemoteFiringError(f"remote_timeout must be seconds, more than 0, not {timeout!r}")
     return RemoteFiring(
         bus=bus,
         besides_local=execution == "local+remote",
@@ -133,9 +136,9 @@ class RemoteEventHandler(HookEventHandler):
         if not isinstance(answer, HookError):
             return self._merged(fired, here.aggregated, answer)
         if self._remote.on_unavailable == "block":
-            there = await self._without_worker(fired, answer)
-            return self._merged(fired, here.aggregated, there.aggregated)
-        return self._with_outage(fired, here, answer)
+            error = self._told(fired, answer, "block")
+            return self._merged(fired, here.aggregated, self._unanswered(fired, error))
+        return self._besides_outage(fired, here, answer)
 
     async def _ask(self, fired: FiredEvent) -> AggregatedHookResult | HookError:
         """What the hooks of a worker answer, or why it is not known."""
@@ -199,31 +202,36 @@ class RemoteEventHandler(HookEventHandler):
         return AggregatedHookResult(False, None, [], [failed])
 
     async def _without_worker(self, fired: FiredEvent, outage: HookError) -> ProcessedHookResult:
-        if self._remote.on_unavailable == "local":
-            return self._with_outage(fired, await self._execute_here(fired), outage)
-        return self._with_outage(fired, None, outage)
+        meaning = self._remote.on_unavailable
+        if meaning == "local":
+            return self._besides_outage(fired, await self._execute_here(fired), outage)
+        error = self._told(fired, outage, meaning)
+        return self._logged(fired, self._unanswered(fired, error))
 
-    def _with_outage(
-        self, fired: FiredEvent, here: ProcessedHookResult | None, outage: HookError
-    ) -> ProcessedHookResult:
-        """What an outage comes to; ``here`` is what the hooks of this machine answered."""
+    def _told(self, fired: FiredEvent, outage: HookError, meant: OnUnavailable) -> HookError:
+        """An outage with what it is taken to mean, once people have been told."""
         meaning = self._remote.on_unavailable
         self._log.warning(
-            f"no hooks of a worker were asked about {fired.event}: {outage.message}; "
-            f"{_MEANINGS[meaning if here is None else 'local']}",
+            f"no hooks of a worker answered to {fired.event}: {outage.message}; {_MEANINGS[meant]}",
             code=outage.code,
             on_unavailable=meaning,
         )
-        error = msgspec.structs.replace(outage, details={"onUnavailable": meaning})
-        if here is not None:
-            errors = [*here.errors, error]
-            partial = msgspec.structs.replace(here.aggregated, success=False, errors=errors)
-            return msgspec.structs.replace(here, aggregated=partial)
-        denial = {"decision": "deny", "reason": f"hooks could not be asked: {outage.message}"}
-        answers: list[dict[str, Any]] = [denial] if meaning == "block" else []
+        return msgspec.structs.replace(outage, details={"onUnavailable": meaning})
+
+    def _besides_outage(
+        self, fired: FiredEvent, here: ProcessedHookResult, outage: HookError
+    ) -> ProcessedHookResult:
+        """What the hooks of this machine answered, and that there was an outage."""
+        errors = [*here.errors, self._told(fired, outage, "local")]
+        partial = msgspec.structs.replace(here.aggregated, success=False, errors=errors)
+        return msgspec.structs.replace(here, aggregated=partial)
+
+    def _unanswered(self, fired: FiredEvent, error: HookError) -> AggregatedHookResult:
+        denial = {"decision": "deny", "reason": f"hooks could not be asked: {error.message}"}
+        is_denied = self._remote.on_unavailable == "block"
+        answers: list[dict[str, Any]] = [denial] if is_denied else []
         final = merge_outputs(fired.event, answers, call=self._call_of(fired))
-        failed = AggregatedHookResult(False, final, answers, [error])
-        return self._logged(fired, failed)
+        return AggregatedHookResult(False, final, answers, [error])
 
     def _merged(
         self, fired: FiredEvent, here: AggregatedHookResult, there: AggregatedHookResult
@@ -238,7 +246,10 @@ class RemoteEventHandler(HookEventHandler):
             here.plan,
             here.results,
         )
-        return self._logged(fired, merged)
+        if not EVENTS[fired.event].blockable:
+            self._warn_of_no_effect(process_common_hook_output_fields(there), fired.event)
+        # What ran here is in the log already.
+        return process_common_hook_output_fields(merged)
 
     def _logged(self, fired: FiredEvent, aggregated: AggregatedHookResult) -> ProcessedHookResult:
         processed = process_common_hook_output_fields(aggregated)

@@ -4,6 +4,8 @@ not end well."""
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -161,6 +163,40 @@ async def test_a_slow_worker_leaves_its_share_to_the_others(project: Project, ur
             (slow.path / "go").touch()
             responses = await asyncio.gather(*stuck)
     assert all(response["success"] for response in responses)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--queue", ""), "'' cannot be the name of a queue"),
+        (("--queue", "a b"), "'a b' cannot be the name of a queue"),
+        (("--events", ","), "--events: name at least one"),
+        (("--health", "nan"), "--health: nan is no time to wait"),
+    ],
+)
+def test_a_worker_that_would_serve_in_vain_does_not_start(
+    project: Project, url: str, options: tuple[str, ...], said: str
+) -> None:
+    command = [sys.executable, "-m", "hookline", "serve", "--bus", url, *options]
+    ended = subprocess.run(command, cwd=project.path, capture_output=True, text=True, timeout=30)
+    assert ended.returncode == 1
+    assert said in ended.stderr
+
+
+async def test_a_worker_told_to_end_under_load_answers_all_it_took(
+    project: Project, url: str
+) -> None:
+    project.settings({"hooks": on_every_event(command("echo '{}'"))})
+    with worker(project.path, url, "--concurrency", "2") as serving:
+        async with NatsMessageBus.from_url(url) as bus:
+            asked = [ask(bus) for _ in range(40)]
+            await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+            assert await asyncio.to_thread(serving.end) == 0
+            responses = await asyncio.gather(*asked)
+    assert {response.get("error", {}).get("code") for response in responses} <= {
+        None,
+        "unavailable",
+    }
 
 
 def test_no_thread_or_loop_is_needed_to_know_how_a_worker_is() -> None:

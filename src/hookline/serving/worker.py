@@ -121,6 +121,8 @@ class Worker:
         stop = self._bus.listen(
             lambda state: gone.set() if state is ConnectionState.CLOSED else None
         )
+        if self._bus.state is ConnectionState.CLOSED:
+            gone.set()
         waits = [asyncio.ensure_future(event.wait()) for event in (self._ending, gone)]
         try:
             while not any(wait.done() for wait in waits):

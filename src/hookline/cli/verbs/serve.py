@@ -28,6 +28,8 @@ EXAMPLES = (
 
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _HEALTH_SECONDS = 60.0
+# Those who ask wait two seconds for the workers that lost the server with them.
+_LONGEST_RECONNECT_WAIT = 1.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,9 +73,14 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     """Serve until a signal comes, then finish; 1 when there is no bus, or no worker to ask."""
     if options.concurrency is not None and options.concurrency < 1:
         raise CommandError(f"--concurrency: {options.concurrency} is no number of requests")
-    if options.health <= 0:
+    if not options.health > 0:
         raise CommandError(f"--health: {options.health:g} is no time to wait")
-    bus = open_bus(options.bus, name="hookline serve", serving=_serving_options(options))
+    bus = open_bus(
+        options.bus,
+        name="hookline serve",
+        serving=_serving_options(options),
+        max_reconnect_wait=_LONGEST_RECONNECT_WAIT,
+    )
     if options.stats:
         return _show_statistics(options, screen, asyncio.run(_ask(bus)))
     _log_to_stderr()
@@ -93,6 +100,8 @@ def _serving_options(options: argparse.Namespace) -> Any:
     from hookline.bus.nats import ServingOptions
 
     names = [name for given in options.events or () for name in given.split(",") if name.strip()]
+    if options.events and not names:
+        raise CommandError("--events: name at least one, or leave it out to serve all")
     events = tuple(narrow_event(name.strip()).value for name in names)
     return ServingOptions(
         queue=options.queue,
@@ -113,10 +122,19 @@ async def _serve(worker: "Worker") -> None:
 async def _ask(bus: "NatsMessageBus") -> "list[WorkerStatus]":
     import msgspec
 
+    from hookline.notices import warn
     from hookline.serving import WorkerStatus
 
     async with bus:
-        return msgspec.convert(await bus.ask_workers(), list[WorkerStatus])
+        said = await bus.ask_workers()
+    statuses = []
+    for status in said:
+        try:
+            statuses.append(msgspec.convert(status, WorkerStatus))
+        except msgspec.ValidationError as error:
+            # It may be of another version, which must not hide the others.
+            warn(f"what a worker says of itself cannot be read: {error}")
+    return statuses
 
 
 def _show_statistics(

@@ -85,6 +85,31 @@ async def test_exactly_one_of_many_workers_carries_out_each_request(
     assert all(heard)
 
 
+async def test_from_connecting_to_draining_and_no_longer_a_worker_is_there(
+    nats_url: str, prefix: str
+) -> None:
+    async with NatsMessageBus(nats_url, prefix=prefix) as asking:
+        for _ in range(50):
+            serving = NatsMessageBus(nats_url, prefix=prefix)
+            answer_all(serving)
+            await serving.connect()
+            response = await request_hook_execution(asking, "BeforeTool", TOOL)
+            await serving.drain()
+            after = await request_hook_execution(asking, "BeforeTool", TOOL)
+            await serving.close()
+            assert response["success"] is True
+            assert after["error"]["code"] == "unavailable"
+
+
+def answer_all(bus: NatsMessageBus) -> None:
+    async def answer(request: Json) -> None:
+        given = request["correlationId"]
+        said = {"type": "hook-execution-response", "correlationId": given, "success": True}
+        await bus.publish(said)
+
+    bus.subscribe(REQUEST, answer)
+
+
 async def test_buses_of_different_prefixes_do_not_hear_each_other(
     nats_url: str, prefix: str
 ) -> None:
@@ -173,7 +198,12 @@ async def test_asking_without_a_server_fails_at_once_and_soon_again() -> None:
     [
         ("http://localhost", "write nats://HOST:4222"),
         ("nats://", "write nats://HOST:4222"),
-        ("nats://localhost:99999", "cannot be read"),
+        ("nats://localhost:99999", "its port is no number below 65536"),
+        ("nats://me:se/cret@host", "as %2F"),
+        ("nats://me:se?cret@host", "as %2F"),
+        ("nats://me:cret@", "write nats://HOST:4222"),
+        ("nats://localhost?tls_key=/nowhere.pem", "without its certificate (tls_cert)"),
+        ("nats://localhost?credentials=/", "the credentials file / cannot be read"),
         ("nats://localhost?colour=red", "colour: no option of a bus"),
         ("nats://localhost?prefix=a..b", "cannot be the prefix"),
         ("nats://localhost?credentials=/nowhere.creds", "no credentials file /nowhere.creds"),
@@ -184,6 +214,7 @@ def test_a_url_that_is_none_is_refused_with_the_remedy(url: str, said: str) -> N
     with pytest.raises(BusConnectionError) as caught:
         NatsMessageBus.from_url(url)
     assert said in str(caught.value)
+    assert "cret" not in str(caught.value)
 
 
 async def test_a_closed_bus_refuses_to_publish_and_can_be_connected_again(

@@ -11,6 +11,7 @@ from hookline.bus import MessageBusType, request_hook_execution
 from hookline.bus.nats import ConnectionState, NatsMessageBus, ServingOptions
 from tests.eleven import Json, started, until
 from tests.natsserver import NatsServer, nats_server
+from tools.soak_bus.proxy import Proxy
 
 TOOL: Json = {"tool_name": "read", "tool_input": {}}
 REQUEST = MessageBusType.HOOK_EXECUTION_REQUEST
@@ -70,21 +71,23 @@ async def test_when_the_server_stays_away_requests_fail_at_once(tmp_path: Path) 
 
 async def test_what_was_taken_before_the_server_was_lost_is_answered_after(tmp_path: Path) -> None:
     with nats_server(tmp_path / "nats") as server:
-        async with NatsMessageBus(server.url) as serving, NatsMessageBus(server.url) as asking:
-            release, held = asyncio.Event(), list[Any]()
+        serving = NatsMessageBus(server.url)
+        release, held = asyncio.Event(), list[Any]()
 
-            async def hold(message: Json) -> None:
-                held.append(message)
-                await release.wait()
-                await serving.publish(
-                    {
-                        "type": "hook-execution-response",
-                        "correlationId": message["correlationId"],
-                        "success": True,
-                    }
-                )
+        async def hold(message: Json) -> None:
+            held.append(message)
+            await release.wait()
+            await serving.publish(
+                {
+                    "type": "hook-execution-response",
+                    "correlationId": message["correlationId"],
+                    "success": True,
+                }
+            )
 
-            serving.subscribe(REQUEST, hold)
+        # Before it connects: then the server knows of it when it has.
+        serving.subscribe(REQUEST, hold)
+        async with serving, NatsMessageBus(server.url) as asking:
             work = asyncio.create_task(request_hook_execution(asking, "BeforeTool", TOOL))
             await until(lambda: len(held) == 1)
             await restart(server, asking, serving)
@@ -104,19 +107,16 @@ async def restart(server: NatsServer, *buses: NatsMessageBus) -> None:
 async def test_a_full_worker_still_steps_aside_on_the_server_it_comes_back_to(
     tmp_path: Path,
 ) -> None:
-    serving = ServingOptions(concurrency=1)
     with nats_server(tmp_path / "nats") as server:
-        async with (
-            NatsMessageBus(server.url, serving=serving) as full,
-            NatsMessageBus(server.url) as asking,
-        ):
-            release, held = asyncio.Event(), list[Any]()
+        full = NatsMessageBus(server.url, serving=ServingOptions(concurrency=1))
+        release, held = asyncio.Event(), list[Any]()
 
-            async def hold(message: Json) -> None:
-                held.append(message)
-                await release.wait()
+        async def hold(message: Json) -> None:
+            held.append(message)
+            await release.wait()
 
-            full.subscribe(REQUEST, hold)
+        full.subscribe(REQUEST, hold)
+        async with full, NatsMessageBus(server.url) as asking:
             work = [
                 asyncio.create_task(request_hook_execution(asking, "BeforeTool", TOOL, timeout=1))
                 for _ in range(2)
@@ -128,6 +128,32 @@ async def test_a_full_worker_still_steps_aside_on_the_server_it_comes_back_to(
             assert (third["error"]["code"], len(held)) == ("timeout", 1)
             release.set()
             await asyncio.gather(*work)
+
+
+async def test_a_network_that_takes_nothing_keeps_nobody_past_its_deadline(nats_url: str) -> None:
+    network = Proxy()
+    await network.open(int(nats_url.rpartition(":")[2]))
+    async with NatsMessageBus(f"nats://127.0.0.1:{network.port}") as asking:
+        stalling = asyncio.create_task(network.stall(60))
+        await asyncio.sleep(0)
+        # More than the socket and the client together keep back.
+        much = {"prompt": "x" * 500_000}
+        before = time.monotonic()
+        responses = await asyncio.gather(
+            *(request_hook_execution(asking, "BeforeAgent", much, timeout=1) for _ in range(40))
+        )
+        assert time.monotonic() - before < 10
+        given_up = asyncio.create_task(request_hook_execution(asking, "BeforeAgent", much))
+        await asyncio.sleep(0.05)
+        given_up.cancel()
+        await asyncio.wait({given_up}, timeout=20)
+        await asking.close()
+        assert asking.state is ConnectionState.CLOSED
+        stalling.cancel()
+        await asyncio.wait({stalling})
+        await network.close()
+    assert {response["error"]["code"] for response in responses} == {"timeout"}
+    assert given_up.cancelled()
 
 
 async def test_closing_while_the_server_is_away_leaves_nothing(tmp_path: Path) -> None:
@@ -143,8 +169,9 @@ async def test_closing_while_the_server_is_away_leaves_nothing(tmp_path: Path) -
 async def test_who_waits_for_an_answer_when_the_bus_is_closed_is_told(
     nats_url: str, prefix: str
 ) -> None:
-    async with NatsMessageBus(nats_url, prefix=prefix) as serving:
-        serving.subscribe(REQUEST, lambda _message: None)
+    serving = NatsMessageBus(nats_url, prefix=prefix)
+    serving.subscribe(REQUEST, lambda _message: None)
+    async with serving:
         asking = NatsMessageBus(nats_url, prefix=prefix)
         await asking.connect()
         work = asyncio.create_task(request_hook_execution(asking, "BeforeTool", TOOL))

@@ -14,7 +14,7 @@ import pytest
 from nats.aio.client import Client
 
 from hookline.bus import MessageBusType, request_hook_execution
-from hookline.bus.nats import NatsMessageBus, ServingOptions
+from hookline.bus.nats import BusConnectionError, NatsMessageBus, ServingOptions
 from tests.bus.answers import request
 from tests.eleven import Json, command, on_every_event, started, until
 from tests.harness.scratch import Project
@@ -72,6 +72,7 @@ def limited(concurrency: int, **options: Any) -> ServingOptions:
         (b"\xff", {}, "invalid_request"),
         (json.dumps(request("BeforeTool", TOOL, correlationId=5)).encode(), {}, "invalid_request"),
         (json.dumps(request("BeforeTool", [])).encode(), {}, "invalid_request"),
+        (json.dumps(request(["BeforeTool"], TOOL)).encode(), {}, "invalid_request"),
         (json.dumps(request("BeforeTol", TOOL)).encode(), {}, "unsupported_event"),
         (json.dumps(request("BeforeTool", {})).encode(), {}, "invalid_payload"),
         (
@@ -103,14 +104,20 @@ async def test_what_is_no_request_is_refused_with_a_code_and_no_hook_runs(
     assert seen == []
 
 
-async def until_served(client: Client, prefix: str) -> None:
+async def until_served(client: Client, prefix: str, *, event: str = "other") -> None:
     async with asyncio.timeout(20):
         while True:
             try:
-                await client.request(f"{prefix}.request.other", b"{}", timeout=10)
+                await client.request(f"{prefix}.request.{event}", b"{}", timeout=10)
                 return
             except nats.errors.NoRespondersError:
                 await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("queue", ["", "a b", "a\r\nb", "*", ">"])
+def test_a_queue_that_would_not_share_its_requests_is_refused(queue: str) -> None:
+    with pytest.raises(BusConnectionError, match="cannot be the name of a queue"):
+        ServingOptions(queue=queue)
 
 
 async def test_a_request_seen_before_is_refused_and_its_copy_is_answered_once(
@@ -121,7 +128,8 @@ async def test_a_request_seen_before_is_refused_and_its_copy_is_answered_once(
         seen: list[Any] = []
         system.register_hook("BeforeTool", seen.append)
         await until_served(me, prefix)
-        body, subject = json.dumps(request("BeforeTool", TOOL)).encode(), f"{prefix}.request.other"
+        body = json.dumps(request("BeforeTool", TOOL)).encode()
+        subject = f"{prefix}.request.BeforeTool"
         first = await ask_raw(me, subject, body)
         second = await ask_raw(me, subject, body)
         answers = await me.subscribe(f"{prefix}-mine")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import nats
 import nkeys  # type: ignore[import-untyped]
 import pytest
 from cryptography import x509
@@ -17,6 +18,7 @@ from cryptography.x509.oid import NameOID
 
 from hookline.bus import request_hook_execution
 from hookline.bus.nats import BusConnectionError, ConnectionState, NatsMessageBus, tls_context
+from tests.eleven import until
 from tests.natsserver import NatsServer, nats_server
 
 PASSWORD = 'authorization { user: "me", password: "p@ss/word" }\n'
@@ -103,6 +105,42 @@ async def test_a_credentials_file_signs_in(tmp_path: Path) -> None:
         await connects(NatsMessageBus.from_url(f"{server.url}?credentials={file}"))
         with pytest.raises(BusConnectionError, match="Authorization Violation"):
             await NatsMessageBus(server.url).connect()
+
+
+@pytest.mark.parametrize("kind", ["nkey", "credentials"])
+@pytest.mark.parametrize("content", ["", "hello", "-----BEGIN USER NKEY SEED-----\nSUxyz\n"])
+def test_a_file_that_cannot_sign_in_is_refused_with_the_remedy(
+    tmp_path: Path, kind: str, content: str
+) -> None:
+    file = tmp_path / "mine"
+    file.write_text(content)
+    with pytest.raises(BusConnectionError, match=r"mine holds no .*; .*`n\w+ .*` writes"):
+        NatsMessageBus.from_url(f"nats://127.0.0.1:1?{kind}={file}")
+
+
+async def test_a_file_that_is_broken_while_the_server_is_away_is_read_again_when_it_is_whole(
+    tmp_path: Path,
+) -> None:
+    seed = nkeys.encode_seed(b"7" * 32, nkeys.PREFIX_BYTE_USER)
+    public = nkeys.from_seed(bytearray(seed)).public_key.decode()
+    file = tmp_path / "user.nk"
+    file.write_bytes(seed)
+    config = f'authorization {{ users: [ {{ nkey: "{public}" }} ] }}\n'
+    with nats_server(tmp_path / "nats", config) as server:
+        async with NatsMessageBus(server.url, nkey=file, max_reconnect_wait=0.1) as bus:
+            server.stop()
+            await until(lambda: bus.state is ConnectionState.RECONNECTING)
+            file.write_text("broken")
+            server.start()
+            await until(lambda: isinstance(_trouble(bus), nats.errors.Error))
+            file.write_bytes(seed)
+            await until(lambda: bus.state is ConnectionState.CONNECTED)
+
+
+def _trouble(bus: NatsMessageBus) -> object:
+    assert bus._link is not None
+    assert bus._link._connection is not None
+    return bus._link._connection._trouble
 
 
 async def test_permissions_that_are_missing_are_told(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from hookline.bus.nats.connection import Incoming
+from hookline.bus.nats.client import Incoming
 from hookline.wire import codec
 from tests.harness.documents import REPOSITORY
 from tools.soak_bus.judging import SLACK, Fate, Overheard, violations

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hookline.bus.nats.connection import Incoming
+from hookline.bus.nats.client import Incoming
 from hookline.wire import codec
 
 # Seconds beyond its deadline that a busy machine of two cores may add to an answer.

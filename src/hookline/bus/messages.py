@@ -93,7 +93,7 @@ class RequestError(HooklineError):
 
 def new_correlation_id() -> str:
     """An id that no other request has and nobody can guess."""
-    # To make a UUID of it takes several times as long, which shows beside a hook in the same process.
+    # A UUID takes several times as long to make, which shows beside a hook in the same process.
     return os.urandom(16).hex()
 
 

@@ -23,13 +23,23 @@ class BackgroundLoop:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def stop(self) -> None:
-        """End the loop and its thread; what runs in it should have ended."""
+        """Cancel what still runs in the loop, and end it and its thread."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
     def _run(self) -> None:
         try:
             self._loop.run_forever()
+            # Whoever waits for one of them from another thread would wait for ever.
+            self._loop.run_until_complete(_cancel_all())
         finally:
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
             self._loop.close()
+
+
+async def _cancel_all() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)

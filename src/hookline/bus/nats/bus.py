@@ -17,10 +17,12 @@ from hookline.bus.client import DEFAULT_REQUEST_TIMEOUT
 from hookline.bus.delivery import kind_of
 from hookline.bus.memory import InProcessMessageBus
 from hookline.bus.messages import HookExecutionResponse, MessageBusType, MessageHandler
+from hookline.bus.nats.asking import failed
 from hookline.bus.nats.background import BackgroundLoop
-from hookline.bus.nats.connection import ConnectionState, Incoming
+from hookline.bus.nats.client import Incoming
+from hookline.bus.nats.connection import ConnectionState
 from hookline.bus.nats.counters import Counters
-from hookline.bus.nats.intake import Intake, ServingOptions
+from hookline.bus.nats.intake import ServingOptions
 from hookline.bus.nats.link import Link
 from hookline.bus.nats.options import BusConnectionError, connection_options, url_options
 from hookline.bus.nats.subjects import subjects_of
@@ -101,12 +103,13 @@ class NatsMessageBus:
     @property
     def state(self) -> ConnectionState:
         """Where the connection is in its life."""
-        link = self._link or self._background_link
+        link = self._open_link or self._background_link
         return link.state if link is not None else ConnectionState.CLOSED
 
     def serving_status(self) -> dict[str, Any]:
         """How serving goes: the state of the connection, what is held, and what was counted."""
-        link, intake = self._link, self._intake
+        link = self._open_link
+        intake = link.intake if link is not None else None
         return {
             "state": self.state.value,
             "reconnects": link.reconnects if link is not None else 0,
@@ -116,8 +119,10 @@ class NatsMessageBus:
         }
 
     @property
-    def _intake(self) -> Intake | None:
-        return self._link.intake if self._link is not None else None
+    def _open_link(self) -> Link | None:
+        """The link, unless the loop that it lived in has ended without closing it."""
+        link = self._link
+        return None if link is None or link.loop.is_closed() else link
 
     def listen(self, listener: StateListener) -> Callable[[], None]:
         """Call with each new state of the connection, in its loop, until the function returned
@@ -127,48 +132,74 @@ class NatsMessageBus:
 
     async def connect(self) -> None:
         """Connect in this event loop; raises BusConnectionError with the reason."""
-        if self._link is not None:
+        if self._open_link is not None:
             return
         link = Link(self._options, self._subjects, changed=self._become)
-        await link.open()
+        try:
+            await link.open()
+            await self._begin(link)
+        except BaseException:
+            if self._link is link:
+                self._link = None
+            await link.close()
+            raise
+
+    async def _begin(self, link: Link) -> None:
+        if self._open_link is not None:
+            # Somebody else has connected in the meantime.
+            await link.close()
+            return
         link.serve(
             self._serving,
             self._counters,
             execute=self._local.publish,
             is_wanted=lambda: self._subscribed[_REQUEST] > 0,
         )
-        self._link = link
+        self._link, self._hears_responses = link, False
         await self._update()
         await link.flush()
 
     async def drain(self) -> None:
         """Take no more requests, and return when those that were taken are answered."""
-        link, intake = self._link, self._intake
-        if link is not None and intake is not None:
-            await intake.drain()
-            await link.flush()
+        if (link := self._open_link) is not None:
+            await _in_loop_of(link, link.drain())
 
     async def close(self) -> None:
         """Disconnect; what is being carried out is ended, and who waits is told."""
-        link = self._link
-        for task in self._tasks:
+        try:
+            link = self._open_link
+            if link is not None:
+                await _in_loop_of(link, self._close_link(link))
+        finally:
+            with self._lock:
+                background, self._background = self._background, None
+                behind, self._background_link = self._background_link, None
+            if background is not None:
+                if behind is not None:
+                    await asyncio.wrap_future(background.submit(behind.close()))
+                background.stop()
+
+    async def _close_link(self, link: Link) -> None:
+        # Who closes it may be one of them.
+        tasks = self._tasks - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
-        if link is not None and not link.loop.is_closed():
-            # Those who are ended have something to answer yet.
-            await _in_loop_of(link, link.close())
+        if tasks:
+            await asyncio.wait(tasks)
+        # Those who are ended have something to answer yet.
+        await link.close()
         self._link, self._hears_responses = None, False
-        with self._lock:
-            background, self._background = self._background, None
-            behind, self._background_link = self._background_link, None
-        if background is not None:
-            if behind is not None:
-                await asyncio.wrap_future(background.submit(behind.close()))
-            background.stop()
 
     def close_blocking(self) -> None:
-        """``close()`` for synchronous callers."""
+        """``close()`` for synchronous callers; raises BusConnectionError in an event loop, which
+        would wait for itself."""
+        if asyncio._get_running_loop() is not None:
+            raise BusConnectionError("an event loop is running here: await close() in it")
+        link = self._open_link
+        if link is not None and not link.loop.is_running():
+            # Nobody else can end what was begun there.
+            link.loop.run_until_complete(self.close())
+            return
         with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
             runner.run(self.close())
 
@@ -204,9 +235,7 @@ class NatsMessageBus:
         kind = kind_of(message)
         if kind is None:
             return
-        link = self._link
-        if link is None:
-            raise BusConnectionError(f"the bus at {self.address} is not connected")
+        link = self._connected_link()
         if kind is _REQUEST:
             await _in_loop_of(link, self._publish_request(message))
         else:
@@ -220,28 +249,36 @@ class NatsMessageBus:
         link = self._link
         if link is not None and link.loop is asyncio.get_running_loop():
             return await link.ask(message, timeout=timeout)
-        asking = self._in_background(lambda link: link.ask(message, timeout=timeout))
+        asking = self._in_background(lambda link: _ask_behind(link, message, timeout))
         return await asyncio.wrap_future(asking)
 
     async def ask_workers(self, *, wait: float = 2.0, silence: float = 0.3) -> list[Any]:
         """What every worker says of itself; raises BusConnectionError."""
-        link = self._link
-        if link is None:
-            raise BusConnectionError(f"the bus at {self.address} is not connected")
-        said = await link.ask_all(self._subjects.stats, wait=wait, silence=silence)
-        return [codec.decode(answer) for answer in said]
+        link = self._connected_link()
+        asking = link.ask_all(self._subjects.stats, wait=wait, silence=silence)
+        said = map(_read, await _in_loop_of(link, asking))
+        return [status for status in said if status is not None]
 
     async def answer_workers(self, describe: Callable[[], Mapping[str, Any]]) -> None:
         """Say this whenever somebody asks how the workers are."""
-        link = self._link
-        if link is None:
-            raise BusConnectionError(f"the bus at {self.address} is not connected")
+        link = self._connected_link()
 
         def tell(question: Incoming) -> None:
             if question.reply:
-                self._soon(link.publish(question.reply, codec.encode(describe())))
+                self._soon(self._tell(link, question.reply, describe()))
 
-        await link.hear(self._subjects.stats, tell)
+        await _in_loop_of(link, link.hear(self._subjects.stats, tell))
+
+    async def _tell(self, link: Link, reply: str, said: Mapping[str, Any]) -> None:
+        try:
+            await link.publish(reply, codec.encode(said))
+        except BusConnectionError as error:
+            warn(f"who asked how this worker is was not told: {message_of(error)}")
+
+    def _connected_link(self) -> Link:
+        if (link := self._open_link) is None:
+            raise BusConnectionError(f"the bus at {self.address} is not connected")
+        return link
 
     async def _publish_request(self, message: Mapping[str, Any]) -> None:
         await self._update()
@@ -262,19 +299,15 @@ class NatsMessageBus:
         await link.publish(self._subjects.response, codec.encode(message))
 
     def _hear_response(self, said: Incoming) -> None:
-        try:
-            message = codec.decode(said.data)
-        except codec.DecodeError as error:
-            warn(f"a response on the bus is not JSON: {error}")
-            return
-        if kind_of(message) is _RESPONSE:
+        message = _read(said.data)
+        if message is not None and kind_of(message) is _RESPONSE:
             self._soon(self._local.publish(message))
 
     def _count(self, kind: MessageBusType, change: int) -> None:
         with self._lock:
             self._subscribed[kind] += change
-        link = self._link
-        if link is None or link.loop.is_closed():
+        link = self._open_link
+        if link is None:
             return
         # In its own loop at once, so that what is published next finds the subscription made.
         link.loop.call_soon_threadsafe(self._update_soon)
@@ -301,11 +334,6 @@ class NatsMessageBus:
             warn(f"the bus cannot be heard: {message_of(error)}")
 
     def _in_background(self, work: Callable[[Link], Coroutine[Any, Any, T]]) -> "Future[T]":
-        with self._lock:
-            if self._background is None:
-                self._background = BackgroundLoop("hookline nats")
-            background = self._background
-
         async def run() -> T:
             if self._background_link is None:
                 self._background_link = Link(
@@ -313,7 +341,11 @@ class NatsMessageBus:
                 )
             return await work(self._background_link)
 
-        return background.submit(run())
+        with self._lock:
+            if self._background is None:
+                self._background = BackgroundLoop("hookline nats")
+            # Who closes the bus finds either no loop, or one that knows of the work.
+            return self._background.submit(run())
 
     def _become_behind(self, state: ConnectionState) -> None:
         if self._link is None:
@@ -327,7 +359,28 @@ class NatsMessageBus:
                 warn("a listener to the bus's state failed", error=error)
 
 
+def _read(data: bytes) -> Any:
+    try:
+        return codec.decode(data)
+    except codec.DecodeError as error:
+        warn(f"a message on the bus is not JSON: {error}")
+        return None
+
+
+async def _ask_behind(
+    link: Link, message: Mapping[str, Any], timeout: float
+) -> HookExecutionResponse:
+    try:
+        return await link.ask(message, timeout=timeout)
+    except asyncio.CancelledError:
+        # By who closes the bus: whoever asked, in another loop, is told.
+        return failed(message, "disconnected", "the bus was closed")
+
+
 async def _in_loop_of(link: Link, work: Coroutine[Any, Any, T]) -> T:
     if link.loop is asyncio.get_running_loop():
         return await work
+    if not link.loop.is_running():
+        work.close()
+        raise BusConnectionError("the event loop in which the bus was connected does not run")
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, link.loop))

@@ -1,10 +1,8 @@
 """One connection to NATS in one event loop: it comes back by itself, and leaves nothing behind.
 
 nats-py is asked for what it does well: the protocol, the parsing, the sign-in. What it lacks is
-here: waits that grow between attempts, TLS that cannot be talked out of, a subscription that
-pauses, and a ``close`` after which its tasks are gone. Messages are taken where it has parsed them,
-before they would go through a queue and a task for each subscription, which takes a third of a
-round trip.
+here: waits that grow between attempts, a subscription that pauses, and a ``close`` after which its
+tasks are gone.
 """
 
 import asyncio
@@ -13,31 +11,12 @@ import random
 import ssl
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
-try:
-    from nats import errors as nats_errors
-    from nats.aio.client import Client
-    from nats.aio.msg import Msg
-    from nats.aio.subscription import Subscription
-except ImportError as error:
-    raise ImportError("a bus over NATS needs nats-py: pip install 'hookline[nats]'") from error
-
+from hookline.bus.nats.client import NatsClient, Receive, Subscription, nats_errors
 from hookline.bus.nats.options import BusConnectionError, ConnectionOptions
 from hookline.errors import message_of
 from hookline.notices import warn
-
-
-class Incoming(NamedTuple):
-    """A message as it came; ``Status`` is among the headers of those that the server makes."""
-
-    subject: str
-    reply: str
-    data: bytes
-    headers: dict[str, str] | None
-
-
-Receive: TypeAlias = Callable[[Incoming], None]
 
 _CLOSE_SECONDS = 2.0
 _FLUSH_SECONDS = 2
@@ -65,7 +44,7 @@ class Connection:
     ) -> None:
         self._options = options
         self._changed = changed
-        self._client = _Client()
+        self._client = NatsClient()
         self._connected = asyncio.Event()
         self._lost_at = 0.0
         self._returned_at = float("-inf")
@@ -83,6 +62,11 @@ class Connection:
     def is_connected(self) -> bool:
         """Whether there is a server to speak to now."""
         return self.state is ConnectionState.CONNECTED
+
+    @property
+    def is_backed_up(self) -> bool:
+        """Whether the server has yet to take what was said, so that who says more may wait."""
+        return self._client.is_backed_up
 
     @property
     def reconnects(self) -> int:
@@ -124,32 +108,25 @@ class Connection:
         return self._connected.is_set()
 
     async def publish(
-        self, subject: str, body: bytes, *, reply: str = "", headers: dict[str, str] | None = None
+        self, subject: str, body: bytes, *, reply: str = "", headers: bytes = b""
     ) -> None:
         """Send, or while the connection is lost keep to be sent; raises BusConnectionError."""
         try:
-            await self._client.publish(subject, body, reply=reply, headers=headers)
+            await self._client.send(subject, body, reply=reply, headers=headers)
         except nats_errors.Error as error:
             raise BusConnectionError(message_of(error)) from None
 
     async def subscribe(self, subject: str, receive: Receive, *, queue: str = "") -> Subscription:
-        """Hear a subject, until the connection is closed; ``receive`` must not raise."""
-
-        async def receive_early(message: Msg) -> None:
-            receive(Incoming(message.subject, message.reply, message.data, message.headers))
-
+        """Hear a subject, until the connection is closed."""
         try:
-            subscription = await self._client.subscribe(subject, queue=queue, cb=receive_early)
+            return await self._client.hear(subject, receive, queue=queue)
         except nats_errors.Error as error:
             raise BusConnectionError(f"{subject}: {message_of(error)}") from None
-        self._client.receivers[subscription._id] = receive
-        return subscription
 
     async def unsubscribe(self, subscription: Subscription) -> None:
         """Hear a subject no more, not even what is on its way."""
-        self._client.receivers.pop(subscription._id, None)
         with contextlib.suppress(nats_errors.Error):
-            await subscription.unsubscribe()
+            await self._client.forget(subscription)
 
     async def pause(self, subscription: Subscription) -> None:
         """Have the server send no more; what it has sent is still heard, as it would not be if
@@ -160,13 +137,10 @@ class Connection:
         """Have the server send again."""
         await self._client._send_subscribe(subscription)
 
-    async def flush(self) -> bool:
-        """Whether the server has confirmed all that was said until now."""
-        try:
+    async def flush(self) -> None:
+        """Wait, but not long, for the server to confirm all that was said until now."""
+        with contextlib.suppress(nats_errors.Error, OSError):
             await self._client.flush(timeout=_FLUSH_SECONDS)
-        except (nats_errors.Error, OSError):
-            return False
-        return True
 
     async def close(self) -> None:
         """Disconnect for good; no task and no descriptor is left."""
@@ -180,6 +154,8 @@ class Connection:
                     await self._client.close()
             except Exception as error:
                 warn(f"the connection to {self._options.shown} ended badly: {message_of(error)}")
+            finally:
+                self._client.hang_up()
         tasks += [getattr(self._client, name, None) for name in _TASKS]
         await _ended({task for task in tasks if task is not None})
         self._become(ConnectionState.CLOSED)
@@ -231,7 +207,7 @@ class Connection:
             self._trouble = error
         if isinstance(error, ssl.SSLError) and self.state is ConnectionState.CONNECTING:
             # It would wait for ever for the end of a connection that was never made.
-            self._drop_transport()
+            self._client.hang_up()
             raise BusConnectionError(said)
 
     async def _lose(self) -> None:
@@ -256,11 +232,6 @@ class Connection:
             warn(f"the connection to {self._options.shown} has ended: {said}")
             self._become(ConnectionState.CLOSED)
 
-    def _drop_transport(self) -> None:
-        transport, self._client._transport = self._client._transport, None
-        if transport is not None:
-            transport.close()  # type: ignore[no-untyped-call]
-
     def _become(self, state: ConnectionState) -> None:
         if state is not self.state:
             self.state = state
@@ -273,53 +244,6 @@ class Connection:
         cause = self._trouble if isinstance(error, nats_errors.NoServersError) else error
         said = message_of(cause or error).removeprefix("nats: ").strip("'")
         return BusConnectionError(f"cannot connect to {self._options.shown}: {said}")
-
-
-class _Client(Client):
-    def __init__(self) -> None:
-        super().__init__()
-        self.receivers: dict[int, Receive] = {}
-
-    async def _process_msg(
-        self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes
-    ) -> None:
-        receive = self.receivers.get(sid)
-        if receive is None:
-            await super()._process_msg(sid, subject, reply, data, headers)
-            return
-        try:
-            receive(Incoming(subject.decode(), reply.decode(), data, _read_headers(headers)))
-        except Exception as error:
-            # It would end the connection.
-            warn(f"a message on {subject.decode()} could not be received", error=error)
-
-    async def _process_pong(self) -> None:
-        if self._pongs and self._pongs[0].done():
-            # Who waited for it has given up, over which nats-py would stop reading for good.
-            self._pongs.pop(0)
-            self._pings_outstanding = 0
-            return
-        await super()._process_pong()
-
-    def _connect_command(self) -> bytes:
-        # The server is asked whether it wants TLS before it has proved to be the server. Whoever
-        # asked for TLS must not sign in without it because somebody in between said no.
-        if "tls" in self.options and not self._server_info.get("tls_required"):
-            raise nats_errors.SecureConnWantedError
-        return super()._connect_command()
-
-
-def _read_headers(raw: bytes | None) -> dict[str, str] | None:
-    """``NATS/1.0 503`` has a status, ``NATS/1.0`` is followed by lines of a name and a value."""
-    if not raw:
-        return None
-    first, *lines = raw.decode("utf-8", "replace").rstrip("\r\n").split("\r\n")
-    status = first[8:].strip()
-    headers = {"Status": status[:3]} if status else {}
-    for line in lines:
-        name, _, value = line.partition(":")
-        headers[name.strip()] = value.strip()
-    return headers
 
 
 async def _ended(tasks: "set[asyncio.Task[Any]]") -> None:

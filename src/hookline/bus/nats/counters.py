@@ -25,8 +25,8 @@ class Counters:
         self.answered += 1
         self._durations.append(seconds)
         if response.get("success") is not True:
-            self.failed[str(response.get("error", {}).get("code"))] += 1
-        elif response.get("output", {}).get("errors"):
+            self.failed[str((response.get("error") or {}).get("code"))] += 1
+        elif (response.get("output") or {}).get("errors"):
             self.hook_failures += 1
 
     def snapshot(self) -> dict[str, Any]:

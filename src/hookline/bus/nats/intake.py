@@ -24,9 +24,10 @@ import msgspec
 from hookline.bus.messages import correlation_of, failure_response
 from hookline.bus.nats.admission import Admission, Copied, Held, Refused
 from hookline.bus.nats.asking import BUSY, OVERLOADED
-from hookline.bus.nats.connection import Connection, Incoming
+from hookline.bus.nats.client import Incoming
+from hookline.bus.nats.connection import Connection
 from hookline.bus.nats.counters import Counters
-from hookline.bus.nats.subjects import Subjects
+from hookline.bus.nats.subjects import Subjects, check_name
 from hookline.errors import HooklineError, message_of
 from hookline.notices import warn
 from hookline.wire import codec
@@ -53,6 +54,10 @@ class ServingOptions(msgspec.Struct, frozen=True, kw_only=True):
     backlog: int = 1_000
     max_request_bytes: int = 1024 * 1024
     remembered_ids: int = 100_000
+
+    def __post_init__(self) -> None:
+        # Without a queue every worker would hear, and carry out, every request.
+        check_name(self.queue, "the name of a queue")
 
 
 class Intake:
@@ -83,7 +88,7 @@ class Intake:
         self._settling: asyncio.Task[None] | None = None
         self._tasks: dict[asyncio.Task[None], Held] = {}
         self._sweeping: asyncio.TimerHandle | None = None
-        self._refusals: set[asyncio.Task[None]] = set()
+        self._sending: set[asyncio.Task[None]] = set()
         self._unanswered: dict[str, Held] = {}
         self._backlog: deque[Held] = deque()
         self._surplus: deque[Held] = deque()
@@ -106,6 +111,13 @@ class Intake:
         if self._settling is not None:
             await asyncio.shield(self._settling)
 
+    def use(self, connection: Connection) -> None:
+        """Go on over another connection, the one before having ended for good."""
+        self._connection = connection
+        self._subscriptions = {kind: [] for kind in _KINDS}
+        self._heard_by_server = (False, False)
+        self._settle()
+
     def reconnected(self) -> None:
         """The new server was told of every subscription, the paused ones too."""
         request, wait = self._subscriptions.values()
@@ -125,15 +137,18 @@ class Intake:
         self._draining = self._stopped = True
         if self._sweeping is not None:
             self._sweeping.cancel()
-        for held in (*self._backlog, *self._surplus):
-            await self._hand_back(held)
-        self._backlog.clear()
-        self._surplus.clear()
-        tasks = {*self._tasks, *([self._settling] if self._settling else [])}
-        for task in tasks:
+        if self._settling is not None:
+            self._settling.cancel()
+            await asyncio.wait({self._settling})
+        if any(self._heard_by_server) and self._connection.is_connected:
+            # What the server has sent until now would get lost on its way.
+            await self._tell_all((False, False))
+        while waiting := self._backlog or self._surplus:
+            await self._hand_back(waiting.popleft())
+        for task in self._tasks:
             task.cancel()
-        if tasks or self._refusals:
-            await asyncio.wait({*tasks, *self._refusals})
+        while tasks := {*self._tasks, *self._sending}:
+            await asyncio.wait(tasks)
 
     def claim(self, correlation_id: str) -> Held | None:
         """The request that a response belongs to, which with this has its one answer."""
@@ -148,10 +163,10 @@ class Intake:
         except HooklineError as error:
             response = _failure(held.correlation_id, "response_failed", message_of(error))
             body = codec.encode(response)
-        seconds = asyncio.get_running_loop().time() - held.arrived
-        self._counters.answer(response, seconds)
+        now = asyncio.get_running_loop().time()
+        self._counters.answer(response, now - held.arrived)
         if not self._stopped:
-            await self._who_asked_hears(held.expires - asyncio.get_running_loop().time())
+            await self._who_asked_hears(held.expires - now)
         if held.reply:
             await self._connection.publish(held.reply, body)
 
@@ -168,32 +183,30 @@ class Intake:
 
     def _hear_free(self, message: Incoming) -> None:
         held = self._admitted(message)
-        if held is None:
+        if held is None or self._started(held):
             return
-        if self._has_place():
-            self._start(held)
+        if self._stopped:
+            self._soon(self._hand_back(held))
         else:
             self._surplus.append(held)
             self._settle()
 
     def _hear_waiting(self, message: Incoming) -> None:
         held = self._admitted(message)
-        if held is None:
+        if held is None or self._started(held):
             return
-        if self._has_place():
-            self._start(held)
-        elif len(self._backlog) < self._options.backlog and self._is_wanted():
-            self._queue(held)
-        elif self._is_wanted():
-            self._soon(self._hand_back(held, OVERLOADED, "more requests wait here than are let"))
-        else:
+        if not self._is_wanted() or self._stopped:
             self._soon(self._hand_back(held))
+        elif len(self._backlog) < self._options.backlog:
+            self._queue(held)
+        else:
+            self._soon(self._hand_back(held, OVERLOADED, "more requests wait here than are let"))
 
     def _admitted(self, message: Incoming) -> Held | None:
         self._counters.received += 1
         now = asyncio.get_running_loop().time()
         try:
-            return self._admission.read(message.data, message.headers, message.reply, now=now)
+            return self._admission.take(message, now=now)
         except Copied as error:
             self._counters.refused["copy"] += 1
             warn(f"{error}; it is answered once")
@@ -211,15 +224,15 @@ class Intake:
         self, held: Held, code: str = BUSY, said: str = "this worker has no place free"
     ) -> None:
         self._counters.handed_back += 1
+        self._admission.forget(held)
         await self._send(held.reply, _failure(held.correlation_id, code, said))
 
     def _soon(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
-        self._refusals.add(task)
-        task.add_done_callback(self._refusals.discard)
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
 
     def _queue(self, held: Held) -> None:
-        self._admission.remember(held)
         self._backlog.append(held)
         stay = min(_FIRST_STAY * 2 ** min(held.attempt, 10), _LONGEST_STAY)
         asyncio.get_running_loop().call_later(stay, self._send_on, held)
@@ -229,16 +242,17 @@ class Intake:
         # A worker that is about to end finishes what it holds: there may be no other.
         if held in self._backlog and not self._draining:
             self._backlog.remove(held)
-            self._admission.forget(held)
             self._surplus.append(held)
             self._settle()
 
     def _has_place(self) -> bool:
         limit = self._options.concurrency
-        return self._is_wanted() and (limit is None or len(self._tasks) < limit)
+        return (limit is None or len(self._tasks) < limit) and self._is_wanted()
 
-    def _start(self, held: Held) -> None:
-        self._admission.remember(held)
+    def _started(self, held: Held) -> bool:
+        """Whether there was a place for a request; then it is being carried out."""
+        if not self._has_place() or self._stopped:
+            return False
         self._unanswered[held.correlation_id] = held
         loop = asyncio.get_running_loop()
         late = held.expires <= loop.time()
@@ -250,12 +264,14 @@ class Intake:
             self._sweeping = loop.call_later(_SWEEP_SECONDS, self._sweep)
         if not self._has_place():
             self._settle()
+        return True
 
     def _sweep(self) -> None:
         """End what nobody waits for any longer; one look at all costs less than an alarm each."""
         loop = asyncio.get_running_loop()
         for task, held in self._tasks.items():
-            if held.expires <= loop.time():
+            # Once: what it takes to end its hooks must not be cut short.
+            if held.expires <= loop.time() and not task.cancelling():
                 task.cancel()
         again = bool(self._tasks) and not self._stopped
         self._sweeping = loop.call_later(_SWEEP_SECONDS, self._sweep) if again else None
@@ -265,13 +281,26 @@ class Intake:
         if not task.cancelled() and (error := task.exception()) is not None:
             warn(f"a request failed: {message_of(error)}")
         if held.correlation_id in self._unanswered:
-            # A handler may answer later, from elsewhere, but not for ever.
-            loop = asyncio.get_running_loop()
-            loop.call_at(held.expires, self._unanswered.pop, held.correlation_id, None)
-        while self.waiting and self._has_place():
-            self._start((self._backlog or self._surplus).popleft())
-        self._settle()
+            self._end_unanswered(held, given_up=task.cancelled() or self._stopped)
+        while (waiting := self._backlog or self._surplus) and self._started(waiting[0]):
+            waiting.popleft()
+        if not all(self._heard_by_server):
+            # Where the server sends already, one place more changes nothing.
+            self._settle()
         self._idle.set()
+
+    def _end_unanswered(self, held: Held, *, given_up: bool) -> None:
+        loop = asyncio.get_running_loop()
+        if not given_up:
+            # A handler may answer later, from elsewhere, but not for ever.
+            loop.call_at(held.expires, self._unanswered.pop, held.correlation_id, None)
+            return
+        # Its handler was ended before it began, or serves no longer.
+        del self._unanswered[held.correlation_id]
+        said = "the worker ended before it had run its hooks"
+        failure = _failure(held.correlation_id, "execution_failed", said)
+        self._counters.answer(failure, loop.time() - held.arrived)
+        self._soon(self._send(held.reply, failure))
 
     async def _give_up(self, held: Held) -> None:
         """It waited here until its deadline had passed."""
@@ -298,10 +327,8 @@ class Intake:
                     await self._tell_all(wanted)
                 elif not self._surplus or not await self._who_asked_hears(_LONGEST_STAY):
                     break
-                elif self._surplus and not self._has_place():
-                    await self._hand_back(self._surplus.popleft())
-                elif self._surplus:
-                    self._start(self._surplus.popleft())
+                elif self._surplus and not self._started(held := self._surplus.popleft()):
+                    await self._hand_back(held)
         except HooklineError as error:
             warn(f"requests cannot be taken: {message_of(error)}")
         finally:

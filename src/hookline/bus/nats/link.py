@@ -6,7 +6,8 @@ from typing import Any
 
 from hookline.bus.messages import HookExecutionResponse
 from hookline.bus.nats.asking import Asker, failed
-from hookline.bus.nats.connection import Connection, ConnectionState, Receive
+from hookline.bus.nats.client import Receive
+from hookline.bus.nats.connection import Connection, ConnectionState
 from hookline.bus.nats.counters import Counters
 from hookline.bus.nats.intake import Intake, ServingOptions
 from hookline.bus.nats.options import BusConnectionError, ConnectionOptions
@@ -15,7 +16,7 @@ from hookline.errors import message_of
 
 # How long after a failed attempt the next request fails at once instead of trying again.
 _FIRST_REST = 0.5
-_LONGEST_REST = 30.0
+_LONGEST_REST = 5.0
 
 
 class Link:
@@ -36,6 +37,8 @@ class Link:
         self._rest, self._retry_at, self._trouble = _FIRST_REST, 0.0, ""
         self._connection: Connection | None = None
         self._asker: Asker | None = None
+        self._heard: list[tuple[str, Receive]] = []
+        self._closed = False
         self.intake: Intake | None = None
 
     @property
@@ -55,10 +58,16 @@ class Link:
         asker = Asker(connection, self._subjects)
         try:
             await asker.open()
+            for subject, receive in self._heard:
+                await connection.subscribe(subject, receive)
+            if self._closed:
+                raise BusConnectionError("the bus was closed")
         except BaseException:
             await connection.close()
             raise
         self._connection, self._asker = connection, asker
+        if self.intake is not None:
+            self.intake.use(connection)
 
     async def ask(self, message: Mapping[str, Any], *, timeout: float) -> HookExecutionResponse:
         """The response to a request; whatever keeps it from coming is a failed one."""
@@ -84,6 +93,7 @@ class Link:
     async def hear(self, subject: str, receive: Receive) -> None:
         """Hear a subject until the link is closed; raises BusConnectionError."""
         await self._open_connection().subscribe(subject, receive)
+        self._heard.append((subject, receive))
 
     def serve(
         self,
@@ -100,6 +110,12 @@ class Link:
         )
         return self.intake
 
+    async def drain(self) -> None:
+        """Take no more requests, and return when those that were taken are answered."""
+        if self.intake is not None:
+            await self.intake.drain()
+        await self.flush()
+
     async def flush(self) -> None:
         """Return when the server has everything that was said."""
         if self._connection is not None:
@@ -107,6 +123,7 @@ class Link:
 
     async def close(self) -> None:
         """End what is being carried out, tell those who wait, and disconnect."""
+        self._closed = True
         if self.intake is not None:
             await self.intake.stop()
         if self._asker is not None:

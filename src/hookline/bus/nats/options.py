@@ -65,12 +65,10 @@ def connection_options(servers: str | Sequence[str], **options: Any) -> Connecti
         raise BusConnectionError("no server was named; write nats://HOST:4222")
     if options.get("tls") is None and any(url.startswith(("tls:", "wss:")) for url in bare):
         options["tls"] = ssl.create_default_context()
-    for kind in ("nkey", "credentials"):
-        file = options.get(kind)
-        if file is not None:
-            options[kind] = os.fspath(file)
-            if not os.path.isfile(file):
-                raise BusConnectionError(f"there is no {kind} file {os.fspath(file)}")
+    for kind, check in (("nkey", _check_seed), ("credentials", check_credentials)):
+        if options.get(kind) is not None:
+            options[kind] = os.fspath(options[kind])
+            check(options[kind])
     return ConnectionOptions(servers=tuple(bare), **options)
 
 
@@ -78,6 +76,8 @@ def url_options(text: str) -> tuple[str, dict[str, Any]]:
     """The servers that a text names, and the options behind its ``?``, as ``NatsMessageBus`` takes
     them: ``nats://host?credentials=FILE&tls_ca=FILE&prefix=team``; raises BusConnectionError."""
     servers, _, query = text.strip().partition("?")
+    if "@" in query and "@" not in servers.rpartition("//")[2]:
+        raise _unreadable("it has a ? before the @")
     given = dict(parse_qsl(query, keep_blank_values=True))
     if unknown := [name for name in given if name not in _IN_URLS]:
         raise BusConnectionError(
@@ -95,6 +95,8 @@ def tls_context(
 ) -> ssl.SSLContext:
     """A context that checks the server against ``ca`` (without it, what the system trusts) and
     shows it our certificate, if we have one; raises BusConnectionError."""
+    if key is not None and certificate is None:
+        raise BusConnectionError(f"TLS cannot use the key {key} without its certificate (tls_cert)")
     try:
         context = ssl.create_default_context(cafile=ca)
         if certificate is not None:
@@ -105,16 +107,42 @@ def tls_context(
     return context
 
 
+def check_credentials(file: str) -> None:
+    """Whether a file has a JWT and the seed that goes with it; raises BusConnectionError."""
+    content = _content_of("credentials", file)
+    if b"BEGIN NATS USER JWT" not in content or b"BEGIN USER NKEY SEED" not in content:
+        raise BusConnectionError(
+            f"{file} holds no JWT with its seed; credentials are what `nsc generate creds` writes"
+        )
+
+
+def _check_seed(file: str) -> None:
+    if not _content_of("nkey", file).strip().startswith(b"SU"):
+        raise BusConnectionError(
+            f"{file} holds no seed of a user, which begins with SU; `nk -gen user` writes one"
+        )
+
+
+def _content_of(kind: str, file: str) -> bytes:
+    try:
+        with open(file, "rb") as opened:
+            return opened.read()
+    except FileNotFoundError:
+        raise BusConnectionError(f"there is no {kind} file {file}") from None
+    except OSError as error:
+        raise BusConnectionError(f"the {kind} file {file} cannot be read: {error}") from None
+
+
 def _split(url: str) -> tuple[dict[str, str], str]:
     try:
         parts = urlsplit(url if "://" in url else f"nats://{url}")
         port = parts.port
-    except ValueError as error:
-        raise BusConnectionError(f"the URL of the bus cannot be read: {error}") from None
+    except ValueError:
+        # What urllib says of it may be a piece of a password.
+        raise _unreadable("its port is no number below 65536") from None
     if parts.scheme not in SCHEMES or not parts.hostname:
-        raise BusConnectionError(
-            f"{_without_user(parts.netloc) or url!r} is no bus; write nats://HOST:4222"
-        )
+        shown = parts.netloc.rpartition("@")[2]
+        raise BusConnectionError(f"{shown!r} is no bus; write nats://HOST:4222")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     place = host if port is None else f"{host}:{port}"
     said: dict[str, str] = {}
@@ -125,5 +153,8 @@ def _split(url: str) -> tuple[dict[str, str], str]:
     return said, urlunsplit((parts.scheme, place, parts.path, parts.query, ""))
 
 
-def _without_user(place: str) -> str:
-    return place.rpartition("@")[2]
+def _unreadable(problem: str) -> BusConnectionError:
+    return BusConnectionError(
+        f"the URL of the bus cannot be read: {problem}; write / ? # @ , and % in a password "
+        "as %2F %3F %23 %40 %2C and %25"
+    )

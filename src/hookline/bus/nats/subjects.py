@@ -14,7 +14,7 @@ import msgspec
 from hookline.bus.nats.options import BusConnectionError
 from hookline.wire.events import HookEventName
 
-_PREFIX = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
+_NAME = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
 # A name that is no event may hold anything; a worker says so under this one.
 _OTHER = "other"
 _EVENTS = frozenset(event.value for event in HookEventName)
@@ -55,9 +55,21 @@ class Subjects(msgspec.Struct, frozen=True):
 def subjects_of(prefix: str, inbox_prefix: str | None = None) -> Subjects:
     """The subjects under a prefix; raises BusConnectionError for one that is no subject."""
     for given in (prefix, inbox_prefix):
-        if given is not None and not _PREFIX.fullmatch(given):
-            raise BusConnectionError(
-                f"{given!r} cannot be the prefix of subjects; use letters, digits, _ and -, "
-                "joined by dots"
-            )
+        if given is not None:
+            check_name(given, "the prefix of subjects")
     return Subjects(prefix, inbox_prefix or f"{prefix}.inbox")
+
+
+def is_asked_by(subject: str, event: object) -> bool:
+    """Whether a request for an event may come by a subject; one for no event may come by any, as
+    nothing is run for it."""
+    is_event = isinstance(event, str) and event in _EVENTS
+    return not is_event or subject.endswith(f".{event}")
+
+
+def check_name(given: str, what: str) -> None:
+    """Whether NATS can have it for a name, and no wildcard; raises BusConnectionError."""
+    if not _NAME.fullmatch(given):
+        raise BusConnectionError(
+            f"{given!r} cannot be {what}; use letters, digits, _ and -, joined by dots"
+        )

@@ -1,0 +1,189 @@
+"""nats-py's client, changed where it would give up or be slow: nothing that anybody sends ends it.
+
+Messages are taken where it has parsed them, before they would go through a queue and a task for
+each subscription, and written without waiting for its flusher once there are enough of them, so
+that the other side works while this one does.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+try:
+    from nats import errors as nats_errors
+    from nats.aio.client import Client
+    from nats.aio.subscription import Subscription
+except ImportError as error:
+    raise ImportError("a bus over NATS needs nats-py: pip install 'hookline[nats]'") from error
+
+from hookline.bus.nats.options import check_credentials
+from hookline.errors import message_of
+from hookline.notices import warn
+
+__all__ = ["Incoming", "NatsClient", "Receive", "Subscription", "nats_errors"]
+
+# So much is written at once. Less would take more system calls, more would have the other side
+# wait until everything is written.
+_EARLY_BYTES = 8 * 1024
+# Headers that we know take less; what is behind them is somebody's attempt to be slow to read.
+_MOST_HEADER_BYTES = 4 * 1024
+
+
+class Incoming(NamedTuple):
+    """A message as it came; ``Status`` is among the headers of those that the server makes."""
+
+    subject: str
+    reply: str
+    data: bytes
+    headers: dict[str, str] | None
+
+
+Receive: TypeAlias = Callable[[Incoming], None]
+
+
+class NatsClient(Client):
+    """Used for ``connect`` and ``close``, ``hear`` and ``forget``, ``send`` and ``flush`` alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._receivers: dict[int, Receive] = {}
+
+    async def hear(self, subject: str, receive: Receive, *, queue: str) -> Subscription:
+        """Subscribe."""
+        # The number that nats-py is about to give it: a message may come before it is known.
+        number = self._sid + 1
+        self._receivers[number] = receive
+        try:
+            return await self.subscribe(subject, queue=queue)
+        except nats_errors.Error:
+            del self._receivers[number]
+            raise
+
+    async def forget(self, subscription: Subscription) -> None:
+        """Unsubscribe, and hear not even what is on its way."""
+        self._receivers.pop(subscription._id, None)
+        await subscription.unsubscribe()
+
+    async def send(
+        self, subject: str, body: bytes, *, reply: str = "", headers: bytes = b""
+    ) -> None:
+        """Publish; waits only where the network does not take what there is to write.
+
+        The subjects are not checked: they are our own, or came over the wire.
+        """
+        if self.is_closed:
+            raise nats_errors.ConnectionClosedError
+        size = len(headers) + len(body)
+        if size > self._max_payload:
+            # The server would end the connection over it.
+            raise nats_errors.MaxPayloadError
+        line = f"HPUB {subject} {reply} {len(headers)}" if headers else f"PUB {subject} {reply}"
+        command = b"%b %d\r\n%b%b\r\n" % (
+            line.encode("utf-8", "surrogateescape"),
+            size,
+            headers,
+            body,
+        )
+        pending = self._pending_data_size + len(command)
+        if not self.is_connected and pending > self._max_pending_size:
+            raise nats_errors.OutboundBufferLimitError
+        self._pending.append(command)
+        self._pending_data_size = pending
+        if self.is_connected:
+            await self._put_out()
+
+    def hang_up(self) -> None:
+        """Let go of the server without another word: it does not listen."""
+        transport, self._transport = self._transport, None
+        writer = getattr(transport, "_io_writer", None)
+        if writer is not None:
+            writer.transport.abort()
+        elif transport is not None:
+            transport.close()  # type: ignore[no-untyped-call]
+
+    @property
+    def is_backed_up(self) -> bool:
+        """Whether the network has yet to take what was written."""
+        writer = getattr(self._transport, "_io_writer", None)
+        return writer is None or writer.transport.get_write_buffer_size() > 0
+
+    async def _put_out(self) -> None:
+        assert self._flush_queue is not None
+        if self._pending_data_size >= _EARLY_BYTES and not self.is_backed_up:
+            self._write_pending()
+        elif self._pending_data_size > self._max_pending_size:
+            # nats-py's own wait would swallow that somebody gives up.
+            taken: asyncio.Future[Any] = asyncio.Future()
+            await self._flush_queue.put(taken)
+            await taken
+        elif self._flush_queue.empty():
+            await self._flush_pending()
+
+    def _write_pending(self) -> None:
+        pending, self._pending, self._pending_data_size = self._pending, [], 0
+        if pending and self._transport is not None:
+            self._transport.writelines(pending)
+
+    async def _send_ping(self, future: "asyncio.Future[bool] | None" = None) -> None:
+        # nats-py writes a PING past all that is pending, of which the PONG would then say nothing.
+        self._write_pending()
+        await super()._send_ping(future)
+
+    async def _process_msg(
+        self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes
+    ) -> None:
+        receive = self._receivers.get(sid)
+        if receive is None:
+            return
+        try:
+            receive(Incoming(_text(subject), _text(reply), data, _read_headers(headers)))
+        except Exception as error:
+            # It would end the connection.
+            warn(f"a message on {subject!r} could not be received", error=error)
+
+    async def _process_pong(self) -> None:
+        if self._pongs and self._pongs[0].done():
+            # Who waited for it has given up, over which nats-py would stop reading for good.
+            self._pongs.pop(0)
+            self._pings_outstanding = 0
+            return
+        await super()._process_pong()
+
+    async def _process_connect_init(self) -> None:
+        try:
+            await super()._process_connect_init()
+        except (OSError, nats_errors.Error):
+            raise
+        except Exception as error:
+            # It would never try again, and not say so.
+            raise nats_errors.Error(message_of(error)) from error
+
+    def _connect_command(self) -> bytes:
+        # The server is asked whether it wants TLS before it has proved to be the server. Whoever
+        # asked for TLS must not sign in without it because somebody in between said no.
+        if "tls" in self.options and not self._server_info.get("tls_required"):
+            raise nats_errors.SecureConnWantedError
+        if isinstance(self._user_credentials, str):
+            # It may have been replaced since, and nats-py would look for its parts for ever.
+            check_credentials(self._user_credentials)
+        return super()._connect_command()
+
+
+def _text(subject: bytes) -> str:
+    # Not every client writes UTF-8, and the answer must find its way back all the same.
+    return subject.decode("utf-8", "surrogateescape")
+
+
+def _read_headers(raw: bytes | None) -> dict[str, str] | None:
+    """``NATS/1.0 503`` has a status, ``NATS/1.0`` is followed by lines of a name and a value."""
+    if not raw:
+        return None
+    text = raw[:_MOST_HEADER_BYTES].decode("utf-8", "replace")
+    first, *lines = text.rstrip("\r\n").split("\r\n")
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        headers[name.strip()] = value.strip()
+    # Last, as a line may have that name.
+    headers["Status"] = first[8:].strip()[:3]
+    return headers

@@ -63,5 +63,6 @@ $(VENV)/.run: pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.run
 	@echo 'installing the tools into $(VENV)'
+	@$(PIP) setuptools  # nkeys is built with it, and from Python 3.12 on no venv brings it
 	@$(PIP) --no-build-isolation -e '.[genai,nats,watch,dev]'
 	@touch $@

@@ -135,9 +135,9 @@ def test_untrusted_project_hooks_are_registered_but_held_back_and_counted() -> N
     settings = combined(layer(PROJECT, hook("p"), hook("q")), *EVERYONE[1:], trusted=False)
     assert [entry.name for entry in settings.entries if not entry.trusted] == ["p", "q"]
     assert running(settings) == "usme"
-    assert [str(p) for p in settings.problems] == [
-        "trust: 2 project hooks are not trusted and will not run"
-    ]
+    [problem] = settings.problems
+    told = "trust: 2 project hooks are not trusted and will not run"
+    assert str(problem) == f"{told}; review them with `hookline trust`"
 
 
 def test_hooks_that_would_not_run_anyway_are_not_counted_as_held_back() -> None:

@@ -102,5 +102,8 @@ def _first_redaction(layers: Sequence[Layer], source: HookSource) -> Redaction |
 def _held_back(count: int) -> tuple[Problem, ...]:
     if not count:
         return ()
-    hooks = "1 project hook is" if count == 1 else f"{count} project hooks are"
-    return (Problem("trust", f"{hooks} not trusted and will not run"),)
+    hooks, them = (
+        ("1 project hook is", "it") if count == 1 else (f"{count} project hooks are", "them")
+    )
+    told = f"{hooks} not trusted and will not run; review {them} with `hookline trust`"
+    return (Problem("trust", told),)

@@ -89,7 +89,6 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
 
     config = Config.load(options.cwd, settings_files=options.settings, trusted=options.trust)
     worker = Worker(bus, config, say=_say, health_seconds=options.health)
-    _tell_untrusted(config)
     asyncio.run(_serve(worker))
     if options.json:
         screen.document(worker.status())
@@ -166,13 +165,6 @@ def _rows(status: "WorkerStatus") -> Any:
             yield (what, "care"), ", ".join(f"{code} {n}" for code, n in sorted(counted.items()))
     if status.hook_failures:
         yield ("hooks failed:", "care"), f"in {count(status.hook_failures, 'request')}"
-
-
-def _tell_untrusted(config: Any) -> None:
-    held_back = [e for e in config.get_settings().entries if e.enabled and not e.trusted]
-    if held_back:
-        said = count(len(held_back), "project hook")
-        _say(f"{said} not trusted, so not served; review with `hookline trust`")
 
 
 def _log_to_stderr() -> None:

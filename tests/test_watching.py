@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline import Config, HookSystem
+from hookline import Config, HookSystem, ReloadReport
 from hookline.watching import FileWatch
 from tests.harness.scratch import Project
 
@@ -95,7 +95,14 @@ def test_a_system_that_watches_reloads_and_keeps_its_hooks_when_a_file_breaks(
     project: Project,
 ) -> None:
     file = project.write("rules.json", hooks("one"))
-    system = HookSystem(Config.load(settings_files=[file]), watch=True)
+    told: list[tuple[int, bool]] = []
+
+    def hear(report: ReloadReport) -> None:
+        told.append((report.total_hooks, bool(report.problems)))
+        raise LookupError("and fails")
+
+    config = Config.load(settings_files=[file])
+    system = HookSystem(config, watch=True, on_reload=hear)
     system.initialize_blocking()
     try:
         assert names(system) == ["one"]
@@ -106,8 +113,10 @@ def test_a_system_that_watches_reloads_and_keeps_its_hooks_when_a_file_breaks(
         assert names(system) == ["one", "two"]
         file.write_text(hooks("three"))
         assert comes_true(lambda: names(system) == ["three"])
+        assert comes_true(lambda: told[-1:] == [(1, False)])
     finally:
         system.dispose()
+    assert {(2, False), (2, True)} <= {*told}
 
 
 def test_a_system_that_nobody_disposed_takes_its_watch_with_it(project: Project) -> None:

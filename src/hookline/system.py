@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 
 from hookline.debuglog import DebugLogger
-from hookline.errors import HookSystemNotInitializedError, InvalidHookError
+from hookline.errors import HookSystemNotInitializedError, InvalidHookError, message_of
 from hookline.handler import HookEventHandler, Session
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.definitions import Problem, command_hook
@@ -72,6 +72,7 @@ class HookSystem:
     event loops at once. ``async with`` initializes and disposes it.
 
     With ``watch`` it reloads when a settings file changes; that needs the extra ``watch``.
+    ``on_reload`` is called with what each of these reloads found, in a thread that is not yours.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class HookSystem:
         debug_logger: DebugLogger | None = None,
         translator: "HookTranslator | None" = None,
         watch: bool = False,
+        on_reload: Callable[[ReloadReport], object] | None = None,
     ) -> None:
         self._config = config
         self._log = config.get_debug_logger() if debug_logger is None else debug_logger
@@ -90,6 +92,7 @@ class HookSystem:
         self._runtime_enabled = True
         self._problems: tuple[Problem, ...] = ()
         self._is_watching = watch
+        self._on_reload = on_reload
         self._watch: FileWatch | None = None
         self._registry = HookRegistry()
         self._runner = HookRunner(warn=self._log.warning)
@@ -278,11 +281,18 @@ class HookSystem:
         def reload() -> None:
             system = reference()
             if system is not None:
-                system.reload_blocking()
+                system._tell_reload(system.reload_blocking())
 
         watch = FileWatch(self._config.get_settings_files(), reload, self._log.warning)
         weakref.finalize(self, watch.stop)
         return watch
+
+    def _tell_reload(self, report: ReloadReport) -> None:
+        if self._on_reload is not None:
+            try:
+                self._on_reload(report)
+            except Exception as error:
+                self._log.warning(f"who was to hear of a reload failed: {message_of(error)}")
 
     def _load(self, settings: Settings) -> None:
         self._registry.load(settings.entries)

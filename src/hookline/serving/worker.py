@@ -16,7 +16,7 @@ import msgspec
 from hookline.bus.nats import BusConnectionError, ConnectionState, NatsMessageBus
 from hookline.config import Config
 from hookline.notices import warn
-from hookline.system import HookSystem
+from hookline.system import HookSystem, ReloadReport
 from hookline.watching import WatchError
 
 
@@ -76,9 +76,8 @@ class Worker:
     async def run(self) -> None:
         """Serve until told to end; raises BusConnectionError when there is no bus to serve, or no
         more."""
-        async with self._serving() as system:
-            hooks = system.get_status().total_hooks
-            self._say(f"serving {hooks} hooks of {self._config.get_working_dir()}")
+        async with self._serving():
+            self._say(f"serving {self._hooks_told()} of {self._config.get_working_dir()}")
             await self._until_told()
             if self._bus.state is ConnectionState.CLOSED:
                 raise BusConnectionError(f"the connection to {self._bus.address} has ended")
@@ -88,24 +87,33 @@ class Worker:
 
     def status(self) -> WorkerStatus:
         """How the worker is."""
-        hooks = self._system.get_status().total_hooks if self._system is not None else 0
-        told = {"worker": self._name, "hooks": hooks, **self._bus.serving_status()}
+        told = {"worker": self._name, "hooks": self._hooks(), **self._bus.serving_status()}
         return msgspec.convert(told, WorkerStatus)
 
+    def _hooks_told(self) -> str:
+        return "1 hook" if self._hooks() == 1 else f"{self._hooks()} hooks"
+
+    def _hooks(self) -> int:
+        """How many there are that may run."""
+        known = self._system.get_all_hooks() if self._system is not None else ()
+        return sum(entry.enabled and entry.trusted for entry in known)
+
     @contextlib.asynccontextmanager
-    async def _serving(self) -> AsyncIterator[HookSystem]:
+    async def _serving(self) -> AsyncIterator[None]:
         system = self._system = self._make_system()
         try:
             await self._bus.connect()
             await self._bus.answer_workers(lambda: msgspec.to_builtins(self.status()))
-            yield system
+            yield
         finally:
             system.dispose()
             await self._bus.close()
 
     def _make_system(self) -> HookSystem:
         """The hooks, which are read again when their settings change."""
-        system = HookSystem(self._config, message_bus=self._bus, watch=True)
+        system = HookSystem(
+            self._config, message_bus=self._bus, watch=True, on_reload=self._tell_reload
+        )
         try:
             system.initialize_blocking()
         except WatchError as error:
@@ -114,6 +122,10 @@ class Worker:
             system = HookSystem(self._config, message_bus=self._bus)
             system.initialize_blocking()
         return system
+
+    def _tell_reload(self, _report: ReloadReport) -> None:
+        # What is wrong in the settings is in the log already.
+        self._say(f"settings have changed; serving {self._hooks_told()} now")
 
     async def _until_told(self) -> None:
         """Wait to be told to end, or for the bus to be gone for good."""

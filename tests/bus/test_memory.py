@@ -164,6 +164,20 @@ async def test_whoever_listens_hears_the_messages_of_a_request(kind: MessageBusT
     assert server.asked == ["by message"]
 
 
+async def test_a_bus_of_another_kind_publishes_every_message() -> None:
+    published: list[str] = []
+
+    class Noting(InProcessMessageBus):
+        async def publish(self, message: Mapping[str, Any]) -> None:
+            published.append(message["type"])
+            await super().publish(message)
+
+    bus = Noting()
+    Server(bus)
+    assert (await request_hook_execution(bus, "BeforeTool", {}))["success"] is True
+    assert published == ["hook-execution-request", "hook-execution-response"]
+
+
 async def test_who_is_asked_directly_is_stopped_in_time() -> None:
     bus = InProcessMessageBus()
     Server(bus, seconds=60)

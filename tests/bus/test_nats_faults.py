@@ -64,7 +64,8 @@ async def test_when_the_server_stays_away_requests_fail_at_once(tmp_path: Path) 
             await asyncio.sleep(2)
             before = time.monotonic()
             more = [await request_hook_execution(asking, "BeforeTool", TOOL) for _ in range(20)]
-            assert time.monotonic() - before < 2
+            # Each would take two seconds if it waited.
+            assert time.monotonic() - before < 20
     codes = {response["error"]["code"] for response in (first, *more)}
     assert codes == {"disconnected"}
 

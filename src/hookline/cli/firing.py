@@ -1,5 +1,6 @@
 """Fires events for a command: whatever ends the command stops its hooks first."""
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -15,6 +16,7 @@ from hookline.wire.results import ProcessedHookResult
 
 if TYPE_CHECKING:
     import argparse
+    import asyncio
 
     from hookline.cli.waiting import Waiting
     from hookline.pipeline.runner.loop import Loop
@@ -116,7 +118,7 @@ def run_on_asyncio(work: Coroutine[Any, Any, T]) -> T:
             received.append(number)
             loop.call_soon_threadsafe(task.cancel)
 
-        with _heard_signals(end):
+        with _heard_signals(end), _woken_by_signals(loop):
             return await work
 
     try:
@@ -126,6 +128,26 @@ def run_on_asyncio(work: Coroutine[Any, Any, T]) -> T:
     if received:
         raise Interrupted(received[0])
     return done
+
+
+@contextmanager
+def _woken_by_signals(loop: "asyncio.AbstractEventLoop") -> Iterator[None]:
+    """Have a signal that comes just before the loop waits end that wait."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    reading, writing = os.pipe()
+    for end in (reading, writing):
+        os.set_blocking(end, False)
+    loop.add_reader(reading, os.read, reading, 4096)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(-1)
+        loop.remove_reader(reading)
+        os.close(reading)
+        os.close(writing)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import threading
 import time
 from collections.abc import Coroutine
@@ -223,3 +224,27 @@ def test_threads_that_call_it_to_its_end_write_to_no_other_file(tmp_path: Any) -
         thread.join()
     loops[-1].run(pause(0))
     assert [file.name for file in tmp_path.glob("*[ab]") if file.stat().st_size] == []
+
+
+def test_a_signal_ends_a_wait_however_shortly_before_it_comes() -> None:
+    async def work() -> int:
+        bell = signal.set_wakeup_fd(-1)
+        signal.set_wakeup_fd(bell)
+        return bell
+
+    assert PollLoop().run(work()) != -1
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+def test_signals_that_somebody_else_waits_for_are_left_alone() -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing)
+
+    async def work() -> int:
+        return signal.set_wakeup_fd(writing)
+
+    assert PollLoop().run(work()) == writing
+    assert signal.set_wakeup_fd(-1) == writing
+    os.close(reading)
+    os.close(writing)

@@ -5,6 +5,7 @@ import heapq
 import itertools
 import os
 import select
+import signal
 import threading
 import time
 from collections import deque
@@ -52,11 +53,14 @@ class PollLoop:
         outer, this_thread.loop = this_thread.loop, self
         main = _Task(self, coroutine)
         self._main = main
+        is_woken = _woken_by_signals(self._bell[1])
         try:
             while not main.is_over:
                 self._turn()
             return main.result()
         finally:
+            if is_woken:
+                signal.set_wakeup_fd(-1)
             this_thread.loop = outer
             try:
                 coroutine.close()
@@ -178,6 +182,19 @@ class PollLoop:
             self._main = None
             for end in self._bell:
                 os.close(end)
+
+
+def _woken_by_signals(bell: int) -> bool:
+    """Have the bell rung by signals, where nobody else wants to hear of them.
+
+    One that comes just before a wait would not end it, and what it is to do would have to wait.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    before = signal.set_wakeup_fd(bell, warn_on_full_buffer=False)
+    if before != -1:
+        signal.set_wakeup_fd(before)
+    return before == -1
 
 
 async def _give_up(tasks: "Sequence[_Task[Any]]") -> None:

@@ -92,6 +92,24 @@ except firing.Interrupted as error:
 """
 
 
+HEEDED = """
+import signal, sys
+from hookline.cli import firing
+
+async def work():
+    return signal.set_wakeup_fd(-1)
+
+print(getattr(firing, sys.argv[1])(work()) != -1, signal.set_wakeup_fd(-1))
+"""
+
+
+@pytest.mark.parametrize("run", ["run_to_end", "run_on_asyncio"])
+def test_a_signal_ends_a_wait_that_is_about_to_begin(run: str) -> None:
+    command = [sys.executable, "-c", HEEDED, run]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("True -1\n", "")
+
+
 @pytest.mark.parametrize("run", ["run_to_end", "run_on_asyncio"])
 def test_a_signal_that_comes_when_nothing_is_left_to_stop_is_not_lost(run: str) -> None:
     command = [sys.executable, "-c", LATE, run]

@@ -7,7 +7,8 @@ from inspect import isawaitable
 from types import CoroutineType
 from typing import Any
 
-from hookline.bus.messages import MessageBusType, MessageHandler, is_object
+from hookline.bus.messages import MessageBusType, MessageHandler
+from hookline.wire.validators import is_object
 
 _log = logging.getLogger("hookline")
 _KINDS = {kind.value: kind for kind in MessageBusType}

@@ -5,16 +5,14 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, TypeAlias, TypedDict, cast
+from typing import Any, Literal, NotRequired, Protocol, TypeAlias, TypedDict, cast
 
 import msgspec
 
 from hookline.errors import HooklineError
 from hookline.wire.events import HookEventName
 from hookline.wire.results import AggregatedHookResult, HookError
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeIs
+from hookline.wire.validators import is_object
 
 
 class MessageBusType(StrEnum):
@@ -101,12 +99,6 @@ def correlation_of(message: object) -> str:
     """The id to answer under: the message's own, or a new one where it has none."""
     given = message.get("correlationId") if is_object(message) else None
     return given if isinstance(given, str) and given else str(uuid.uuid4())
-
-
-def is_object(message: object) -> "TypeIs[Mapping[Any, Any]]":
-    """Whether this is a JSON object."""
-    # A dictionary as a rule; to ask whether it is a mapping takes longer than all the rest.
-    return type(message) is dict or isinstance(message, Mapping)
 
 
 # Made anew with each check, the union of the two takes longer than the check.

@@ -76,6 +76,11 @@ class EventSpec(msgspec.Struct, frozen=True):
     blockable: bool = True
     model: bool = False
 
+    @property
+    def triggers(self) -> list[str]:
+        """The words that the trigger may be."""
+        return [] if self.trigger is None else [member.value for member in self.trigger]
+
 
 EVENTS: dict[HookEventName, EventSpec] = {
     spec.event: spec
@@ -160,8 +165,7 @@ def nearest_events(name: object) -> list[str]:
 def narrow_trigger(spec: EventSpec, value: object) -> str:
     """The trigger as it is written; raises InvalidPayloadError for what the event does not know."""
     assert spec.trigger is not None
-    known = [member.value for member in spec.trigger]
-    if isinstance(value, str) and value in known:
+    if isinstance(value, str) and value in spec.triggers:
         return str(value)
-    problem = f"{spec.target} must be one of {', '.join(known)}, not {value!r}"
+    problem = f"{spec.target} must be one of {', '.join(spec.triggers)}, not {value!r}"
     raise InvalidPayloadError(spec.event.value, problem)

@@ -6,7 +6,6 @@ SDK's as JSON, under either of their two names.
 """
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from hookline.wire.events import EVENTS, EventSpec, HookEventName
@@ -111,8 +110,7 @@ def read_values(
 
     ``sdk_objects`` admits model requests and responses in the SDK's own types.
     """
-    # A dictionary as a rule; to ask whether it is a mapping takes longer than all the rest.
-    if type(value) is not dict and not isinstance(value, Mapping):
+    if not is_object(value):
         return f"must be an object, not {type(value).__name__}"
     always, fields, optional, absent = _READINGS[event]
     has_more = bool(optional) and not optional.isdisjoint(value)
@@ -127,25 +125,27 @@ def read_values(
             wrong = f"{key} must be {words}"
         values.append(given)
     spec = EVENTS[event]
-    if wrong is None and spec.trigger is not None and values[0] not in _words(spec.trigger):
-        wrong = f"{spec.target} must be one of {', '.join(_words(spec.trigger))}"
+    if wrong is None and spec.trigger is not None and values[0] not in spec.triggers:
+        wrong = f"{spec.target} must be one of {', '.join(spec.triggers)}"
     return wrong or (tuple(values) if has_more else (*values, *absent))
 
 
-def find_problem(event: HookEventName, value: object, *, sdk_objects: bool = False) -> str | None:
+def find_problem(event: HookEventName, value: object) -> str | None:
     """What keeps a value from being that event's input, in one phrase; None when it is one."""
-    read = read_values(event, value, sdk_objects=sdk_objects)
+    read = read_values(event, value)
     return read if isinstance(read, str) else None
+
+
+def is_object(value: object) -> "TypeIs[Mapping[Any, Any]]":
+    """Whether this is a JSON object."""
+    # A dictionary as a rule; to ask whether it is a mapping takes longer than all the rest.
+    return type(value) is dict or isinstance(value, Mapping)
 
 
 def own_field(value: Mapping[str, Any], name: str) -> Any:
     """The value of a field under whichever of its names it was given; None when it was not."""
     alias = ALIASES.get(name, name)
     return value.get(alias if alias in value else name, DEFAULTS.get(name))
-
-
-def _words(trigger: type[StrEnum]) -> list[str]:
-    return [member.value for member in trigger]
 
 
 def _spoken(name: str) -> str:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from hookline.tracing.html import page as page_of
+from hookline.trace.html import page as page_of
 from tests.browser.chromium import Page, opened
-from tests.tracing.logs import DENIED, fired, ran, session
-from tests.tracing.test_events import assembled
+from tests.trace.logs import DENIED, fired, ran, session
+from tests.trace.test_events import assembled
 
 pytestmark = pytest.mark.timeout(120)
 

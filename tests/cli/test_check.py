@@ -295,8 +295,8 @@ def test_check_loads_no_terminal_no_engine_and_no_regex(project: Project) -> Non
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     unused = {"asyncio", "subprocess", "logging", "tempfile", "pathlib", "difflib", "shutil"}
     assert not modules & unused
-    assert not {name for name in modules if name.startswith("hookline.checking.fix")}
-    assert "hookline.checking.explosion" not in modules
+    assert not {name for name in modules if name.startswith("hookline.check.fix")}
+    assert "hookline.check.explosion" not in modules
 
 
 def test_two_at_once_do_no_harm(flawed: Project) -> None:

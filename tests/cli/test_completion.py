@@ -190,7 +190,7 @@ def test_the_names_load_no_more_than_the_settings_need(hostile: Project) -> None
     assert own(modules) == EVERY_VERB | {"completing", "completing.names", "verbs.completion"}
     assert third_party(modules) <= {"msgspec", "platformdirs"}
     assert modules.isdisjoint(
-        {"hookline.system", "hookline.editing.switching", "asyncio", "subprocess"}
+        {"hookline.system", "hookline.edit.switching", "asyncio", "subprocess"}
     )
 
 

@@ -13,7 +13,7 @@ from tests.cli.command import ESCAPE, EVERY_VERB, command_hook, hookline, on_ter
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded, own, third_party
 from tests.harness.scratch import Project
-from tests.tracing.logs import fired, ran, session, warned, written
+from tests.trace.logs import fired, ran, session, warned, written
 
 TABLE = """\
 id      time      session  event         target     decision    took  hooks

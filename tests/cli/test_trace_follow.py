@@ -11,7 +11,7 @@ from typing import IO
 
 from hookline.debuglog import JsonLinesSink, default_trace_file
 from tests.cli.command import HOOKLINE, hookline
-from tests.tracing.logs import Json, fired, ran, session, written
+from tests.trace.logs import Json, fired, ran, session, written
 
 NEWEST = """\
 Sunday 01 March 2026

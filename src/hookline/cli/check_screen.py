@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from hookline.checking import Checked, Finding, Severity
+from hookline.check import Checked, Finding, Severity
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
 from hookline.cli.text import count
 from hookline.pipeline.jsonc import spoken
 
 if TYPE_CHECKING:
-    from hookline.checking.fixing import Change
+    from hookline.check.fixing import Change
 
 _ROLES = {Severity.ERROR: "bad", Severity.WARNING: "care", Severity.HINT: "matcher"}
 # How many further places of a hint are named.
@@ -78,7 +78,7 @@ def _verdict(findings: Sequence[Finding]) -> tuple[str, str]:
 def _fixable(findings: Sequence[Finding], checked: Checked) -> int:
     if not any(finding.fixes for finding in findings):
         return 0
-    from hookline.checking.fixing import is_fixable
+    from hookline.check.fixing import is_fixable
 
     return sum(is_fixable(finding, checked) for finding in findings)
 
@@ -112,7 +112,7 @@ def diff(change: "Change") -> Iterator[str]:
 
 def finding_document(finding: Finding, checked: Checked) -> dict[str, Any]:
     """A finding with all it has."""
-    from hookline.checking.fixing import is_fixable
+    from hookline.check.fixing import is_fixable
 
     return {
         "rule": finding.rule,

@@ -15,8 +15,8 @@ from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.hooks import CommandHook
 
 if TYPE_CHECKING:
-    from hookline.editing.switching import Switch
-    from hookline.tracing.outcomes import Outcome
+    from hookline.edit.switching import Switch
+    from hookline.trace.outcomes import Outcome
 
 _STATE_ROLES = {"enabled": "good", "disabled": "faint", "not trusted": "care"}
 _OUTCOME_ROLES = {

@@ -7,9 +7,9 @@ from typing import Any
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
 from hookline.cli.text import count, width_of
-from hookline.editing.updating import Updated
-from hookline.migrating.moves import Before, Finding, Kind, Move
-from hookline.migrating.planning import Plan, Target
+from hookline.edit.updating import Updated
+from hookline.migrate.moves import Before, Finding, Kind, Move
+from hookline.migrate.planning import Plan, Target
 
 _WIDEST = 36
 _NEXT = ("hookline check", "hookline trust")

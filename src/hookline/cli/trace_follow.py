@@ -8,9 +8,9 @@ from collections import deque
 
 from hookline.cli.screen import Screen
 from hookline.cli.trace_screen import EventRows
-from hookline.tracing.events import Assembler, TracedEvent
-from hookline.tracing.filters import Filter
-from hookline.tracing.log import TraceLog
+from hookline.trace.events import Assembler, TracedEvent
+from hookline.trace.filters import Filter
+from hookline.trace.log import TraceLog
 
 _PAUSE_S = 0.2
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from hookline.config import Config
 from hookline.hooktests.cases import HookTestError
-from hookline.tracing.events import Assembler, HookRun, TracedEvent
-from hookline.tracing.log import TraceLog
+from hookline.trace.events import Assembler, HookRun, TracedEvent
+from hookline.trace.log import TraceLog
 from hookline.translate import HookTranslator
 from hookline.views import output_view
 from hookline.wire.events import EVENTS, HookEventName, narrow_event

@@ -7,7 +7,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from hookline.checking import Checked, Finding, Severity, check, read
+from hookline.check import Checked, Finding, Severity, check, read
 from hookline.cli.check_screen import (
     change_document,
     finding_document,
@@ -21,7 +21,7 @@ from hookline.places import home_dir
 from hookline.wire.hooks import HookSource
 
 if TYPE_CHECKING:
-    from hookline.checking.fixing import Change
+    from hookline.check.fixing import Change
 
 EXAMPLES = (
     "hookline check",
@@ -110,7 +110,7 @@ def _fixed(
     """What was changed, or would be: one change a file, from first to last."""
     import msgspec
 
-    from hookline.checking.fixing import carry_out, changes
+    from hookline.check.fixing import carry_out, changes
 
     made: dict[str, Change] = {}
     for _ in range(_MOST_ROUNDS):

@@ -15,8 +15,8 @@ from hookline.wire.hooks import CommandHook, HookSource
 
 # They are loaded where there is something of theirs to show.
 if TYPE_CHECKING:
-    from hookline.editing.switching import Switch
-    from hookline.tracing.outcomes import Outcome
+    from hookline.edit.switching import Switch
+    from hookline.trace.outcomes import Outcome
 
 EXAMPLES = ("hookline list", "hookline list --event BeforeTool", "hookline list --json")
 
@@ -65,7 +65,7 @@ def _switches(
     off = [entry for entry in entries if not entry.enabled]
     if not off:
         return {}
-    from hookline.editing.switching import files_of, read_switches, switch_of
+    from hookline.edit.switching import files_of, read_switches, switch_of
 
     switches = read_switches(files_of(project_dir, given))
     found = {id(entry): switch_of(entry, switches) for entry in off}
@@ -79,7 +79,7 @@ def _last_outcomes(
     if not settings.trace and "HOOKLINE_TRACE" not in os.environ:
         return None
     from hookline.debuglog import is_trace_wanted
-    from hookline.tracing.outcomes import last_outcomes
+    from hookline.trace.outcomes import last_outcomes
 
     return last_outcomes(within=project_dir) if is_trace_wanted(default=settings.trace) else None
 

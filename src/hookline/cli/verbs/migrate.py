@@ -12,15 +12,15 @@ from hookline.cli.failures import CommandError
 from hookline.cli.migrate_screen import plan_document, show_plan
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
-from hookline.editing.updating import (
+from hookline.edit.updating import (
     SettingsFileError,
     Updated,
     add_to_settings,
     read_settings_text,
 )
-from hookline.migrating.claude_events import EVENTS
-from hookline.migrating.planning import Plan, Target, additions, make_plan
-from hookline.migrating.sources import (
+from hookline.migrate.claude_events import EVENTS
+from hookline.migrate.planning import Plan, Target, additions, make_plan
+from hookline.migrate.sources import (
     Agent,
     Places,
     Source,

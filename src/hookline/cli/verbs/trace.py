@@ -12,10 +12,10 @@ from hookline.cli.screen import Screen
 from hookline.cli.text import count
 from hookline.cli.trace_screen import only_session, show_event, show_events, show_latencies
 from hookline.debuglog import default_trace_path, is_trace_wanted
-from hookline.tracing.events import Assembler, TracedEvent
-from hookline.tracing.filters import Filter, moment, slowest
-from hookline.tracing.log import TraceLog
-from hookline.tracing.statistics import latencies
+from hookline.trace.events import Assembler, TracedEvent
+from hookline.trace.filters import Filter, moment, slowest
+from hookline.trace.log import TraceLog
+from hookline.trace.statistics import latencies
 
 EXAMPLES = (
     "hookline trace",
@@ -144,7 +144,7 @@ def _write_page(options: argparse.Namespace, screen: Screen, events: Iterable[Tr
     from urllib.parse import quote
 
     from hookline.files import write_atomically
-    from hookline.tracing.html import page
+    from hookline.trace.html import page
 
     shown, total = _newest(events, options.limit or _ON_A_PAGE)
     write_atomically(options.html, page(shown, total=total), mode=0o600)

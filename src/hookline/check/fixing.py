@@ -1,0 +1,156 @@
+"""Carries out the remedies that are certain: text is changed at its place and nowhere else.
+
+What may be written is the project's and the user's own; a path that leads out of there, by a link
+or otherwise, is left alone, and so is everything of the system's.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from hookline.check.findings import Finding, Fix, MakeExecutable, Replace
+from hookline.check.reading import Checked, CheckedFile
+from hookline.errors import HooklineError
+from hookline.pipeline.jsonc import BOM, JsoncError, parse
+from hookline.wire.hooks import HookSource
+
+
+class FixError(HooklineError):
+    """A remedy that could not be carried out; what was not said to be changed is unchanged."""
+
+    def __init__(self, file: str, problem: str) -> None:
+        self.file = file
+        self.problem = problem
+        super().__init__(f"{file} could not be fixed: {problem}")
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One file before and after."""
+
+    file: str
+    is_settings: bool
+    before: bytes
+    after: bytes
+    mode_before: int
+    mode_after: int
+
+
+def changes(findings: Iterable[Finding], checked: Checked) -> list[Change]:
+    """What the remedies of the findings come to, file by file; nothing is written yet."""
+    by_file: dict[str, list[Fix]] = {}
+    for finding in findings:
+        if is_fixable(finding, checked):
+            for fix in finding.fixes:
+                by_file.setdefault(fix.file, []).append(fix)
+    settings = {file.path: file for file in checked.files}
+    made = (_change(file, fixes, settings) for file, fixes in by_file.items())
+    return [c for c in made if (c.before, c.mode_before) != (c.after, c.mode_after)]
+
+
+def is_fixable(finding: Finding, checked: Checked) -> bool:
+    """Whether there is a remedy to carry out, in files that may be written."""
+    return bool(finding.fixes) and all(
+        _may_write(fix.file, finding, checked) for fix in finding.fixes
+    )
+
+
+def carry_out(change: Change) -> None:
+    """Write one file; raises HooklineError, and then the file is as it was."""
+    if change.is_settings:
+        _rewrite(change)
+        return
+    from hookline.files import write_atomically
+
+    try:
+        with open(change.file, "rb") as file:
+            _must_be_the_same(file.read(), change)
+        if change.after != change.before:
+            write_atomically(change.file, change.after, mode=change.mode_after)
+        else:
+            os.chmod(change.file, change.mode_after)
+    except OSError as error:
+        raise FixError(change.file, error.strerror or str(error)) from None
+
+
+def _rewrite(change: Change) -> None:
+    """Settings have other writers, who wait for each other."""
+    from hookline.edit.updating import SettingsText, rewrite_settings
+
+    def rewritten(settings: SettingsText) -> str:
+        _must_be_the_same(settings.raw, change)
+        return change.after.removeprefix(BOM).decode()
+
+    rewrite_settings(change.file, rewritten, backup=False)
+
+
+def _must_be_the_same(content: bytes | None, change: Change) -> None:
+    if content != change.before:
+        raise FixError(change.file, "it has changed in the meantime; check again")
+
+
+def _may_write(file: str, finding: Finding, checked: Checked) -> bool:
+    settings = next((f for f in checked.files if f.path == finding.settings), None)
+    if settings is None or settings.source is HookSource.SYSTEM:
+        return False
+    is_users = settings.source is HookSource.USER
+    if file == settings.path and is_users:
+        return True
+    real = os.path.realpath(file)
+    allowed = [checked.project_dir]
+    if is_users:
+        allowed.append(os.path.dirname(os.path.realpath(settings.path)))
+    return any(_is_below(real, os.path.realpath(directory)) for directory in allowed)
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return os.path.commonpath([path, directory]) == directory
+
+
+def _change(path: str, fixes: list[Fix], settings: Mapping[str, CheckedFile]) -> Change:
+    try:
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+        with open(path, "rb") as file:
+            before = file.read()
+    except OSError as error:
+        raise FixError(path, error.strerror or str(error)) from None
+    after, mode_after = before, mode
+    if path in settings:
+        after = _edited(settings[path], [fix for fix in fixes if isinstance(fix, Replace)])
+        before = settings[path].raw
+    elif any(not isinstance(fix, MakeExecutable) for fix in fixes):
+        after = before.replace(b"\r\n", b"\n")
+    if any(isinstance(fix, MakeExecutable) for fix in fixes):
+        # Who may read it may run it; the owner in any case.
+        mode_after = mode | ((mode & 0o444) >> 2) | 0o100
+    return Change(
+        file=path,
+        is_settings=path in settings,
+        before=before,
+        after=after,
+        mode_before=mode,
+        mode_after=mode_after,
+    )
+
+
+def _edited(file: CheckedFile, edits: list[Replace]) -> bytes:
+    text = file.document.text
+    for edit in reversed(list(_apart(edits))):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    try:
+        parse(text)
+    except JsoncError as error:
+        raise FixError(
+            file.path, f"it would no longer be JSON ({error}); mend it by hand"
+        ) from None
+    return (BOM if file.raw.startswith(BOM) else b"") + text.encode()
+
+
+def _apart(edits: Iterable[Replace]) -> Iterator[Replace]:
+    """The edits by place, without those that reach into one before: they come the next time."""
+    end = -1
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        if edit.start > end:
+            yield edit
+            end = max(edit.end, edit.start)

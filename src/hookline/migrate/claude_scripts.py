@@ -1,0 +1,166 @@
+"""What a script written for Claude Code would have to change, line by line, told from its text.
+
+A script may mention a field and not depend on it; so only what a name can hardly mean otherwise is
+reported, and comments are passed over.
+"""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from hookline.migrate.claude_events import EVENTS
+from hookline.migrate.claude_tools import TOOLS
+
+_CONTEXT_EVENTS = frozenset({"UserPromptSubmit", "SessionStart"})
+_CONTEXT = """print {"hookSpecificOutput": {"additionalContext": "…"}}"""
+
+
+class Demand(msgspec.Struct, frozen=True):
+    """One change that a script needs: at which line, why, and what to write."""
+
+    line: int
+    message: str
+    remedy: str = ""
+
+
+class _Rule(msgspec.Struct, frozen=True):
+    """Words that mean something else here, or nothing; for hooks of these events, None for any."""
+
+    pattern: re.Pattern[str]
+    message: str
+    remedy: str = ""
+    events: frozenset[str] | None = None
+
+
+def _rule(words: str, message: str, remedy: str = "", *events: str) -> _Rule:
+    return _Rule(re.compile(rf"\b(?:{words})\b"), message, remedy, frozenset(events) or None)
+
+
+_RULES = (
+    _rule(
+        "updatedInput",
+        "updatedInput is not read here",
+        "print hookSpecificOutput.tool_input; what it does not name stays",
+    ),
+    _rule(
+        "updatedToolOutput|updatedMCPToolOutput",
+        "{word} is not read here",
+        'print {{"decision": "block", "reason": …}}: the reason takes the place of the result',
+    ),
+    _rule(
+        "additionalContext",
+        "additionalContext is not read on BeforeTool",
+        "print a systemMessage",
+        "PreToolUse",
+    ),
+    _rule(
+        "additionalContext",
+        "additionalContext is not read on AfterAgent",
+        'print {{"decision": "block", "reason": …}}: the reason is the next prompt',
+        "Stop",
+    ),
+    _Rule(
+        re.compile("""["']defer["']"""),
+        "there is no decision defer here",
+        "ask instead",
+        frozenset({"PreToolUse"}),
+    ),
+    _rule(
+        "sessionTitle|suppressOriginalPrompt|initialUserMessage|watchPaths|reloadSkills"
+        "|terminalSequence|classifierContext",
+        "{word} is not read here",
+    ),
+    _rule("last_assistant_message", "it is called prompt_response here"),
+    _rule(
+        "tool_use_id|permission_mode|permission_suggestions|prompt_id|agent_id|agent_type"
+        "|agent_transcript_path|custom_instructions|duration_ms|background_tasks|session_title",
+        "there is no {word} here",
+    ),
+    _rule(
+        "tool_response",
+        "tool_response is what your agent's tool gives, not Claude Code's",
+        "look at one: HOOKLINE_TRACE=1 and hookline trace",
+        "PostToolUse",
+    ),
+    _rule(
+        "transcript_path",
+        'transcript_path may be "", and what is there is not Claude Code\'s transcript',
+    ),
+    _rule(
+        "CLAUDE_ENV_FILE|CLAUDE_PLUGIN_ROOT|CLAUDE_PLUGIN_DATA|CLAUDE_CODE_REMOTE",
+        "{word} is not set here",
+    ),
+)
+_ANY_EVENT = re.compile(rf"\b(?:{'|'.join(EVENTS)})\b")
+# As a word of code, not of prose: in quotes, in a list of alternatives, or compared with.
+_TOOL_NAMES = "|".join(TOOLS)
+_TOOL = re.compile(rf"""(?:(?:^|[\s(|"'^])(?=\w+[)|"'$])|=\s*)({_TOOL_NAMES})\b""")
+_BLOCKS = re.compile(r"""\bexit\s*\(?\s*2\b|["']block["']""")
+_PRINTS = re.compile(r"\b(?:echo|printf|print|cat|console\.log|puts|stdout\.write)\b")
+_COMMENT = re.compile(r"\s*(?:#(?!!)|//)")
+_RENAMED = {"PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "PreCompact"}
+
+
+def demands(text: str, event: str, *, is_command: bool = False) -> list[Demand]:
+    """What the script of a hook of an event of Claude Code's has to change, or the command of one
+    that has no script."""
+    found: dict[str, Demand] = {}
+    for line, code in _code(text):
+        for demand in (*_words(line, code, event), *_names(line, code, text)):
+            found.setdefault(demand.message, demand)
+    for demand in _blocking(text, event):
+        found.setdefault(demand.message, demand)
+    found |= {each.message: each for each in _plain_text(text, event, is_command)}
+    return sorted(found.values(), key=lambda demand: demand.line)
+
+
+def _code(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not _COMMENT.match(line):
+            yield number, line
+
+
+def _words(line: int, code: str, event: str) -> Iterator[Demand]:
+    for rule in _RULES:
+        if rule.events is None or event in rule.events:
+            for found in rule.pattern.finditer(code):
+                message = rule.message.format(word=found[0])
+                yield Demand(line, message, rule.remedy.format(word=found[0]))
+
+
+def _names(line: int, code: str, text: str) -> Iterator[Demand]:
+    """Names of tools and events, in scripts that read those."""
+    if "tool_name" in text:
+        for found in _TOOL.finditer(code):
+            names = " or ".join(TOOLS[found[1]])
+            yield Demand(line, f"the tool {found[1]} is called {names} here")
+    if "hook_event_name" in text and "hookEventName" not in code:
+        for found in _ANY_EVENT.finditer(code):
+            if found[0] in _RENAMED:
+                yield Demand(line, f"the event {found[0]} is called {EVENTS[found[0]].value} here")
+
+
+def _blocking(text: str, event: str) -> Iterator[Demand]:
+    """Blocks that come to something else."""
+    for line, code in _code(text):
+        if not _BLOCKS.search(code):
+            continue
+        if event == "PostToolUse":
+            message = (
+                "a block takes the place of the tool's result, which the model then does not see"
+            )
+            yield Demand(line, message, f"to add to the result, {_CONTEXT}")
+        elif event == "PreCompact":
+            yield Demand(line, "PreCompress cannot be blocked")
+
+
+def _plain_text(text: str, event: str, is_command: bool) -> Iterator[Demand]:
+    """Text that the model was given; what stands in the settings is there to print some."""
+    if event not in _CONTEXT_EVENTS or "hookSpecificOutput" in text:
+        return
+    prints = (number for number, code in _code(text) if is_command or _PRINTS.search(code))
+    line = next(prints, None)
+    if line is not None:
+        message = "text on stdout is a message here, and not added to the context"
+        yield Demand(line, message, _CONTEXT)

@@ -1,0 +1,214 @@
+"""What one fired event was, put together from the records that hooks and the engine left of it."""
+
+from datetime import datetime, timedelta
+from typing import Any
+from zlib import crc32
+
+import msgspec
+
+from hookline.decisions import event_decision, hook_decision
+from hookline.trace.records import Record
+from hookline.wire.events import EVENTS, HookEventName
+from hookline.wire.outputs import create_hook_output
+
+# A hook's word -> what it makes of the event where its end was never written, strongest first.
+_STRONGEST = {
+    "stop": "stop",
+    "deny": "blocked",
+    "block": "blocked",
+    "answers": "blocked",
+    "ask": "ask",
+}
+
+
+class HookRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One hook's part; ``start_ms`` counts from the event's start, as far as it is known."""
+
+    hook: str
+    type: str
+    source: str
+    decision: str
+    reason: str
+    start_ms: float
+    duration_ms: float
+    success: bool
+    exit_code: int | None
+    signal: str | None
+    failed: str | None
+    error: str | None
+    output: Any
+    stdout: str
+    stderr: str
+    warnings: tuple[str, ...] = ()
+
+
+class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One event; ``time`` is when it began. ``complete`` is False when its end was not written.
+
+    ``decision`` is allowed, blocked, stop, ask or no hook; failed for an event that the engine
+    could not carry out, and warning for what was said apart from any event.
+    """
+
+    id: str
+    time: str
+    session_id: str
+    event: str
+    target: str
+    decision: str
+    reason: str | None
+    duration_ms: float
+    sequential: bool
+    complete: bool
+    hooks: tuple[HookRun, ...]
+    input: Any
+    output: Any
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether something went wrong, a block not counted."""
+        return self.decision == "failed" or any(run.failed is not None for run in self.hooks)
+
+
+class Assembler:
+    """Puts records together, in whatever order several processes have written them."""
+
+    def __init__(self) -> None:
+        self._open: dict[object, list[Record]] = {}
+
+    def add(self, record: Record) -> TracedEvent | None:
+        """The event that this record completes."""
+        if record.kind == "warning" and not record.event:
+            return _said_apart(record)
+        if record.kind not in ("hook", "warning", "batch"):
+            return None
+        key = record.id or (record.session_id, record.event, record.target)
+        if record.kind != "batch":
+            self._open.setdefault(key, []).append(record)
+            return None
+        return _event(self._open.pop(key, []), record)
+
+    def unfinished(self) -> list[TracedEvent]:
+        """The events whose end has not come, which are forgotten here."""
+        left, self._open = self._open, {}
+        return [_event(records, None) for records in left.values()]
+
+
+def event_named(name: str) -> HookEventName | None:
+    """The event of that name; a log of a later version may have more of them."""
+    return HookEventName(name) if name in EVENTS else None
+
+
+def _said_apart(record: Record) -> TracedEvent:
+    return TracedEvent(
+        id=record.id or _made_up_id(record),
+        time=record.time,
+        session_id=record.session_id,
+        event="",
+        target="",
+        decision="failed" if record.code else "warning",
+        reason=record.message,
+        duration_ms=0.0,
+        sequential=False,
+        complete=True,
+        hooks=(),
+        input=None,
+        output=None,
+    )
+
+
+def _event(records: list[Record], batch: Record | None) -> TracedEvent:
+    last = batch or records[-1]
+    sequential = batch is not None and batch.sequential
+    runs = _runs(records, sequential=sequential)
+    span = max((run.start_ms + run.duration_ms for run in runs), default=0.0)
+    decision, reason = _decision(last.event, runs, batch)
+    hooks = [record for record in records if record.kind == "hook"]
+    named = {run.hook for run in runs}
+    return TracedEvent(
+        id=last.id or _made_up_id(last),
+        time=_earlier(last.time, span),
+        session_id=last.session_id,
+        event=last.event,
+        target=last.target,
+        decision=decision,
+        reason=reason,
+        duration_ms=round(span, 3),
+        sequential=sequential,
+        complete=batch is not None and batch.hook_count == len(runs),
+        hooks=runs,
+        input=hooks[0].input if hooks else None,
+        output=batch.output if batch else None,
+        warnings=tuple(r.message for r in records if r.kind == "warning" and r.hook not in named),
+    )
+
+
+def _runs(records: list[Record], *, sequential: bool) -> tuple[HookRun, ...]:
+    runs: list[HookRun] = []
+    start = 0.0
+    for record in records:
+        if record.kind == "hook":
+            runs.append(_run(record, records, start))
+            start += record.duration_ms if sequential else 0.0
+    return tuple(runs)
+
+
+def _run(record: Record, records: list[Record], start: float) -> HookRun:
+    word, why = decision_of(record)
+    said = (r.message for r in records if r.kind == "warning" and r.hook == record.hook)
+    return HookRun(
+        hook=record.hook,
+        type=record.type,
+        source=record.source,
+        decision=word,
+        reason=why,
+        start_ms=round(start, 3),
+        duration_ms=record.duration_ms,
+        success=record.success,
+        exit_code=record.exit_code,
+        signal=record.signal,
+        failed=record.failed,
+        error=record.error,
+        output=record.output,
+        stdout=record.stdout or "",
+        stderr=record.stderr or "",
+        warnings=tuple(said),
+    )
+
+
+def decision_of(record: Record) -> tuple[str, str]:
+    """A hook's own decision and its reason, from the record of its run."""
+    event = event_named(record.event)
+    if event is None:
+        return record.failed or "ok", ""
+    return hook_decision(
+        event,
+        record.output if isinstance(record.output, dict) else None,
+        failed=record.failed,
+        exit_code=record.exit_code,
+        signal=record.signal,
+    )
+
+
+def _decision(name: str, runs: tuple[HookRun, ...], batch: Record | None) -> tuple[str, str | None]:
+    event = event_named(name)
+    if batch is not None and isinstance(batch.output, dict) and event is not None:
+        return event_decision(event, create_hook_output(event, batch.output))
+    if batch is not None and batch.hook_count == 0:
+        return "no hook", None
+    blockable = event is not None and EVENTS[event].blockable
+    for word, meaning in _STRONGEST.items():
+        for run in runs:
+            if run.decision == word and (blockable or meaning == "ask"):
+                return meaning, run.reason or None
+    return "allowed", None
+
+
+def _made_up_id(record: Record) -> str:
+    """The same each time the log is read."""
+    return f"{crc32(msgspec.json.encode((record.time, record.event, record.message))):08x}"
+
+
+def _earlier(time: str, milliseconds: float) -> str:
+    moment = datetime.fromisoformat(time) - timedelta(milliseconds=milliseconds)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,63 @@
+"""A page that needs nothing but itself: it may be mailed, kept, and opened without a network.
+
+What hooks wrote stands in it as JSON in which no character can end a script, and its own script
+puts it into the page as text alone; the policy lets no other script run and nothing be loaded.
+"""
+
+import os
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+
+from hookline.trace.events import TracedEvent
+from hookline.trace.statistics import latencies
+from hookline.wire import codec
+
+_FOLDER = os.path.join(os.path.dirname(__file__), "page")
+_SCRIPTS = ("events.js", "list.js", "timeline.js", "details.js", "page.js")
+# All of them stand inside strings only, where an escape means the same.
+_ESCAPES = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
+
+
+def page(events: Sequence[TracedEvent], *, total: int) -> bytes:
+    """The page of these events, in the order given; ``total`` is how many there were to show."""
+    data = {"events": events, "hooks": latencies(events), "total": total}
+    style, script = _file("page.css"), "\n".join(map(_file, _SCRIPTS))
+    parts = {
+        "POLICY": _policy(style, script),
+        "STYLE": style,
+        "SCRIPT": script,
+        "DATA": _embedded(data),
+    }
+    # In one pass, so that nothing is filled in within what was filled in.
+    return re.sub("%([A-Z]+)%", lambda found: parts[found[1]], _file("page.html")).encode()
+
+
+def _file(name: str) -> str:
+    with open(os.path.join(_FOLDER, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def _policy(style: str, script: str) -> str:
+    return (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def _embedded(value: object) -> str:
+    text = codec.encode(value).decode()
+    for character, escape in _ESCAPES.items():
+        text = text.replace(character, escape)
+    return text

@@ -1,0 +1,45 @@
+"""Settings and scripts as an author wrote them, and what the rules say about them."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from hookline.check import Checked, Finding, Severity, check, read
+from hookline.pipeline.settings import SettingsFile
+from hookline.wire.hooks import HookSource
+from tests.harness.scratch import Project
+
+ERROR, WARNING, HINT = Severity.ERROR, Severity.WARNING, Severity.HINT
+
+
+def checked(*files: tuple[Path, HookSource], project: Project, cwd: Path | None = None) -> Checked:
+    return read(
+        [SettingsFile(str(path), source) for path, source in files],
+        cwd=str(cwd or project.path),
+        project_dir=str(project.path),
+        environ=os.environ,
+    )
+
+
+def review(project: Project, settings: object) -> list[Finding]:
+    """What is said about the settings of a project."""
+    file = project.settings(settings)
+    return check(checked((file, HookSource.PROJECT), project=project))
+
+
+def hook(command: str = "true", **fields: Any) -> dict[str, Any]:
+    return {"type": "command", "command": command, **fields}
+
+
+def on(event: str, *hooks: Any, **definition: Any) -> dict[str, Any]:
+    return {"hooks": {event: [{**definition, "hooks": list(hooks)}]}}
+
+
+def brief(findings: list[Finding]) -> list[tuple[str, Severity]]:
+    return [(finding.rule, finding.severity) for finding in findings]
+
+
+def only(findings: list[Finding], rule: str) -> Finding:
+    """The one finding of a rule, and no other."""
+    assert [finding.rule for finding in findings] == [rule], findings
+    return findings[0]

@@ -1,0 +1,174 @@
+"""Remedies that are carried out: at their place, with all else as it was, and nowhere else."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from hookline.check import Checked, check
+from hookline.check.fixing import Change, FixError, carry_out, changes
+from hookline.wire.hooks import HookSource
+from tests.check.review import checked, hook, on
+from tests.harness.scratch import Project
+
+SOURCE = HookSource.PROJECT
+
+
+def planned(reviewed: Checked) -> list[Change]:
+    return changes(check(reviewed), reviewed)
+
+
+def fixed(project: Project, text: str) -> str:
+    """The text of settings after one round of fixing."""
+    file = project.settings(text)
+    for change in planned(checked((file, SOURCE), project=project)):
+        carry_out(change)
+    return file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{"hooks": {"BeforTool": []}}', '{"hooks": {"BeforeTool": []}}'),
+        ('{"enableHook": true, /* why */ }', '{"enableHooks": true, /* why */ }'),
+        (
+            '{"hooks": {"BeforeAgent": [{"hooks": [{"command": "true"}]}]}}',
+            '{"hooks": {"BeforeAgent": [{"hooks": [{"type": "command", "command": "true"}]}]}}',
+        ),
+        (
+            '{"hooks": {"SessionEnd": [{"matcher": "exitt|clear", "hooks": []}]}}',
+            '{"hooks": {"SessionEnd": [{"matcher": "exit|clear", "hooks": []}]}}',
+        ),
+        (
+            '{"hooks": {"AfterTool": [{"matcher": "^wirte_file$", "hooks": []}]}}',
+            '{"hooks": {"AfterTool": [{"matcher": "^write_file$", "hooks": []}]}}',
+        ),
+        (
+            '{"hooks": {"AfterTool": [{"matcher": "replace, glob", "hooks": []}]}}',
+            '{"hooks": {"AfterTool": [{"matcher": "replace|glob", "hooks": []}]}}',
+        ),
+    ],
+)
+def test_a_certain_remedy_changes_its_place_and_nothing_else(
+    project: Project, before: str, after: str
+) -> None:
+    assert fixed(project, before) == after
+
+
+def test_comments_commas_and_layout_stay(project: Project) -> None:
+    before = """\
+// ours
+{
+\t"hooks": {
+\t\t"BeforeAgent": [ { "hooks": [
+\t\t\t{
+\t\t\t\t// what it does
+\t\t\t\t"command": "true", "timeout": 5, // seconds!
+\t\t\t},
+\t\t], }, ],
+\t},
+}
+"""
+    once = fixed(project, before)
+    assert once == before.replace(
+        '\t\t\t\t"command"', '\t\t\t\t"type": "command",\n\t\t\t\t"command"'
+    )
+    assert fixed(project, once) == once.replace("5, //", "5000, //")
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_the_byte_order_mark_and_the_line_ends_stay(project: Project, mark: bytes) -> None:
+    file = project.path / ".hookline" / "settings.json"
+    file.parent.mkdir()
+    text = b'{"hooks": {"BeforeAgent": [{"hooks": [{\r\n  "command": "true"\r\n}]}]}}\r\n'
+    file.write_bytes(mark + text)
+    (change,) = planned(checked((file, SOURCE), project=project))
+    carry_out(change)
+    new = text.replace(b'  "command"', b'  "type": "command",\r\n  "command"')
+    assert file.read_bytes() == mark + new
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"hooks": {"BeforeXyz": []}},
+        {"hooks": {"PreToolUse": []}},
+        on("BeforeTool", hook(), matcher="write_*"),
+        on("BeforeTool", hook(timeout=300)),
+        on("BeforeTool", hook(), hook()),
+        {"hooks": {"BeforTool": [], "BeforeTool": []}},
+        '{"hooks": ',
+    ],
+)
+def test_what_is_not_certain_is_left_to_the_author(project: Project, settings: object) -> None:
+    file = project.settings(settings)
+    assert planned(checked((file, SOURCE), project=project)) == []
+
+
+def test_a_script_gets_its_exec_bit_and_unix_lines_and_keeps_the_rest(project: Project) -> None:
+    script = project.write("hooks/x.sh", "#!/bin/sh\r\necho a\rb\r\n")
+    script.chmod(0o640)
+    file = project.settings(on("BeforeAgent", hook("hooks/x.sh")))
+    for change in planned(checked((file, SOURCE), project=project)):
+        carry_out(change)
+    assert script.read_bytes() == b"#!/bin/sh\necho a\rb\n"
+    assert stat.S_IMODE(script.stat().st_mode) == 0o750
+
+
+def test_scripts_outside_of_the_project_are_not_touched(project: Project, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.sh"
+    outside.write_text("#!/bin/sh\n")
+    (project.path / "link.sh").symlink_to(outside)
+    hooks = [hook(str(outside)), hook("./link.sh"), hook("../outside.sh")]
+    file = project.settings(on("BeforeAgent", *hooks))
+    reviewed = checked((file, SOURCE), project=project)
+    assert [f.rule for f in check(reviewed)] == ["script-not-executable"] * 2
+    assert planned(reviewed) == []
+
+
+def test_settings_that_a_project_links_to_elsewhere_are_not_touched(
+    project: Project, tmp_path: Path
+) -> None:
+    outside = tmp_path / "settings.json"
+    outside.write_text('{"enableHook": true}')
+    file = project.path / ".hookline" / "settings.json"
+    file.parent.mkdir()
+    file.symlink_to(outside)
+    assert planned(checked((file, SOURCE), project=project)) == []
+
+
+def test_the_settings_of_a_user_may_be_a_link_and_stay_one(
+    project: Project, tmp_path: Path
+) -> None:
+    kept = tmp_path / "dotfiles.json"
+    kept.write_text('{"enableHook": true}')
+    link = tmp_path / "settings.json"
+    link.symlink_to(kept)
+    (change,) = planned(checked((link, HookSource.USER), project=project))
+    carry_out(change)
+    assert kept.read_text() == '{"enableHooks": true}'
+    assert link.is_symlink()
+
+
+def test_the_settings_of_the_system_are_not_touched(project: Project) -> None:
+    file = project.settings('{"enableHook": true}')
+    assert planned(checked((file, HookSource.SYSTEM), project=project)) == []
+
+
+def test_a_file_that_changed_in_the_meantime_is_left_alone(project: Project) -> None:
+    file = project.settings('{"enableHook": true}')
+    (change,) = planned(checked((file, SOURCE), project=project))
+    file.write_text("{}")
+    with pytest.raises(FixError, match="has changed in the meantime; check again"):
+        carry_out(change)
+    assert file.read_text() == "{}"
+
+
+def test_a_script_that_went_away_is_an_error(project: Project) -> None:
+    script = project.write("x.sh", "#!/bin/sh\n")
+    file = project.settings(on("BeforeAgent", hook("./x.sh")))
+    (change,) = planned(checked((file, SOURCE), project=project))
+    script.unlink()
+    with pytest.raises(FixError, match="could not be fixed: No such file or directory"):
+        carry_out(change)
+    assert not script.exists()

@@ -1,0 +1,94 @@
+"""For any settings: nothing is raised, nothing that the engine says is lost, fixes are safe."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookline.check import check
+from hookline.check.fixing import carry_out, changes
+from hookline.check.spans import spans_of
+from hookline.pipeline import jsonc
+from hookline.wire.hooks import HookSource
+from tests.arbitrary import JSON, TEXT
+from tests.check.review import checked
+from tests.harness.scratch import Project
+
+fields = {
+    "type": st.sampled_from(["command", "Command", "http", 1]),
+    "command": st.sampled_from(["true", "./gone.sh", "a | b", "'", "$(x)", "~/x", ""]) | TEXT,
+    "timeout": st.sampled_from([5, 300, 5000, -1, "5", True]),
+    "args": st.sampled_from([[], ["*"], [1], "x", ["$HOME"]]),
+    "env": st.sampled_from([{}, {"a-b": "c"}, {"A": "$B"}, {"A": 1}, []]),
+    "warm": st.sampled_from([True, False, "x"]),
+    "tiemout": st.just(1),
+}
+matchers = st.sampled_from(["write_*", "(a+)+$", "[", "a, b", "startupp", "*", 1, None, ""]) | TEXT
+hooks = st.fixed_dictionaries({}, optional=fields) | JSON
+definitions = st.fixed_dictionaries(
+    {}, optional={"matcher": matchers, "hooks": st.lists(hooks, max_size=2) | JSON}
+)
+events = st.sampled_from(["BeforeTool", "BeforTool", "SessionStart", "PreToolUse", "disabled"])
+settings = st.fixed_dictionaries(
+    {},
+    optional={
+        "hooks": st.dictionaries(
+            events | TEXT, st.lists(definitions, max_size=2) | JSON, max_size=3
+        ),
+        "enableHooks": JSON,
+        "hooksConfig": JSON,
+        "security": JSON,
+        "enableHook": JSON,
+    },
+)
+
+
+@given(value=settings | JSON, source=st.sampled_from(HookSource))
+def test_whatever_is_written_the_checking_says_what_the_engine_says(
+    tmp_path_factory: pytest.TempPathFactory, value: object, source: HookSource
+) -> None:
+    project = Project(tmp_path_factory.mktemp("law") / "project")
+    file = project.settings(json.dumps(value))
+    reviewed = checked((file, source), project=project)
+    findings = check(reviewed)
+    said = {finding.path for finding in findings}
+    for read in reviewed.files:
+        paths = {read.document.place(path): path for path in reversed(read.document.offsets)}
+        for problem in read.layer.problems:
+            line, column = map(int, problem.place.rsplit(":", 2)[1:])
+            assert paths[line, column] in said
+    assert all(finding.line >= 1 and finding.column >= 1 for finding in findings)
+
+
+@given(value=settings)
+def test_fixing_ends_and_leaves_settings_that_can_be_read(
+    tmp_path_factory: pytest.TempPathFactory, value: object
+) -> None:
+    project = Project(tmp_path_factory.mktemp("law") / "project")
+    file = project.settings(json.dumps(value))
+    broken = checked((file, HookSource.PROJECT), project=project).broken
+    for _ in range(4):
+        reviewed = checked((file, HookSource.PROJECT), project=project)
+        for change in changes(check(reviewed), reviewed):
+            carry_out(change)
+    reviewed = checked((file, HookSource.PROJECT), project=project)
+    assert changes(check(reviewed), reviewed) == []
+    assert reviewed.broken == broken
+
+
+@given(value=JSON, indent=st.sampled_from([None, 2, "\t"]))
+def test_a_span_is_where_the_value_stands(value: object, indent: int | str | None) -> None:
+    text = json.dumps({"top": value}, indent=indent, allow_nan=False) if _is_json(value) else "{}"
+    document, spans = jsonc.parse(text), spans_of(text)
+    assert {path: span.start for path, span in spans.items()} == document.offsets
+    for span in spans.values():
+        jsonc.parse(text[span.start : span.end])
+
+
+def _is_json(value: object) -> bool:
+    try:
+        jsonc.parse(json.dumps(value))
+    except jsonc.JsoncError:
+        return False
+    return True

@@ -1,0 +1,103 @@
+"""Matchers that cannot work, or that mean something else than they look like."""
+
+import pytest
+
+from tests.check.review import ERROR, HINT, WARNING, brief, hook, on, only, review
+from tests.harness.scratch import Project
+
+
+@pytest.mark.parametrize(
+    ("matcher", "rule", "severity", "said"),
+    [
+        ("*.py", "matcher-file", ERROR, "a matcher sees the name of the tool alone"),
+        (r".*\.py$", "matcher-file", WARNING, "look at tool_input in the script"),
+        ("write_*", "matcher-glob", WARNING, "write write_.*"),
+        ("*_file", "matcher-glob", ERROR, "write .*_file"),
+        ("mcp__*", "matcher-glob", WARNING, "write mcp__.*"),
+        ("{write_file,replace}", "matcher-glob", WARNING, "write (write_file|replace)"),
+        ("write_file, replace", "matcher-separator", ERROR, "write write_file|replace"),
+        ("write_file | replace", "matcher-separator", ERROR, "write write_file|replace"),
+        ("Bash(git push)", "matcher-rule", ERROR, "write Bash, and look at tool_input"),
+        ("[", "matcher-regex", ERROR, "is not a regular expression (unterminated"),
+        ("(write", "matcher-regex", ERROR, "is not a regular expression (missing )"),
+        ("(a+)+$", "matcher-explodes", WARNING, "can take for ever on names such as aaaaaaaa"),
+        ("wirte_file", "matcher-tool", WARNING, "did you mean write_file?"),
+        ("Write_File", "matcher-tool", WARNING, "case counts"),
+        ("wirte_file|replace", "matcher-tool", WARNING, "no known tool is called 'wirte_file'"),
+        ("Bash", "matcher-tool", WARNING, "LLxprt Code say run_shell_command"),
+        ("Edit|Write", "matcher-tool", WARNING, "say replace|write_file"),
+        ("frobnicate", "matcher-tool", HINT, "fine for a tool of an agent of your own"),
+        ("mcp__git__.*", "matcher-tool", HINT, "fine for a tool of an MCP server"),
+    ],
+)
+def test_a_matcher_for_tools(
+    project: Project, matcher: str, rule: str, severity: str, said: str
+) -> None:
+    finding = only(review(project, on("BeforeTool", hook(), matcher=matcher)), rule)
+    assert finding.severity is severity
+    assert said in finding.text
+    assert (finding.line, finding.column) == (5, 20)
+
+
+@pytest.mark.parametrize(
+    "matcher",
+    [
+        *("", "*", ".*", "write_file", "write_file|replace", "^read_.*$", "(?i)WRITE", "write"),
+        *(
+            "run_shell_command|^(shell|bash)$",
+            "write_file|replace|edit",
+            "^(?!read_)",
+            "Bash|shell",
+        ),
+    ],
+)
+def test_matchers_that_are_fine(project: Project, matcher: str) -> None:
+    assert review(project, on("AfterTool", hook(), matcher=matcher)) == []
+
+
+@pytest.mark.parametrize(
+    ("event", "matcher", "severity", "said"),
+    [
+        ("SessionStart", "startupp", ERROR, "did you mean startup?"),
+        ("SessionStart", "start", ERROR, "never happens, so these hooks never run"),
+        ("SessionStart", "compact", ERROR, "its source is startup, resume, clear, compress"),
+        ("SessionStart", "startup|compact", WARNING, "'compact' never happens on SessionStart"),
+        ("SessionEnd", "Exit", ERROR, "did you mean exit?"),
+        ("PreCompress", "automatic", ERROR, "never happens"),
+    ],
+)
+def test_a_trigger_that_never_happens(
+    project: Project, event: str, matcher: str, severity: str, said: str
+) -> None:
+    finding = only(review(project, on(event, hook(), matcher=matcher)), "matcher-trigger")
+    assert finding.severity is severity
+    assert said in finding.text
+
+
+@pytest.mark.parametrize(
+    ("event", "matcher"),
+    [
+        ("SessionStart", "startup|resume"),
+        ("SessionStart", ".*"),
+        ("SessionEnd", "exit|(log|other).*"),
+        ("Notification", "ToolPermission"),
+    ],
+)
+def test_triggers_that_are_fine(project: Project, event: str, matcher: str) -> None:
+    assert review(project, on(event, hook(), matcher=matcher)) == []
+
+
+@pytest.mark.parametrize("event", ["BeforeAgent", "BeforeModel", "BeforeToolSelection"])
+def test_a_matcher_where_there_is_nothing_to_match(project: Project, event: str) -> None:
+    finding = only(review(project, on(event, hook(), matcher="write_file")), "matcher-ignored")
+    assert finding.severity is WARNING
+    assert "its hooks run every time" in finding.message
+
+
+def test_a_matcher_that_is_no_string_is_told_by_the_engine(project: Project) -> None:
+    assert brief(review(project, on("BeforeTool", hook(), matcher=["x"]))) == [("settings", ERROR)]
+
+
+def test_a_hostile_matcher_does_not_keep_the_checking_busy(project: Project) -> None:
+    for matcher in ("{" + "," * 100_000, "(" * 900 + "a" + ")+" * 900, "a" * 1_000_000):
+        review(project, on("BeforeTool", hook(), matcher=matcher))

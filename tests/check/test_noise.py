@@ -1,0 +1,54 @@
+"""Text beside the answer, found by reading the script."""
+
+import pytest
+
+from tests.check.review import HINT, hook, on, review
+from tests.harness.scratch import Project
+
+ANSWER = 'echo \'{"decision": "allow"}\''
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (f"#!/bin/sh\necho debug\n{ANSWER}\n", (2, 1)),
+        (f'#!/bin/bash\nif true; then\n  echo "scanning $PWD"\nfi\n{ANSWER}\n', (3, 3)),
+        (f"#!/bin/sh\nprintf 'hello\\n'\n{ANSWER}\n", (2, 1)),
+        ("#!/bin/sh\necho start # why\ncat <<END\n{}\nEND\n", (2, 1)),
+        ("#!/bin/bash\nBASH_XTRACEFD=1\nset -x\n", (2, 1)),
+        ("#!/usr/bin/env python3\nimport json\nprint('debug')\nprint(json.dumps({}))\n", (3, 1)),
+        (
+            "#!/usr/bin/env python3\nimport json\ndef f():\n    print(f'at', 1)\njson.dump({}, 1)",
+            (4, 5),
+        ),
+    ],
+)
+def test_text_beside_the_answer_is_a_hint_at_its_line(
+    project: Project, text: str, place: tuple[int, int]
+) -> None:
+    script = project.script("hooks/noisy", text)
+    findings = review(project, on("BeforeAgent", hook("hooks/noisy", warm=False)))
+    assert [(f.rule, f.severity, f.file) for f in findings] == [("stdout-noise", HINT, str(script))]
+    assert (findings[0].line, findings[0].column) == place
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"#!/bin/sh\nset -x\n{ANSWER}\n",
+        f"#!/bin/sh\necho debug >&2\necho debug 1>&2\n{ANSWER}\n",
+        f"#!/bin/sh\necho debug >> log\necho debug | logger\n{ANSWER}\n",
+        f"#!/bin/sh\nexec 3>&1 >log\necho debug\n{ANSWER} >&3\n",
+        f"#!/bin/sh\n{{\necho debug\n}} >&2\n{ANSWER}\n",
+        f"#!/bin/sh\n# echo debug\n{ANSWER}\n",
+        "#!/bin/sh\necho just text, which is an answer too\n",
+        "#!/usr/bin/env python3\nimport json\nprint('x', file=err)\nprint(json.dumps({}))",
+        "#!/usr/bin/env python3\nprint('text alone')\n",
+        "#!/usr/bin/env python3\nimport json\n# print('x')\nprint(json.dumps({}))\n",
+        "#!/bin/sh\n" + "echo " * 50_000 + "\n",
+        "#!/bin/sh\n" + "echo x\n" * 50_000,
+    ],
+)
+def test_what_goes_elsewhere_or_is_the_answer_is_none(project: Project, text: str) -> None:
+    project.script("hooks/quiet", text)
+    assert review(project, on("BeforeAgent", hook("hooks/quiet", warm=False))) == []

@@ -1,0 +1,128 @@
+"""Hooks that do not run because settings say so, and settings that reach no hook."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookline.check import Finding, check
+from hookline.wire.hooks import HookSource
+from tests.check.review import HINT, WARNING, brief, checked, hook, on, only, review
+from tests.harness.scratch import Project
+
+
+def layered(scratch: Project, **layers: Any) -> list[Finding]:
+    """What is said about the settings of several layers."""
+    files: list[tuple[Path, HookSource]] = []
+    for name, settings in layers.items():
+        file = scratch.settings(settings, file=f"{name}/settings.json")
+        files.append((file, HookSource(name)))
+    return check(checked(*files, project=scratch))
+
+
+def test_the_same_hook_twice_is_told_with_the_place_of_the_first(project: Project) -> None:
+    finding = only(review(project, on("BeforeAgent", hook(), hook())), "duplicate")
+    assert finding.severity is WARNING
+    assert finding.text == "the same hook is on line 6 already, and runs once; remove one of them"
+    assert finding.line == 10
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (hook("true", name="other"), "runs twice"),
+        (hook("true", env={"A": "b"}), None),
+        (hook("true", args=[]), None),
+        (hook("false"), None),
+    ],
+)
+def test_what_makes_two_hooks_the_same(project: Project, second: Any, said: str | None) -> None:
+    findings = review(project, on("BeforeAgent", hook("true"), second))
+    assert [said in f.message for f in findings if said] == ([True] if said else [])
+    assert len(findings) == (1 if said else 0)
+
+
+def test_a_hook_for_other_names_or_another_event_is_another_hook(project: Project) -> None:
+    definitions = [{"matcher": name, "hooks": [hook()]} for name in ("glob", "replace")]
+    assert (
+        review(project, {"hooks": {"BeforeTool": definitions, "BeforeAgent": definitions[:0]}})
+        == []
+    )
+
+
+def test_copies_in_the_settings_of_two_hosts_are_a_hint(project: Project) -> None:
+    same = on("BeforeAgent", hook())
+    finding = only(layered(project, project=same, user=same), "duplicate")
+    assert finding.severity is HINT
+    assert "is in project/settings.json:6 already" in finding.message
+
+
+def test_disabled_names_that_match_no_hook(project: Project) -> None:
+    settings = on("BeforeAgent", hook(name="scan"))
+    settings["hooks"]["disabled"] = ["scna", "scan", "zzzzzz"]
+    findings = review(project, settings)
+    assert brief(findings) == [
+        ("disabled", HINT),
+        ("disabled-unknown", WARNING),
+        ("disabled-unknown", WARNING),
+    ]
+    assert findings[0].message == "the hook is disabled in line 16 and does not run"
+    assert [f.text for f in findings[1:]] == [
+        "no hook is called 'scna'; did you mean scan?",
+        "no hook is called 'zzzzzz'; remove it",
+    ]
+
+
+def test_a_user_may_disable_the_hooks_of_other_projects(project: Project) -> None:
+    finding = only(layered(project, user={"hooks": {"disabled": ["far"]}}), "disabled-unknown")
+    assert (finding.severity, finding.remedy) == (HINT, "fine for a hook of another project")
+
+
+def test_a_project_cannot_disable_what_is_not_its_own(project: Project) -> None:
+    mine = on("BeforeAgent", hook(name="mine"))
+    finding = only(
+        layered(project, project={"hooks": {"disabled": ["mine"]}}, user=mine), "disables-others"
+    )
+    assert finding.severity is WARNING
+    assert finding.text == (
+        "'mine' is the user's hook, which a project cannot disable; "
+        "disable it in the user's settings"
+    )
+
+
+def test_nobody_disables_a_managed_hook(project: Project) -> None:
+    managed = on("BeforeAgent", hook(name="audit", managed=True))
+    user = {"hooks": {"disabled": ["audit"]}}
+    finding = only(layered(project, user=user, system=managed), "disables-others")
+    assert "managed by the system" in finding.message
+
+
+@pytest.mark.parametrize("settings", [{"enableHooks": False}, {"hooksConfig": {"enabled": False}}])
+def test_hooks_that_are_disabled_altogether_are_told_once(
+    project: Project, settings: dict[str, Any]
+) -> None:
+    hooks = on("BeforeAgent", hook("true"), hook("false"))
+    finding = only(review(project, {**hooks, **settings}), "disabled")
+    assert (finding.severity, finding.message) == (
+        HINT,
+        "hooks are disabled here: 2 hooks do not run",
+    )
+
+
+def test_a_project_that_disables_only_others_is_told_that_it_does_not(project: Project) -> None:
+    user = on("BeforeAgent", hook())
+    finding = only(layered(project, project={"enableHooks": False}, user=user), "disables-others")
+    assert finding.severity is WARNING
+
+
+def test_fields_that_count_only_elsewhere(project: Project) -> None:
+    redaction = {"security": {"environmentVariableRedaction": {"enabled": False}}}
+    trace = {"hookline": {"trace": True}}
+    settings = {**on("BeforeAgent", hook(managed=True)), **redaction, **trace}
+    assert brief(review(project, settings)) == [("overreach", WARNING)] * 3
+
+
+def test_the_system_may_say_all_that(project: Project) -> None:
+    redaction = {"security": {"environmentVariableRedaction": {"enabled": True}}}
+    settings = {**on("BeforeAgent", hook(managed=True)), **redaction, "hookline": {"trace": True}}
+    assert layered(project, system=settings) == []

@@ -1,0 +1,156 @@
+"""Programs and scripts that cannot be started, told without starting them."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from hookline.check import check
+from hookline.wire.hooks import HookSource
+from tests.check.review import ERROR, WARNING, brief, checked, hook, on, only, review
+from tests.harness.scratch import Project
+
+SH = "#!/bin/sh\ncat > /dev/null\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("hooks/ok.sh", "./hooks/ok.sh --strict", "$HOOKLINE_PROJECT_DIR/hooks/ok.sh"),
+        *('"${HOOKLINE_PROJECT_DIR}/hooks/ok.sh" x', "sh hooks/plain.sh", "sh -eu hooks/plain.sh"),
+        *("MODE=x hooks/ok.sh", "cd hooks && ./ok.sh", 'cd "$GEMINI_PROJECT_DIR" && hooks/ok.sh'),
+        *("hooks/ok.sh | tee -a log", "hooks/ok.sh 2>/dev/null; true", "true", "cat > /dev/null"),
+        *("if true; then hooks/gone.sh; fi", "python3 -c 'print(1)'", "env A=b hooks/ok.sh"),
+        *(
+            "~/mine.sh",
+            "sh ~/mine.sh x",
+            "$PWD/hooks/ok.sh",
+            "sh -e hooks/plain.sh",
+            "sh -ec ./gone",
+        ),
+        *("test -x gone && ./gone", "python3 -m json.tool", "printf '%s' {}", "(hooks/gone.sh)"),
+    ],
+)
+def test_commands_that_are_fine_or_for_a_shell_to_know(project: Project, command: str) -> None:
+    project.script("hooks/ok.sh", SH)
+    project.write("hooks/plain.sh", SH)
+    project.script(str(Path.home() / "mine.sh"), SH)
+    assert review(project, on("BeforeAgent", hook(command))) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "rule", "severity", "said"),
+    [
+        ("hooks/gone.sh", "script-missing", ERROR, "there is no script hooks/gone.sh; create it"),
+        ("hooks/okk.sh", "script-missing", ERROR, "did you mean hooks/ok.sh?"),
+        ("hooks", "program-missing", WARNING, "hooks is not on the PATH"),
+        ("./hooks", "script-missing", ERROR, "./hooks is a directory"),
+        ("python3 hooks/gone.py", "script-missing", ERROR, "exits with 2, which blocks"),
+        ("sh hooks/gone.sh -x", "script-missing", ERROR, "there is no script hooks/gone.sh"),
+        ("env python3 -u hooks/gone.py", "script-missing", ERROR, "there is no script"),
+        ("cd hooks && ./gone.sh", "script-missing", ERROR, "there is no script ./gone.sh"),
+        ("hooks/gone.sh | tee log", "script-missing", ERROR, "there is no script"),
+        ("hooks/plain.sh", "script-not-executable", ERROR, "run chmod +x hooks/plain.sh"),
+        ("hooks/bare.py", "script-shebang", ERROR, "begin it with #!/usr/bin/env python3"),
+        ("hooks/odd.sh", "script-interpreter", ERROR, "the first line names /no/such/sh"),
+        ("hooks/env.sh", "script-interpreter", ERROR, "the first line names nosuchprogram"),
+        ("hooks/dos.sh", "script-crlf", ERROR, "save it with Unix line ends"),
+        ("sh hooks/dos.sh", "script-crlf", ERROR, "the lines end as on Windows"),
+        ("hooks/dos.py", "script-crlf", ERROR, "the lines end as on Windows"),
+        ("nosuchprogram --x", "program-missing", WARNING, "is not on the PATH of this shell"),
+        ("top.sh", "program-missing", ERROR, "write ./top.sh"),
+        ("python9 hooks/dos.py", "program-missing", WARNING, "python9 is not on the PATH"),
+        (".venv/bin/python hooks/dos.py", "program-missing", ERROR, "there is no program .venv"),
+        ("~/gone.sh", "script-missing", ERROR, "gone.sh"),
+    ],
+)
+def test_what_cannot_be_started(
+    project: Project, command: str, rule: str, severity: str, said: str
+) -> None:
+    project.script("hooks/ok.sh", SH)
+    project.write("hooks/plain.sh", SH)
+    project.script("hooks/bare.py", "import json\n")
+    project.script("hooks/odd.sh", "#!/no/such/sh\n")
+    project.script("hooks/env.sh", "#!/usr/bin/env -S nosuchprogram -x\n")
+    project.script("hooks/dos.sh", SH.replace("\n", "\r\n"))
+    project.script("hooks/dos.py", "#!/usr/bin/env python3\r\n")
+    project.script("top.sh", SH)
+    findings = [f for f in review(project, on("BeforeAgent", hook(command))) if f.rule != "warm"]
+    finding = only(findings, rule)
+    assert finding.severity is severity
+    assert said in finding.text
+
+
+def test_python_does_not_mind_how_lines_end(project: Project) -> None:
+    project.write("hooks/dos.py", "import json\r\n")
+    findings = review(project, on("BeforeAgent", hook("python3 hooks/dos.py")))
+    assert [finding.rule for finding in findings] == ["warm"]
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "rule"),
+    [
+        ("hooks/ok.sh", ["x"], None),
+        (sys.executable, ["-c", "pass"], None),
+        ("sh hooks/ok.sh", [], "program-missing"),
+        ("hooks/bare.sh", [], "script-shebang"),
+        ("sh", ["hooks/gone.sh"], "script-missing"),
+        ("$HOOKLINE_PROJECT_DIR/hooks/gone.sh", [], "script-missing"),
+    ],
+)
+def test_with_args_the_command_is_one_program(
+    project: Project, command: str, args: list[str], rule: str | None
+) -> None:
+    project.script("hooks/ok.sh", SH)
+    project.script("hooks/bare.sh", "cat > /dev/null\n")
+    findings = review(project, on("BeforeAgent", hook(command, args=args)))
+    assert [finding.rule for finding in findings] == ([rule] if rule else [])
+
+
+def test_a_script_is_looked_for_where_hooks_run(project: Project) -> None:
+    project.script("hooks/ok.sh", SH)
+    file = project.settings(on("BeforeAgent", hook("hooks/ok.sh")))
+    below = project.path / "src"
+    below.mkdir()
+    finding = only(
+        check(checked((file, HookSource.PROJECT), project=project, cwd=below)), "script-missing"
+    )
+    assert finding.severity is WARNING
+    assert finding.remedy == "write $HOOKLINE_PROJECT_DIR/hooks/ok.sh"
+
+
+def test_the_place_of_a_line_end_is_in_the_script(project: Project) -> None:
+    script = project.script("hooks/mixed.sh", "#!/bin/sh\necho one\r\n")
+    finding = only(review(project, on("BeforeAgent", hook("hooks/mixed.sh"))), "script-crlf")
+    assert (finding.file, finding.line, finding.column) == (str(script), 2, 9)
+    assert finding.settings.endswith(".hookline/settings.json")
+
+
+def test_one_script_of_many_hooks_is_told_once(project: Project) -> None:
+    project.write("hooks/plain.sh", SH)
+    hooks = [hook("hooks/plain.sh", name=str(number)) for number in range(5)]
+    settings = {"hooks": {"BeforeTool": [{"matcher": "glob", "hooks": [h]} for h in hooks]}}
+    findings = review(project, settings)
+    assert [f.rule for f in findings].count("script-not-executable") == 1
+
+
+def test_odd_files_are_survived(project: Project) -> None:
+    os.mkfifo(project.path / "pipe")
+    project.script("empty.sh", "")
+    (project.path / "binary").write_bytes(b"\x7fELF\0\0\r\n\xff")
+    (project.path / "binary").chmod(0o755)
+    (project.path / "loop").symlink_to("loop")
+    hooks = [hook(f"./{name}") for name in ("pipe", "empty.sh", "binary", "loop")]
+    findings = review(project, on("BeforeAgent", *hooks))
+    assert brief(findings) == [("script-missing", ERROR), ("script-missing", ERROR)]
+
+
+def test_nothing_is_executed(project: Project) -> None:
+    script = project.script("touch.sh", "#!/bin/sh\ntouch ran\n")
+    python = project.script("touch.py", "#!/usr/bin/env python3\nopen('ran', 'w')\n")
+    commands = [str(script), f"python3 {python}", "touch ran", "$(touch ran)", "`touch ran`"]
+    hooks = [hook(command, warm=True, name="$(touch ran)") for command in commands]
+    review(project, on("SessionStart", *hooks, matcher="$(touch ran)"))
+    assert not (project.path / "ran").exists()
+    assert not Path("ran").exists()

@@ -1,0 +1,49 @@
+"""Gemini CLI's and LLxprt Code's settings, which mean here what they mean there."""
+
+import json
+from typing import Any
+
+from hookline.migrate.gemini import migrate_gemini
+from hookline.migrate.moves import Kind, Migrated
+from hookline.pipeline.jsonc import parse
+
+HOOK = {"type": "command", "command": "$GEMINI_PROJECT_DIR/a.sh", "name": "a", "timeout": 500}
+COMMAND = 'the type must be "command"'
+
+
+def migrated(settings: Any) -> Migrated:
+    return migrate_gemini(parse(json.dumps(settings)), "settings.json")
+
+
+def test_hooks_come_along_as_they_are() -> None:
+    definition = {"matcher": "write_file", "sequential": True, "hooks": [HOOK]}
+    (move,) = migrated({"hooks": {"BeforeTool": [definition]}}).moves
+    assert (move.event, move.matcher, move.sequential) == ("BeforeTool", "write_file", True)
+    assert (move.hook, move.changes) == (HOOK, ())
+
+
+def test_names_that_are_disabled_stay_so_wherever_that_is_written() -> None:
+    settings = {"hooks": {"disabled": ["a"]}, "hooksConfig": {"disabled": ["b", "a"]}}
+    assert migrated(settings).disabled == ("a", "b")
+
+
+def test_entries_that_are_no_hooks_are_listed_in_the_words_of_the_engine() -> None:
+    hooks = [HOOK, {"type": "plugin"}, {"type": "command"}]
+    settings = {"hooks": {"BeforeTool": [{"hooks": hooks}], "Befor": [], "enabled": False}}
+    result = migrated(settings)
+    assert len(result.moves) == 1
+    lost = [finding.message for finding in result.findings if finding.kind is Kind.LOST]
+    assert lost == [
+        f"BeforeTool[0].hooks[1]: has the unknown type 'plugin'; {COMMAND}; it was skipped",
+        "BeforeTool[0].hooks[2]: a command hook needs a command; it was skipped",
+        "Befor: is not a hook event and was skipped; did you mean BeforeTool or BeforeModel?",
+    ]
+
+
+def test_a_file_that_is_read_anyway_says_so_and_what_switches_it_off() -> None:
+    settings = {"hooksConfig": {"enabled": False}, "hooks": {"BeforeAgent": [{"hooks": [HOOK]}]}}
+    notes = [finding.message for finding in migrated(settings).findings]
+    assert notes == [
+        "hookline reads this file as it is, so its hooks run without being moved",
+        "hooksConfig.enabled is false, so hooks stay off until it is not",
+    ]

@@ -1,0 +1,146 @@
+"""Records become the events they tell of."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookline.debuglog import DebugLogger, JsonLinesSink
+from hookline.trace.events import Assembler, TracedEvent
+from hookline.trace.log import TraceLog
+from hookline.trace.records import Record, read_record
+from tests.eleven import answering, command, on_every_event, started
+from tests.harness.scratch import Project
+from tests.trace.logs import DENIED, Json, fired, ran, session, warned
+
+
+def read(path: Path) -> list[TracedEvent]:
+    log, assembler = TraceLog(path), Assembler()
+    events = [assembler.add(record) for record in log.poll()]
+    log.close()
+    return [event for event in events if event is not None]
+
+
+def records(*events: list[Json]) -> list[Record]:
+    found = [read_record(json.dumps(r).encode()) for event in events for r in event]
+    return [record for record in found if record is not None]
+
+
+def assembled(*events: list[Json]) -> list[TracedEvent]:
+    assembler = Assembler()
+    found = [assembler.add(record) for record in records(*events)]
+    return [*filter(None, found), *assembler.unfinished()]
+
+
+async def test_a_fired_event_is_read_back_with_all_its_hooks_said(project: Project) -> None:
+    path = project.path.parent / "trace.jsonl"
+    hooks = on_every_event(
+        command("cat >/dev/null; echo no >&2; exit 2", name="policy"),
+        command("echo bad >&2; exit 3", name="broken"),
+        answering('noise\n{"systemMessage":"hi"}', name="noisy"),
+    )
+    logger = DebugLogger(JsonLinesSink(path), warn=lambda _: None)
+    system = await started(project.path, hooks, debug_logger=logger)
+    await system.get_event_handler().fire("BeforeTool", {"tool_name": "w", "tool_input": {"a": 1}})
+    [event] = read(path)
+    assert (event.event, event.target, event.session_id) == ("BeforeTool", "w", "s-1")
+    assert (event.decision, event.reason, event.complete) == ("blocked", "no", True)
+    assert event.input["tool_input"] == {"a": 1}
+    assert event.output["decision"] == "deny"
+    policy, broken, noisy = event.hooks
+    assert (policy.decision, policy.reason, policy.exit_code) == ("deny", "no", 2)
+    assert (broken.decision, broken.reason, broken.stderr) == ("failed", "exit 3", "bad\n")
+    assert noisy.decision == "ok"
+    assert "noise" in noisy.stdout
+    assert len(noisy.warnings) == 1
+    assert event.duration_ms == max(run.duration_ms for run in event.hooks)
+
+
+async def test_events_that_run_at_the_same_time_are_told_apart(project: Project) -> None:
+    path = project.path.parent / "trace.jsonl"
+    logger = DebugLogger(JsonLinesSink(path))
+    hooks = on_every_event(command("cat", name="a"), command("cat", name="b"))
+    system = await started(project.path, hooks, debug_logger=logger)
+    tool: Json = {"tool_name": "w", "tool_input": {}}
+    handler = system.get_event_handler()
+    await asyncio.gather(*(handler.fire("BeforeTool", tool) for _ in range(5)))
+    events = read(path)
+    assert len({event.id for event in events}) == 5
+    assert [[run.hook for run in event.hooks] for event in events] == [["a", "b"]] * 5
+
+
+def test_records_of_several_writers_may_be_mixed() -> None:
+    first = fired("aaaaaa", "10:00:00", "BeforeTool", ran("one"), ran("two"))
+    second = fired("bbbbbb", "10:00:00", "BeforeTool", ran("one"), DENIED)
+    mixed = [record for pair in zip(first, second, strict=True) for record in pair]
+    events = {event.id: [run.hook for run in event.hooks] for event in assembled(mixed)}
+    assert events == {"aaaaaa": ["one", "two"], "bbbbbb": ["one", "secret-scan"]}
+
+
+def test_hooks_one_after_the_other_start_where_the_one_before_ended() -> None:
+    event = assembled(session()[-1])[0]
+    assert [(run.start_ms, run.duration_ms) for run in event.hooks] == [(0.0, 7.0), (7.0, 1500.0)]
+    assert (event.duration_ms, event.time) == (1507.0, "2026-03-01T14:03:18.493Z")
+    parallel = assembled(session()[2])[0]
+    assert [run.start_ms for run in parallel.hooks] == [0.0, 0.0]
+    assert parallel.duration_ms == 12.4
+
+
+@pytest.mark.parametrize(
+    ("event", "output", "decision"),
+    [
+        ("BeforeTool", {"decision": "allow"}, ("allowed", None)),
+        ("BeforeTool", {"decision": "block", "reason": "r"}, ("blocked", "r")),
+        ("BeforeTool", {"decision": "ask", "reason": "r"}, ("ask", "r")),
+        ("BeforeTool", {"continue": False, "stopReason": "s"}, ("stop", "s")),
+        ("SessionEnd", {"decision": "block", "reason": "r"}, ("allowed", None)),
+        (
+            "BeforeModel",
+            {"hookSpecificOutput": {"llm_response": {"text": "t", "candidates": []}}},
+            ("blocked", "a hook answers in the model's place"),
+        ),
+    ],
+)
+def test_the_decision_is_what_the_merged_output_says(
+    event: str, output: Json, decision: tuple[str, Any]
+) -> None:
+    [found] = assembled(fired("aaaaaa", "10:00:00", event, ran("h"), output=output))
+    assert (found.decision, found.reason) == decision
+
+
+def test_an_event_whose_end_was_not_written_is_shown_for_what_is_known() -> None:
+    *hooks, _ = session()[2]
+    [event] = assembled(hooks)
+    assert (event.decision, event.reason) == ("blocked", "that is a key")
+    assert event.complete is False
+
+
+def test_an_event_whose_start_has_been_rotated_away_says_so() -> None:
+    *_, end = session()[2]
+    [event] = assembled([end])
+    assert (event.decision, event.hooks, event.complete) == ("blocked", (), False)
+
+
+def test_records_without_an_id_belong_to_the_next_end_of_their_event() -> None:
+    old = [{**record, "id": ""} for record in session()[2]]
+    [event], [again] = assembled(old), assembled(old)
+    assert [run.hook for run in event.hooks] == ["secret-scan", "path-guard"]
+    assert event.id == again.id != ""
+
+
+def test_an_event_of_a_later_version_is_shown_as_well() -> None:
+    [event] = assembled(fired("aaaaaa", "10:00:00", "AfterLunch", ran("h", output={"a": 1})))
+    assert (event.event, event.decision) == ("AfterLunch", "allowed")
+
+
+def test_what_was_said_apart_from_any_event_stands_alone() -> None:
+    told = warned("10:00:00", "look")
+    failed = warned("10:00:01", "BeforeTool failed at planning: x", code="planning_failed")
+    events = assembled(told, failed)
+    assert [(event.decision, event.reason) for event in events] == [
+        ("warning", "look"),
+        ("failed", "BeforeTool failed at planning: x"),
+    ]
+    assert [event.has_failures for event in events] == [False, True]

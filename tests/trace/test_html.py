@@ -1,0 +1,88 @@
+"""The page holds everything, loads nothing, and nothing in it can become markup."""
+
+import json
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hookline.trace.html import page
+from tests.trace.logs import fired, ran, session
+from tests.trace.test_events import assembled
+
+HOSTILE = "</script><script>alert(1)</script><!-- %DATA% %SCRIPT% &amp; \u2028 \ud800"
+
+
+class Parts(HTMLParser):
+    """What a browser would find: each script and style, and every address."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.texts: list[tuple[str, str]] = []
+        self.policy = ""
+        self.addresses: list[str | None] = []
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        given = dict(attrs)
+        if given.get("http-equiv") == "Content-Security-Policy":
+            self.policy = str(given["content"])
+        self.addresses += [value for name, value in attrs if name in ("src", "href", "action")]
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1] in ("script", "style") and data.strip():
+            self.texts.append((self.tags[-1], data))
+
+
+def parts_of(*output: str) -> Parts:
+    runs = [ran("h", stdout=text, stderr=text) for text in output]
+    events = assembled(*session(), fired("aaaaaa", "10:00:00", "BeforeTool", *runs, target="t"))
+    return Parts(page(events, total=9).decode())
+
+
+def data_of(parts: Parts) -> Any:
+    return json.loads(parts.texts[1][1])
+
+
+def test_all_events_and_latencies_are_in_the_page() -> None:
+    data = data_of(parts_of())
+    assert [event["id"] for event in data["events"]][:3] == ["start2", "model2", "block2"]
+    assert data["events"][2]["hooks"][0]["stderr"] == "that is a key"
+    assert {row["hook"] for row in data["hooks"]} >= {"format", "secret-scan"}
+    assert data["total"] == 9
+
+
+def test_the_page_asks_for_nothing_and_runs_its_own_script_alone() -> None:
+    parts = parts_of()
+    assert parts.addresses == []
+    assert parts.policy.startswith("default-src 'none'; base-uri 'none'; form-action 'none'; ")
+    (_, style), _, (_, script) = parts.texts
+    for text in (style, script):
+        digest = b64encode(sha256(text.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in parts.policy
+    assert not re.search(r"https?:|innerHTML|eval\(|fetch\(|@import|url\(", style + script)
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "<!--<script>", "]]>", '"}]}'])
+def test_what_hooks_wrote_cannot_leave_its_place(text: str) -> None:
+    parts = parts_of(text)
+    assert [tag for tag, _ in parts.texts] == ["style", "script", "script"]
+    assert data_of(parts)["events"][-1]["hooks"][0]["stdout"] == text
+    assert parts.tags.count("script") == 2
+
+
+@settings(max_examples=25)
+@given(st.text())
+def test_any_text_comes_back_as_it_was(text: str) -> None:
+    assert data_of(parts_of(text))["events"][-1]["hooks"][0]["stderr"] == text
+
+
+def test_no_events_make_a_page_too() -> None:
+    assert data_of(Parts(page([], total=0).decode())) == {"events": [], "hooks": [], "total": 0}

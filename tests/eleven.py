@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from hookline.bus.messages import MessageBus
 from hookline.config import Config
 from hookline.debuglog import DebugLogger
+from hookline.executor import LocalExecutor
 from hookline.handler import HookEventHandler
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.planner import HookPlanner
@@ -278,13 +279,13 @@ def handler_of(
     ready: Callable[[], Awaitable[None]] | None = None,
 ) -> HookEventHandler:
     """A second handler over the system's hooks in which any part can be another."""
-    return HookEventHandler(
+    log = DebugLogger() if debug_logger is None else debug_logger
+    executor = LocalExecutor(
         session or system._config,
         planner or HookPlanner(system.get_registry(), warn=lambda _message: None),
         runner or HookRunner(),
         aggregator or HookAggregator(),
         translator=translator or GenAITranslator(),
-        message_bus=message_bus,
-        debug_logger=debug_logger,
-        ready=ready,
+        debug_logger=log,
     )
+    return HookEventHandler(executor, message_bus=message_bus, warn=log.warning, ready=ready)

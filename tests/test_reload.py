@@ -9,7 +9,9 @@ import pytest
 
 from hookline.bus import InProcessMessageBus, request_hook_execution
 from hookline.config import Config
+from hookline.pipeline.planner import HookPlanner
 from hookline.system import HookSystem
+from hookline.wire.events import HookEventName
 from tests.eleven import Json, command, until
 from tests.harness.scratch import Project
 
@@ -115,14 +117,13 @@ def test_no_event_ever_sees_half_of_the_settings(project: Project) -> None:
     project.settings(before_tool(saying("a"), saying("b")))
     system = loaded(project)
     system.initialize_blocking()
+    planner = HookPlanner(system.get_registry(), warn=lambda _message: None)
     seen: set[tuple[str, ...]] = set()
     done = threading.Event()
 
     def look() -> None:
         while not done.is_set():
-            plan = system.get_event_handler()._planner.create_execution_plan(
-                system.get_all_hooks()[0].event, "read"
-            )
+            plan = planner.create_execution_plan(HookEventName.BEFORE_TOOL, "read")
             seen.add(tuple(hook.name for hook in plan.hooks) if plan else ())
             time.sleep(0.0002)
 

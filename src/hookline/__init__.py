@@ -31,7 +31,7 @@ _HOMES = {
     "hookline.handler": ("HookEventHandler",),
     "hookline.pipeline.aggregator": ("HookAggregator",),
     "hookline.pipeline.planner": ("HookPlanner",),
-    "hookline.pipeline.processing": ("process_common_hook_output_fields",),
+    "hookline.answer": ("Answer", "process_common_hook_output_fields"),
     "hookline.pipeline.redaction": ("Redaction",),
     "hookline.pipeline.registry": ("HookRegistry", "HookRegistryEntry"),
     "hookline.pipeline.runner.context": ("RunLimits",),

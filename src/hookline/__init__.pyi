@@ -1,4 +1,10 @@
 from hookline._version import __version__ as __version__
+from hookline.answer import (
+    Answer as Answer,
+)
+from hookline.answer import (
+    process_common_hook_output_fields as process_common_hook_output_fields,
+)
 from hookline.bus import (
     HookExecutionRequest as HookExecutionRequest,
 )
@@ -54,9 +60,6 @@ from hookline.errors import (
 from hookline.handler import HookEventHandler as HookEventHandler
 from hookline.pipeline.aggregator import HookAggregator as HookAggregator
 from hookline.pipeline.planner import HookPlanner as HookPlanner
-from hookline.pipeline.processing import (
-    process_common_hook_output_fields as process_common_hook_output_fields,
-)
 from hookline.pipeline.redaction import Redaction as Redaction
 from hookline.pipeline.registry import (
     HookRegistry as HookRegistry,

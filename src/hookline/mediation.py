@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 from hookline.bus.messages import (
     HookExecutionResponse,
@@ -13,21 +12,10 @@ from hookline.bus.messages import (
     success_response,
 )
 from hookline.errors import HooklineError, message_of
-from hookline.inputs import FiredEvent, read_fired_event
-from hookline.wire.events import HookEventName, narrow_event
-from hookline.wire.results import FailureMeta, HookError, ProcessedHookResult
-
-
-class Executor(Protocol):
-    """What carries out the event of a request; neither method raises but for cancellation."""
-
-    def execute_fired(
-        self, fired: FiredEvent, correlation_id: str | None = None
-    ) -> Awaitable[ProcessedHookResult]: ...
-
-    def failure(
-        self, error: Exception, stage: str, meta: FailureMeta | None = None
-    ) -> ProcessedHookResult: ...
+from hookline.executor import Executor
+from hookline.fired import FiredEvent, read_fired_event
+from hookline.wire.events import narrow_event
+from hookline.wire.results import HookError
 
 
 class Mediator:
@@ -66,58 +54,35 @@ class Mediator:
 
     async def _respond(self, message: object, correlation_id: str) -> HookExecutionResponse:
         try:
-            fired = self._read(message, correlation_id)
-            if not isinstance(fired, FiredEvent):
-                return fired
-            execute = self._executor.execute_fired if self._ready is None else self._execute
-            processed = await execute(fired, correlation_id)
-            return self._response_of(processed, correlation_id)
+            stage, fired = "envelope", None
+            try:
+                name, input = read_request(message)
+                event = narrow_event(name)
+                stage, fired = "validation", FiredEvent(event, correlation_id=correlation_id)
+                fired = read_fired_event(event, input, correlation_id=correlation_id)
+            except Exception as error:
+                return self._failed_response(error, stage, correlation_id, fired)
+            if self._ready is not None:
+                try:
+                    await self._ready()
+                except Exception as error:
+                    return self._failed_response(error, "planning", correlation_id, fired)
+                self._ready = None
+            answer = await self._executor.execute(fired)
+            if answer.plan is None and not answer.success:
+                return failure_response(correlation_id, answer.errors[0])
+            try:
+                return success_response(correlation_id, answer.aggregated)
+            except Exception as error:
+                return self._failed_response(error, "response", correlation_id, fired)
         except Exception as error:
             return self._internal_failure(error, correlation_id)
 
-    def _read(self, message: object, correlation_id: str) -> FiredEvent | HookExecutionResponse:
-        stage, event = "envelope", None
-        try:
-            name, input = read_request(message)
-            event = narrow_event(name)
-            stage = "validation"
-            return read_fired_event(event, input)
-        except Exception as error:
-            return self._failed_response(error, stage, correlation_id, event)
-
-    async def _execute(self, fired: FiredEvent, correlation_id: str) -> ProcessedHookResult:
-        if self._ready is not None:
-            try:
-                await self._ready()
-            except Exception as error:
-                meta = FailureMeta(event_name=fired.event, correlation_id=correlation_id)
-                return self._executor.failure(error, "planning", meta)
-            self._ready = None
-        return await self._executor.execute_fired(fired, correlation_id)
-
-    def _response_of(
-        self, processed: ProcessedHookResult, correlation_id: str
-    ) -> HookExecutionResponse:
-        aggregated = processed.aggregated
-        if aggregated.plan is None and not aggregated.success:
-            return failure_response(correlation_id, aggregated.errors[0])
-        try:
-            return success_response(correlation_id, aggregated)
-        except Exception as error:
-            event = aggregated.plan.event_name if aggregated.plan is not None else None
-            return self._failed_response(error, "response", correlation_id, event)
-
     def _failed_response(
-        self,
-        error: Exception,
-        stage: str,
-        correlation_id: str,
-        event: HookEventName | None = None,
+        self, error: Exception, stage: str, correlation_id: str, fired: FiredEvent | None = None
     ) -> HookExecutionResponse:
-        meta = FailureMeta(event_name=event, correlation_id=correlation_id)
-        return failure_response(
-            correlation_id, self._executor.failure(error, stage, meta).errors[0]
-        )
+        failed = self._executor.fail(error, stage, fired)
+        return failure_response(correlation_id, failed.errors[0])
 
     def _internal_failure(self, error: Exception, correlation_id: str) -> HookExecutionResponse:
         said = message_of(error)

@@ -1,4 +1,4 @@
-"""Fires events over a bus instead of here: the answer, and its views, are those of firing directly.
+"""Fires events over a bus instead of here: the answer is that of firing directly.
 
 What no hook would be shown does not leave the machine: of a model's request and response only that
 part is sent which hooks read. When the bus does not answer, ``on_unavailable`` says what that
@@ -11,21 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
+from hookline.answer import Answer, process_common_hook_output_fields
 from hookline.bus.client import DEFAULT_REQUEST_TIMEOUT, request_hook_execution
 from hookline.bus.messages import HookExecutionResponse, MessageBus
 from hookline.errors import HooklineError, message_of
-from hookline.handler import HookEventHandler
-from hookline.inputs import FiredEvent
+from hookline.executor import LocalExecutor
+from hookline.fired import FiredEvent, named_values, session_fields, translate_values
 from hookline.pipeline.aggregator import merge_outputs
-from hookline.pipeline.processing import process_common_hook_output_fields
-from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.outputs import ModelCall, create_hook_output
-from hookline.wire.results import (
-    AggregatedHookResult,
-    FailureMeta,
-    HookError,
-    ProcessedHookResult,
-)
+from hookline.wire.results import AggregatedHookResult, HookError
+from hookline.wire.shown import show
 from hookline.wire.validators import ALIASES
 
 if TYPE_CHECKING:
@@ -96,57 +91,58 @@ def remote_firing(
     )
 
 
-class RemoteEventHandler(HookEventHandler):
-    """Has events carried out by who serves a bus; requests of the bus that is served here are
-    carried out here."""
+class RemoteExecutor:
+    """Has events carried out by who serves a bus, in place of ``local`` or beside it."""
 
-    needs_asyncio = True
-
-    def __init__(self, *parts: Any, remote: RemoteFiring, **options: Any) -> None:
-        super().__init__(*parts, **options)
+    def __init__(self, local: LocalExecutor, remote: RemoteFiring) -> None:
+        self._local = local
         self._remote = remote
 
-    async def _execute(
+    def answer_at_once(self, fired: FiredEvent) -> Answer | None:  # noqa: ARG002
+        """None: only a worker knows whether one of its hooks matches."""
+        return None
+
+    def needs_asyncio(self, fired: FiredEvent) -> bool:  # noqa: ARG002
+        """True: a bus is asyncio's."""
+        return True
+
+    def fail(
         self,
-        event: HookEventName,
-        target: str,
-        values: tuple[Any, ...],
+        error: Exception,
+        stage: str,
         fired: FiredEvent | None = None,
-        correlation_id: str | None = None,
-    ) -> ProcessedHookResult:
-        # Nothing but a request that came over a bus has an id.
-        if correlation_id is not None:
-            return await super()._execute(event, target, values, fired, correlation_id)
-        fired = fired or FiredEvent(event, target, values)
-        if self._remote.besides_local:
-            return await self._execute_both(fired)
-        answer = await self._ask(fired)
-        if isinstance(answer, HookError):
-            return await self._without_worker(fired, answer)
-        return self._logged(fired, answer)
+        *,
+        duration: float = 0.0,
+    ) -> Answer:
+        """The answer to an event that failed at a stage; people are told of it."""
+        return self._local.fail(error, stage, fired, duration=duration)
 
-    async def _execute_here(self, fired: FiredEvent) -> ProcessedHookResult:
-        return await super()._execute(fired.event, fired.target, fired.values, fired)
-
-    async def _execute_both(self, fired: FiredEvent) -> ProcessedHookResult:
+    async def execute(self, fired: FiredEvent) -> Answer:
+        """Ask a worker, and where it does not answer, do what ``on_unavailable`` says."""
+        meaning = self._remote.on_unavailable
+        if not self._remote.besides_local:
+            answer = await self._ask(fired)
+            if not isinstance(answer, HookError):
+                return self._log_answer(answer)
+            if meaning == "local":
+                return self._add_outage(fired, await self._local.execute(fired), answer)
+            return self._log_answer(self._answer_without_worker(fired, answer))
         async with asyncio.TaskGroup() as group:
-            working = group.create_task(self._execute_here(fired))
+            working = group.create_task(self._local.execute(fired))
             asking = group.create_task(self._ask(fired))
         here, answer = working.result(), asking.result()
         if not isinstance(answer, HookError):
-            return self._merged(fired, here.aggregated, answer)
-        if self._remote.on_unavailable == "block":
-            error = self._told(fired, answer, "block")
-            return self._merged(fired, here.aggregated, self._unanswered(fired, error))
-        return self._besides_outage(fired, here, answer)
+            return self._merge(fired, here, answer)
+        if meaning == "block":
+            return self._merge(fired, here, self._answer_without_worker(fired, answer))
+        return self._add_outage(fired, here, answer)
 
-    async def _ask(self, fired: FiredEvent) -> AggregatedHookResult | HookError:
+    async def _ask(self, fired: FiredEvent) -> Answer | HookError:
         """What the hooks of a worker answer, or why it is not known."""
         try:
-            input = self._input_of(fired)
+            input = self._build_input(fired)
         except Exception as error:
-            meta = FailureMeta(event_name=fired.event)
-            return self.failure(error, "translation", meta).aggregated
+            return self._local.fail(error, "translation", fired)
         try:
             response = await request_hook_execution(
                 self._remote.bus, fired.event.value, input, timeout=self._remote.timeout
@@ -155,87 +151,94 @@ class RemoteEventHandler(HookEventHandler):
         except Exception as error:
             return _outage(fired, "internal_error", message_of(error))
 
-    def _input_of(self, fired: FiredEvent) -> dict[str, Any]:
-        spec, session = fired.spec, self._session
-        values = iter(self._shown(fired) if spec.model else fired.values)
-        own = {ALIASES.get(name, name): next(values) for name in (*spec.required, *spec.optional)}
-        given = {"session_id": fired.session_id, "transcript_path": fired.transcript_path}
-        if fired.session_id is None:
-            given["session_id"] = session.get_session_id()
-        if fired.transcript_path is None:
-            given["transcript_path"] = session.get_transcript_path()
-        left_out = {name for name in spec.optional if own[name] is None}
-        return {
-            **given,
-            **{name: value for name, value in own.items() if name not in left_out},
-            **fired.extra,
-        }
+    def _build_input(self, fired: FiredEvent) -> dict[str, Any]:
+        """The input of a request: of a model's request and response, only what hooks are shown."""
+        session = self._local.session
+        values = fired.values
+        if fired.spec.model:
+            translator = self._local.get_translator()
+            values = translate_values(
+                fired,
+                translator,
+                lambda request: sent_request(translator, request),
+                lambda response: sent_response(translator, response),
+            )
+        own = {ALIASES.get(k, k): value for k, value in named_values(fired, values).items()}
+        if not fired.spec.model:
+            own, cuts, _ = show(own)
+            if cuts:
+                told = f"a worker is not shown the whole input of {fired.event}: {'; '.join(cuts)}"
+                self._local.debug_log.warning(told)
+        return {**session_fields(fired, session), **own, **show(fired.extra).value}
 
-    def _shown(self, fired: FiredEvent) -> tuple[Any, ...]:
-        """A request and a response that show hooks what those at hand would, and have no more."""
-        translator = self._get_translator()
-        request, *rest = fired.values
-        sent = sent_request(translator, request)
-        if fired.event is HookEventName.AFTER_MODEL:
-            return (sent, sent_response(translator, rest[0]))
-        if fired.event is HookEventName.BEFORE_TOOL_SELECTION:
-            given = rest[0]
-            return (sent, translator.tool_names(request) if given is None else given)
-        return (sent,)
-
-    def _read(
-        self, fired: FiredEvent, response: HookExecutionResponse
-    ) -> AggregatedHookResult | HookError:
+    def _read(self, fired: FiredEvent, response: HookExecutionResponse) -> Answer | HookError:
         try:
             read = msgspec.convert(response, _Response)
         except msgspec.ValidationError as error:
-            return _outage(fired, "invalid_response", f"the response is none: {error}")
+            return _outage(fired, "invalid_response", f"malformed response: {error}")
         if read.success and read.output is not None:
-            return read.output.aggregated(fired.event, self._call_of(fired))
+            output, final = read.output, read.output.final_output
+            return process_common_hook_output_fields(
+                AggregatedHookResult(
+                    output.success,
+                    None
+                    if final is None
+                    else create_hook_output(fired.event, final, self._call_of(fired)),
+                    output.all_outputs,
+                    output.errors,
+                    output.total_duration,
+                ),
+                fired,
+            )
         failure = read.error
         if failure.code not in _ENGINE_CODES:
             return _outage(fired, failure.code, failure.message)
-        failed = failure.as_error(fired.event)
-        self._log.warning(
+        details = failure.details if isinstance(failure.details, dict) else {}
+        failed = HookError(
+            code=failure.code,
+            message=failure.message,
+            stage=str(details.get("stage", "response")),
+            event_name=fired.event,
+            details=details.get("details"),
+        )
+        self._local.debug_log.warning(
             f"{fired.event} failed at {failed.stage}, remotely: {failed.message}", code=failed.code
         )
-        return AggregatedHookResult(False, None, [], [failed])
+        return process_common_hook_output_fields(
+            AggregatedHookResult(False, None, [], [failed]), fired
+        )
 
-    async def _without_worker(self, fired: FiredEvent, outage: HookError) -> ProcessedHookResult:
+    def _answer_without_worker(self, fired: FiredEvent, outage: HookError) -> Answer:
+        """The answer of nobody: a denial where an outage means "block", else none."""
         meaning = self._remote.on_unavailable
-        if meaning == "local":
-            return self._besides_outage(fired, await self._execute_here(fired), outage)
-        error = self._told(fired, outage, meaning)
-        return self._logged(fired, self._unanswered(fired, error))
+        error = self._warn_of_outage(fired, outage, meaning)
+        denial = {"decision": "deny", "reason": f"hooks could not be asked: {error.message}"}
+        answers: list[dict[str, Any]] = [denial] if meaning == "block" else []
+        final = merge_outputs(fired.event, answers, call=self._call_of(fired))
+        return process_common_hook_output_fields(
+            AggregatedHookResult(False, final, answers, [error]), fired
+        )
 
-    def _told(self, fired: FiredEvent, outage: HookError, meant: OnUnavailable) -> HookError:
-        """An outage with what it is taken to mean, once people have been told."""
+    def _warn_of_outage(
+        self, fired: FiredEvent, outage: HookError, meant: OnUnavailable
+    ) -> HookError:
+        """The outage with what it is taken to mean; people are told of it."""
         meaning = self._remote.on_unavailable
-        self._log.warning(
-            f"no hooks of a worker answered to {fired.event}: {outage.message}; {_MEANINGS[meant]}",
+        self._local.debug_log.warning(
+            f"no worker answered to {fired.event}: {outage.message}; {_MEANINGS[meant]}",
             code=outage.code,
             on_unavailable=meaning,
         )
         return msgspec.structs.replace(outage, details={"onUnavailable": meaning})
 
-    def _besides_outage(
-        self, fired: FiredEvent, here: ProcessedHookResult, outage: HookError
-    ) -> ProcessedHookResult:
+    def _add_outage(self, fired: FiredEvent, here: Answer, outage: HookError) -> Answer:
         """What the hooks of this machine answered, and that there was an outage."""
-        errors = [*here.errors, self._told(fired, outage, "local")]
+        errors = [*here.errors, self._warn_of_outage(fired, outage, "local")]
         partial = msgspec.structs.replace(here.aggregated, success=False, errors=errors)
-        return msgspec.structs.replace(here, aggregated=partial)
+        return process_common_hook_output_fields(partial, fired)
 
-    def _unanswered(self, fired: FiredEvent, error: HookError) -> AggregatedHookResult:
-        denial = {"decision": "deny", "reason": f"hooks could not be asked: {error.message}"}
-        is_denied = self._remote.on_unavailable == "block"
-        answers: list[dict[str, Any]] = [denial] if is_denied else []
-        final = merge_outputs(fired.event, answers, call=self._call_of(fired))
-        return AggregatedHookResult(False, final, answers, [error])
-
-    def _merged(
-        self, fired: FiredEvent, here: AggregatedHookResult, there: AggregatedHookResult
-    ) -> ProcessedHookResult:
+    def _merge(self, fired: FiredEvent, here: Answer, there: Answer) -> Answer:
+        """The answer of the hooks here, which is in the log already, and of those of a worker."""
         answers = [*here.all_outputs, *there.all_outputs]
         merged = AggregatedHookResult(
             here.success and there.success,
@@ -246,19 +249,20 @@ class RemoteEventHandler(HookEventHandler):
             here.plan,
             here.results,
         )
-        if not EVENTS[fired.event].blockable:
-            self._warn_of_no_effect(process_common_hook_output_fields(there), fired.event)
-        # What ran here is in the log already.
-        return process_common_hook_output_fields(merged)
+        self._local.warn_of_no_effect(there, fired.event)
+        return process_common_hook_output_fields(merged, fired)
 
-    def _logged(self, fired: FiredEvent, aggregated: AggregatedHookResult) -> ProcessedHookResult:
-        processed = process_common_hook_output_fields(aggregated)
-        if self._log.enabled or not EVENTS[fired.event].blockable:
-            self._log_event(processed, None, fired.event, fired.target)
-        return processed
+    def _log_answer(self, answer: Answer) -> Answer:
+        assert answer.fired is not None
+        if self._local.debug_log.enabled:
+            self._local.log_event(answer, answer.fired, None)
+        self._local.warn_of_no_effect(answer, answer.fired.event)
+        return answer
 
     def _call_of(self, fired: FiredEvent) -> ModelCall | None:
-        return ModelCall(self._get_translator(), fired.values[0]) if fired.spec.model else None
+        if not fired.spec.model:
+            return None
+        return ModelCall(self._local.get_translator(), fired.values[0])
 
 
 def sent_request(translator: "HookTranslator", request: Any) -> Any:
@@ -283,16 +287,6 @@ class _Failure(msgspec.Struct, frozen=True):
     code: str = "internal_error"
     details: Any = None
 
-    def as_error(self, event: HookEventName) -> HookError:
-        details = self.details if isinstance(self.details, dict) else {}
-        return HookError(
-            code=self.code,
-            message=self.message,
-            stage=str(details.get("stage", "response")),
-            event_name=event,
-            details=details.get("details"),
-        )
-
 
 class _Output(msgspec.Struct, frozen=True, rename="camel"):
     success: bool
@@ -300,16 +294,6 @@ class _Output(msgspec.Struct, frozen=True, rename="camel"):
     all_outputs: list[dict[str, Any]]
     errors: list[HookError]
     total_duration: float
-
-    def aggregated(self, event: HookEventName, call: ModelCall | None) -> AggregatedHookResult:
-        final = self.final_output
-        return AggregatedHookResult(
-            self.success,
-            None if final is None else create_hook_output(event, final, call),
-            self.all_outputs,
-            self.errors,
-            self.total_duration,
-        )
 
 
 class _Response(msgspec.Struct, frozen=True):

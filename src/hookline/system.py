@@ -2,15 +2,18 @@
 
 import threading
 import weakref
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from hookline.answer import Answer
 from hookline.debuglog import DebugLogger
 from hookline.errors import HookSystemNotInitializedError, InvalidHookError, message_of
-from hookline.handler import HookEventHandler, Session
+from hookline.executor import Executor, LocalExecutor
+from hookline.fired import FiredEvent, read_fired_event
+from hookline.handler import HookEventHandler
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.definitions import Problem, command_hook
 from hookline.pipeline.dialects import dialect_of
@@ -22,35 +25,16 @@ from hookline.pipeline.runner.pollloop import PollLoop
 from hookline.pipeline.runner.runner import HookRunner, RunningHook
 from hookline.wire.events import HookEventName, narrow_event
 from hookline.wire.hooks import HookConfig, HookFunction, HookSource, RuntimeHook
-from hookline.wire.results import ProcessedHookResult
 
 # Without a bus or a watch, what they take is not loaded.
 if TYPE_CHECKING:
     from hookline.bus.messages import MessageBus
-    from hookline.remote import RemoteFiring
+    from hookline.config import Config
     from hookline.translate import HookTranslator
     from hookline.watching import FileWatch
 
 F = TypeVar("F", bound=HookFunction)
 T = TypeVar("T")
-
-
-class SystemConfig(Session, Protocol):
-    """What a hook system asks of its configuration."""
-
-    def get_settings(self) -> Settings: ...
-
-    def read_settings(self) -> Settings: ...
-
-    def is_trusted_folder(self) -> bool: ...
-
-    def get_message_bus(self) -> "MessageBus | None": ...
-
-    def get_remote_firing(self) -> "RemoteFiring | None": ...
-
-    def get_debug_logger(self) -> DebugLogger: ...
-
-    def get_settings_files(self) -> Sequence[str]: ...
 
 
 class HookSystemStatus(msgspec.Struct, frozen=True):
@@ -77,7 +61,7 @@ class HookSystem:
 
     def __init__(
         self,
-        config: SystemConfig,
+        config: "Config",
         *,
         message_bus: "MessageBus | None" = None,
         debug_logger: DebugLogger | None = None,
@@ -96,14 +80,25 @@ class HookSystem:
         self._watch: FileWatch | None = None
         self._registry = HookRegistry()
         self._runner = HookRunner(warn=self._log.warning)
-        self._handler = _handler_for(
+        local = LocalExecutor(
             config,
             HookPlanner(self._registry, warn=self._log.warning),
             self._runner,
             HookAggregator(),
             translator=translator,
-            message_bus=config.get_message_bus() if message_bus is None else message_bus,
             debug_logger=self._log,
+        )
+        self._executor: Executor = local
+        remote = config.get_remote_firing()
+        if remote is not None:
+            from hookline.remote import RemoteExecutor
+
+            self._executor = RemoteExecutor(local, remote)
+        self._handler = HookEventHandler(
+            self._executor,
+            serves=local,
+            message_bus=config.get_message_bus() if message_bus is None else message_bus,
+            warn=self._log.warning,
             ready=self.initialize,
         )
 
@@ -231,24 +226,48 @@ class HookSystem:
 
         return register
 
-    def fire_blocking(
-        self, event_name: str | HookEventName, input: Mapping[str, Any]
-    ) -> ProcessedHookResult:
-        """Fire an event from synchronous code, with or without an event loop in this thread.
-
-        Where a loop is running in this very thread it is held up until the hooks have answered;
-        async code awaits the event handler instead.
-        """
-        self.initialize_blocking()
+    async def execute(self, fired: FiredEvent) -> Answer:
+        """Carry out an event, reading the settings before the first; only cancellation is
+        raised."""
         try:
-            if not self._handler.needs_asyncio and not self._registry.has_functions():
-                return PollLoop().run(self._handler.fire(event_name, input))
-            if is_running_asyncio():
-                return _on_thread(lambda: self.fire_blocking(event_name, input))
-            return _run_on_asyncio(lambda: self._handler.fire(event_name, input))
-        except (OSError, RuntimeError) as error:
+            self.initialize_blocking()
+        except Exception as error:
+            return self._executor.fail(error, "planning", fired)
+        return await self._executor.execute(fired)
+
+    def execute_blocking(self, fired: FiredEvent) -> Answer:
+        """``execute`` for synchronous callers, with or without an event loop in this thread.
+
+        An event that no hook matches starts neither a loop nor a thread. Where a loop is running in
+        this very thread it is held up until the hooks have answered.
+        """
+        stage = "planning"
+        try:
+            self.initialize_blocking()
+            answer = self._executor.answer_at_once(fired)
+            if answer is not None:
+                return answer
+            stage = "execution"
+            if not self._executor.needs_asyncio(fired):
+                return PollLoop().run(self._executor.execute(fired))
+            return run_blocking(lambda: self._executor.execute(fired))
+        except Exception as error:
             # A loop takes descriptors, and a thread may not be had.
-            return self._handler.failure(error, "execution")
+            return self._executor.fail(error, stage, fired)
+
+    def needs_asyncio(self, fired: FiredEvent) -> bool:
+        """True if carrying out this event takes an event loop of asyncio's."""
+        return self._executor.needs_asyncio(fired)
+
+    def fire_blocking(self, event_name: str | HookEventName, input: Mapping[str, Any]) -> Answer:
+        """``HookEventHandler.fire`` for synchronous callers."""
+        event = None
+        try:
+            event = narrow_event(event_name)
+            fired = read_fired_event(event, input, sdk_objects=True)
+        except Exception as error:
+            return self._executor.fail(error, "validation", FiredEvent(event) if event else None)
+        return self.execute_blocking(fired)
 
     def dispose(self) -> None:
         """Stop serving the bus, and end what serves hooks from call to call; calls under way
@@ -292,7 +311,7 @@ class HookSystem:
             try:
                 self._on_reload(report)
             except Exception as error:
-                self._log.warning(f"who was to hear of a reload failed: {message_of(error)}")
+                self._log.warning(f"the on_reload callback raised: {message_of(error)}")
 
     def _load(self, settings: Settings) -> None:
         self._registry.load(settings.entries)
@@ -311,15 +330,6 @@ class HookSystem:
     def _require_initialized(self) -> None:
         if not self._initialized:
             raise HookSystemNotInitializedError
-
-
-def _handler_for(config: SystemConfig, *parts: Any, **options: Any) -> HookEventHandler:
-    remote = config.get_remote_firing()
-    if remote is None:
-        return HookEventHandler(config, *parts, **options)
-    from hookline.remote import RemoteEventHandler
-
-    return RemoteEventHandler(config, *parts, remote=remote, **options)
 
 
 def _hook_of(
@@ -370,8 +380,11 @@ def _layer_of(source: HookSource | str) -> HookSource:
         raise InvalidHookError(f"the source must be one of {known}, not {source!r}") from None
 
 
-def _run_on_asyncio(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Hooks that are functions of asyncio's world need a loop of asyncio's."""
+def run_blocking(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """The result of a coroutine that needs a loop of asyncio's; on a thread of its own where one
+    runs in this thread already."""
+    if is_running_asyncio():
+        return _on_thread(lambda: run_blocking(make))
     import asyncio
 
     # A factory of its own keeps the runner from touching the thread's current event loop.
@@ -392,7 +405,7 @@ def _on_thread(call: Callable[[], T]) -> T:
     from contextvars import copy_context
 
     context = copy_context()
-    thread = threading.Thread(target=context.run, args=(work,), name="hookline fire_blocking")
+    thread = threading.Thread(target=context.run, args=(work,), name="hookline blocking call")
     thread.start()
     thread.join()
     if failure:

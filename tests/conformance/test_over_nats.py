@@ -11,7 +11,7 @@ import pytest
 
 from hookline.bus.nats import NatsMessageBus
 from hookline.config import Config
-from hookline.inputs import FiredEvent
+from hookline.fired import FiredEvent
 from hookline.system import HookSystem
 from hookline.testing import conformance, conformance_answer
 from hookline.testing.conformance import run_case
@@ -75,14 +75,15 @@ def _agent_config(case: Mapping[str, Any], work: Path, bus: NatsMessageBus) -> C
 def _recorded(handler: Any) -> list[ProcessedHookResult]:
     """What the handler's hooks answer to requests from now on."""
     answered: list[ProcessedHookResult] = []
-    execute = type(handler).execute_fired
+    executor = handler._serves
+    execute = executor.execute
 
-    async def record(fired: FiredEvent, correlation_id: str | None = None) -> ProcessedHookResult:
-        processed: ProcessedHookResult = await execute(handler, fired, correlation_id)
+    async def record(fired: FiredEvent) -> ProcessedHookResult:
+        processed: ProcessedHookResult = await execute(fired)
         answered.append(processed)
         return processed
 
-    handler.execute_fired = record
+    executor.execute = record
     return answered
 
 

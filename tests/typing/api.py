@@ -10,6 +10,7 @@ from typing import Any, assert_type
 import hookline
 from hookline import (
     AggregatedHookResult,
+    Answer,
     BeforeModelHookOutput,
     BeforeToolHookOutput,
     BlockingError,
@@ -114,10 +115,10 @@ def decorated_functions_keep_their_type(system: HookSystem) -> None:
 
 async def fire_methods_return_processed_results(handler: HookEventHandler) -> None:
     result = await handler.fire_before_tool_event("read", {"path": "a"})
-    assert_type(result, ProcessedHookResult)
-    assert_type(await handler.fire("BeforeAgent", {"prompt": "p"}), ProcessedHookResult)
-    assert_type(await handler.fire_notification_event("m", level="info"), ProcessedHookResult)
-    assert_type(await handler.fire_before_model_event(object()), ProcessedHookResult)
+    assert_type(result, Answer)
+    assert_type(await handler.fire("BeforeAgent", {"prompt": "p"}), Answer)
+    assert_type(await handler.fire_notification_event("m", level="info"), Answer)
+    assert_type(await handler.fire_before_model_event(object()), Answer)
     await handler.fire_before_tool_event("read")  # type: ignore[call-arg]
     await handler.fire_before_tool_event("read", {}, {})  # type: ignore[call-arg]
 
@@ -160,7 +161,7 @@ def factories() -> None:
     assert_type(make_empty_success_result(), AggregatedHookResult)
     failure = build_failure_envelope(ValueError("x"), "planning")
     assert_type(failure, AggregatedHookResult)
-    assert_type(process_common_hook_output_fields(failure), ProcessedHookResult)
+    assert_type(process_common_hook_output_fields(failure), Answer)
     assert_type(create_hook_output(HookEventName.BEFORE_TOOL, {}), DefaultHookOutput)
     create_hook_output("BeforeTool", {})  # type: ignore[arg-type]
 
@@ -174,7 +175,7 @@ async def systems_and_buses(bus: MessageBus) -> None:
         assert_type(system.get_status(), HookSystemStatus)
         assert_type(system.get_all_hooks(), tuple[HookRegistryEntry, ...])
         assert_type(system.set_hook_enabled("n", False), int)
-        assert_type(system.fire_blocking("BeforeAgent", {"prompt": "p"}), ProcessedHookResult)
+        assert_type(system.fire_blocking("BeforeAgent", {"prompt": "p"}), Answer)
     shared: MessageBus = InProcessMessageBus()
     response = await request_hook_execution(shared, HookEventName.BEFORE_AGENT, {"prompt": "p"})
     assert_type(response, HookExecutionResponse)

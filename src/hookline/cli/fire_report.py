@@ -1,22 +1,18 @@
 """What a fired event came to, for people and as a document."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from hookline.cli.document import fire_document, view_of
+from hookline.answer import TONES, Answer, make_empty_answer, process_common_hook_output_fields
 from hookline.cli.screen import Screen
-from hookline.cli.verdict import ROLES, verdict_of
-from hookline.pipeline.processing import process_common_hook_output_fields
-from hookline.wire.events import EVENTS, HookEventName
-from hookline.wire.results import (
-    ProcessedHookResult,
-    build_failure_envelope,
-    make_empty_success_result,
-)
-from hookline.wire.validators import own_field
+from hookline.fired import FiredEvent
+from hookline.wire.results import build_failure_envelope
 
 if TYPE_CHECKING:
     from hookline.translate import HookTranslator
+
+# Word -> exit status; all others are 0.
+_STATUS: dict[str, int] = {"blocked": 2, "stop": 2, "failed": 1}
 
 
 class FireReport:
@@ -24,53 +20,49 @@ class FireReport:
 
     def __init__(
         self,
-        event: HookEventName,
-        payload: Mapping[str, Any],
-        processed: ProcessedHookResult | None,
+        fired: FiredEvent,
+        answer: Answer | None,
         translator: "HookTranslator",
     ) -> None:
-        self._event = event
-        self._payload = payload
-        self._processed = processed or ProcessedHookResult(make_empty_success_result())
+        self._fired = fired
+        self._answer = answer or make_empty_answer(fired)
         self._translator = translator
-        self._view = view_of(event, self._processed, payload, translator)
-        self._verdict = verdict_of(self._processed, event)
 
     @property
     def status(self) -> int:
         """What the command exits with."""
-        return self._verdict.status
+        return _STATUS.get(self._answer.word, 0)
 
     def show(self, screen: Screen, *, as_json: bool) -> None:
         """The hooks and what they changed, or all of it as one document."""
         if as_json:
-            screen.document(fire_document(self._event.value, self._processed, self._view))
+            screen.document(self._answer.document(self._fired.event.value, self._translator))
             return
         from hookline.cli.report import show_changes, show_hooks
 
-        target, plan = EVENTS[self._event].target, self._processed.plan
-        name = own_field(self._payload, target) if target else None
+        name, plan = self._fired.target, self._answer.plan
         order = "  one after the other" if plan and plan.sequential else ""
         screen.line(
-            (self._event.value, "title"),
+            (self._fired.event.value, "title"),
             (f"  {name}" if name else "", "matcher"),
             (order, "faint"),
         )
-        show_hooks(screen, self._processed)
-        show_changes(screen, self._processed, self._view, self._payload, self._translator)
+        show_hooks(screen, self._answer)
+        view = self._answer.document(self._fired.event.value, self._translator)["view"]
+        show_changes(screen, self._answer, view, self._fired, self._translator)
 
     def tell(self, screen: Screen, warnings: Iterable[str]) -> None:
         """What the engine warned of; a failed event's own sentence is its verdict."""
         for warning in warnings:
-            if self._verdict.word != "failed" or not warning.endswith(str(self._verdict.reason)):
+            if self._answer.word != "failed" or not warning.endswith(str(self._answer.why)):
                 screen.warning(warning)
 
     def conclude(self, screen: Screen, *, quiet: bool) -> None:
         """The last line; a reason not to go on is for stderr, where a caller looks for it."""
-        verdict = self._verdict
-        word = (verdict.word, ROLES[verdict.word])
-        spans = (word, f": {verdict.reason}") if verdict.reason is not None else (word,)
-        if verdict.status:
+        answer = self._answer
+        word = (str(answer.word), str(TONES[answer.word]))
+        spans = (word, f": {answer.why}") if answer.why is not None else (word,)
+        if self.status:
             screen.note(*spans)
         elif not quiet:
             screen.line(*spans)
@@ -78,8 +70,5 @@ class FireReport:
 
 def refusal_document(event_name: str, error: Exception) -> dict[str, Any]:
     """The document for an event that could not even be fired."""
-    from hookline.translate.genai import GenAITranslator
-
-    envelope = process_common_hook_output_fields(build_failure_envelope(error, "validation"))
-    view = view_of(None, envelope, {}, GenAITranslator())
-    return fire_document(event_name, envelope, view)
+    envelope = build_failure_envelope(error, "validation")
+    return process_common_hook_output_fields(envelope).document(event_name)

@@ -3,16 +3,16 @@
 import os
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hookline.answer import Answer
 from hookline.cli.failures import Interrupted
 from hookline.config import Config
+from hookline.fired import FiredEvent
 from hookline.pipeline.runner.pollloop import Cancelled, PollLoop
 from hookline.system import HookSystem
-from hookline.wire.events import HookEventName
-from hookline.wire.results import ProcessedHookResult
 
 if TYPE_CHECKING:
     import argparse
@@ -39,23 +39,21 @@ def load_config(options: "argparse.Namespace", *, warm: bool = False, **further:
 
 def fire(
     system: HookSystem,
-    event: HookEventName,
-    payload: Mapping[str, Any],
+    fired: FiredEvent,
     *,
     meanwhile: Callable[[], object] = lambda: None,
     progress: "Callable[[Loop], Waiting] | None" = None,
-) -> ProcessedHookResult:
+) -> Answer:
     """Fire one event to its end; raises Interrupted, with no hook left running, on a signal.
 
     ``meanwhile`` is called while the first hooks are starting, and ``progress`` if they take more
     than a moment: what it shows is there until they have ended.
     """
     system.initialize_blocking()
-    fired = system.get_event_handler().fire(event, payload)
     try:
-        if system.get_event_handler().needs_asyncio:
-            return run_on_asyncio(fired)
-        return run_to_end(fired, meanwhile=meanwhile, progress=progress)
+        if system.needs_asyncio(fired):
+            return run_on_asyncio(system.execute(fired))
+        return run_to_end(system.execute(fired), meanwhile=meanwhile, progress=progress)
     finally:
         system.dispose()
 

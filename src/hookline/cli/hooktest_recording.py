@@ -6,7 +6,7 @@ from typing import Any
 
 from hookline.cli.failures import CommandError
 from hookline.cli.hooktest_report import quoted, shown_path
-from hookline.cli.payload import example, read_payload
+from hookline.cli.payload import example, read_event, read_payload
 from hookline.cli.screen import Screen
 from hookline.errors import UnknownEventError
 from hookline.hooktests.cases import HookTest
@@ -47,6 +47,7 @@ def _live(
 ) -> dict[str, Any]:
     event = _event(options)
     payload = read_payload(event, options)
+    read_event(event, payload)
     runner = HookTestRunner(
         fire,
         cwd=options.cwd or project,

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from hookline.cli.failures import CommandError
 from hookline.errors import InvalidPayloadError
+from hookline.fired import FiredEvent, read_fired_event
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
-from hookline.wire.validators import find_problem
 
 if TYPE_CHECKING:
     import argparse
@@ -40,16 +40,20 @@ def example(event: HookEventName) -> str:
 
 
 def read_payload(event: HookEventName, options: "argparse.Namespace") -> dict[str, Any]:
-    """The event's input; raises InvalidPayloadError, with a command line that works, for what is
-    none."""
+    """The input that the options describe; raises InvalidPayloadError for what is no object."""
     payload = {} if options.input is None else _read(event, "--input", options.input)
     if not isinstance(payload, dict):
         raise _invalid(event, "must be a JSON object")
-    payload = {**payload, **_shorthands(event, options)}
-    problem = find_problem(event, payload)
-    if problem is not None:
-        raise _invalid(event, problem)
-    return payload
+    return {**payload, **_shorthands(event, options)}
+
+
+def read_event(event: HookEventName, payload: dict[str, Any]) -> FiredEvent:
+    """The event of an input; raises InvalidPayloadError, with a command line that works, for an
+    input that is none."""
+    try:
+        return read_fired_event(event, payload)
+    except InvalidPayloadError as error:
+        raise _invalid(event, error.problem) from None
 
 
 def _shorthands(event: HookEventName, options: "argparse.Namespace") -> dict[str, Any]:

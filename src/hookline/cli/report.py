@@ -3,28 +3,16 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from hookline.answer import TONES, hook_word
 from hookline.cli.layout import Column, Row, Span
 from hookline.cli.screen import Screen
 from hookline.cli.text import duration
-from hookline.decisions import hook_decision
+from hookline.fired import FiredEvent
 from hookline.wire import codec
 from hookline.wire.results import HookExecutionResult, ProcessedHookResult
-from hookline.wire.validators import own_field
 
 if TYPE_CHECKING:
     from hookline.translate import HookTranslator
-
-ROLES: dict[str, str] = {
-    "stop": "bad",
-    "deny": "bad",
-    "block": "bad",
-    "failed": "bad",
-    "ask": "care",
-    "answers": "change",
-    "rewrites": "change",
-    "restricts": "change",
-    "adds": "change",
-}
 
 
 def show_hooks(
@@ -44,13 +32,13 @@ def show_changes(
     screen: Screen,
     processed: ProcessedHookResult,
     view: Mapping[str, Any],
-    payload: Mapping[str, Any],
+    fired: FiredEvent,
     translator: "HookTranslator",
     *,
     indent: int = 2,
 ) -> None:
     """A line for each thing the hooks add to the event or change in it."""
-    changes = [*_changes(view, payload, translator), *_messages(processed)]
+    changes = [*_changes(view, fired, translator), *_messages(processed)]
     if changes:
         rows: list[Row] = [((f"{what}:", "change"), text) for what, text in changes]
         screen.table(rows, ("keep",), indent=indent)
@@ -63,14 +51,14 @@ def hook_row(result: HookExecutionResult) -> tuple[Span, ...]:
         (result.hook.name, "name"),
         (result.hook.source.value, "faint"),
         (duration(result.duration), "faint"),
-        (word, ROLES.get(word, "good")),
+        (word, str(TONES[word])),
         why,
     )
 
 
 def decision(result: HookExecutionResult) -> tuple[str, str]:
     """A hook's own decision and its reason; what went wrong in full is told on stderr."""
-    return hook_decision(
+    return hook_word(
         result.event_name,
         result.output,
         failed=result.failed,
@@ -80,7 +68,7 @@ def decision(result: HookExecutionResult) -> tuple[str, str]:
 
 
 def _changes(
-    view: Mapping[str, Any], payload: Mapping[str, Any], translator: "HookTranslator"
+    view: Mapping[str, Any], fired: FiredEvent, translator: "HookTranslator"
 ) -> Iterator[tuple[str, str]]:
     if view.get("tool_input"):
         yield "tool input", _json(view["tool_input"])
@@ -89,13 +77,13 @@ def _changes(
     if view.get("synthetic_response") is not None:
         yield "answer", _answer(view["synthetic_response"], translator)
     if (request := view.get("modified_request")) is not None:
-        changed = _changed(own_field(payload, "llm_request"), request)
+        changed = _changed(fired.field("llm_request"), request)
         if changed:
             yield "request", f"{', '.join(changed)} changed"
     if view.get("modified_response") is not None:
         yield "response", _answer(view["modified_response"], translator)
     if "tool_selection" in view:
-        yield from _tools(view["tool_selection"], own_field(payload, "llm_request"), translator)
+        yield from _tools(view["tool_selection"], fired.field("llm_request"), translator)
     if view.get("tail_tool_call"):
         call = view["tail_tool_call"]
         yield "tool call to follow", f"{call['name']} {_json(call['args'])}"

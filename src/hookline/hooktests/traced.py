@@ -8,14 +8,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from hookline.answer import Answer
 from hookline.config import Config
+from hookline.fired import read_fired_event
 from hookline.hooktests.cases import HookTestError
 from hookline.trace.events import Assembler, HookRun, TracedEvent
 from hookline.trace.log import TraceLog
 from hookline.translate import HookTranslator
-from hookline.views import output_view
 from hookline.wire.events import EVENTS, HookEventName, narrow_event
-from hookline.wire.outputs import ModelCall, create_hook_output
+from hookline.wire.outputs import ModelCall
 
 _BASE_FIELDS = ("session_id", "transcript_path", "cwd", "hook_event_name", "timestamp")
 _CLIPPED = re.compile(r"… ?\(\+\d+ (?:characters|items)\)\Z")
@@ -86,22 +87,14 @@ def _document(
     payload: Mapping[str, Any],
     translator: HookTranslator,
 ) -> dict[str, Any]:
-    request, response = payload.get("model_request"), payload.get("model_response")
-    said = traced.output if isinstance(traced.output, dict) else {}
-    output = create_hook_output(event, said, ModelCall(translator, request))
-    view = output_view(output, translator=translator, request=request, response=response)
-    hidden = output.suppress_output is True
+    fired = read_fired_event(event, payload)
+    call = ModelCall(translator, payload.get("model_request"))
+    said = traced.output if isinstance(traced.output, dict) else None
     return {
-        "event": event.value,
+        **Answer.read(fired, said, call).document(event.value, translator),
         "plan": {"sequential": traced.sequential, "hooks": [run.hook for run in traced.hooks]},
         "results": [_result(run) for run in traced.hooks],
         "success": all(run.success for run in traced.hooks),
-        "errors": [],
-        "final_output": said or None,
-        "view": view,
-        "should_stop": output.should_stop_execution(),
-        "system_message": None if hidden else output.system_message,
-        "suppress_output": hidden,
     }
 
 

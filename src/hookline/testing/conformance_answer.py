@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from hookline.answer import Answer
 from hookline.config import Config
 from hookline.errors import HooklineError, TranslationError
 from hookline.handler import HookEventHandler
@@ -14,10 +15,9 @@ from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.system import HookSystem
 from hookline.translate.genai import GenAITranslator
-from hookline.views import output_view
 from hookline.wire import codec
 from hookline.wire.confirmation import tool_notification
-from hookline.wire.results import HookExecutionResult, ProcessedHookResult
+from hookline.wire.results import HookExecutionResult
 
 _TRANSLATIONS = {
     "toHookLLMRequest": "to_hook_llm_request",
@@ -48,14 +48,14 @@ async def answer_of(case: Mapping[str, Any], work: Path) -> dict[str, Any]:
         trust["now"] = settings.get("trusted_at_run", trust["now"])
         args = case.get("args", {})
         for _ in range(max(1, case.get("fire_times", 1))):
-            processed = await _fire(system.get_event_handler(), case["event"], args)
+            answer = await _fire(system.get_event_handler(), case["event"], args)
     finally:
         system.dispose()
     return {
         "registry": registry,
         **({"registration_errors": runtime.refused} if runtime.refused else {}),
-        **_outcome(processed),
-        **_view(processed, args, config),
+        **_outcome(answer),
+        **({} if answer.final_output is None else {"view": answer.view()}),
         **_collected(case, work),
         **({"runtime_inputs": runtime.inputs} if runtime.inputs else {}),
     }
@@ -115,9 +115,7 @@ class _RuntimeHooks:
         return act
 
 
-async def _fire(
-    handler: HookEventHandler, event: str, args: Mapping[str, Any]
-) -> ProcessedHookResult:
+async def _fire(handler: HookEventHandler, event: str, args: Mapping[str, Any]) -> Answer:
     if "confirmation" in args:
         notification = tool_notification(args["confirmation"])
         return await handler.fire(event, msgspec.structs.asdict(notification))
@@ -142,7 +140,7 @@ def _entry(entry: HookRegistryEntry) -> dict[str, Any]:
     return described
 
 
-def _outcome(processed: ProcessedHookResult) -> dict[str, Any]:
+def _outcome(processed: Answer) -> dict[str, Any]:
     plan, final = processed.plan, processed.final_output
     return {
         "plan": plan
@@ -164,20 +162,6 @@ def _result(result: HookExecutionResult) -> dict[str, Any]:
         "failed": result.failed,
     }
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _view(
-    processed: ProcessedHookResult, args: Mapping[str, Any], config: Config
-) -> dict[str, Any]:
-    if processed.final_output is None:
-        return {}
-    view = output_view(
-        processed.final_output,
-        translator=config.get_translator(),
-        request=args.get("sdk_request"),
-        response=args.get("sdk_response"),
-    )
-    return {"view": view}
 
 
 def _collected(case: Mapping[str, Any], work: Path) -> dict[str, Any]:

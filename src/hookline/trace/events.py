@@ -6,10 +6,10 @@ from zlib import crc32
 
 import msgspec
 
-from hookline.decisions import event_decision, hook_decision
+from hookline.answer import Answer, hook_word
+from hookline.fired import FiredEvent
 from hookline.trace.records import Record
 from hookline.wire.events import EVENTS, HookEventName
-from hookline.wire.outputs import create_hook_output
 
 # A hook's word -> what it makes of the event where its end was never written, strongest first.
 _STRONGEST = {
@@ -181,7 +181,7 @@ def decision_of(record: Record) -> tuple[str, str]:
     event = event_named(record.event)
     if event is None:
         return record.failed or "ok", ""
-    return hook_decision(
+    return hook_word(
         event,
         record.output if isinstance(record.output, dict) else None,
         failed=record.failed,
@@ -193,7 +193,8 @@ def decision_of(record: Record) -> tuple[str, str]:
 def _decision(name: str, runs: tuple[HookRun, ...], batch: Record | None) -> tuple[str, str | None]:
     event = event_named(name)
     if batch is not None and isinstance(batch.output, dict) and event is not None:
-        return event_decision(event, create_hook_output(event, batch.output))
+        answer = Answer.read(FiredEvent(event), batch.output)
+        return answer.word, answer.why
     if batch is not None and batch.hook_count == 0:
         return "no hook", None
     blockable = event is not None and EVENTS[event].blockable

@@ -55,6 +55,10 @@ class ModelTranslator(Protocol):
         self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
     ) -> Any: ...
 
+    def tool_selection(self, request: object) -> tuple[Any | None, Any | None]: ...
+
+    def empty_response(self, reason: str, like: object = None) -> Any: ...
+
 
 class ModelCall(msgspec.Struct, frozen=True):
     """What an output needs to answer in SDK types: a translator, and a value of the caller's
@@ -146,6 +150,11 @@ class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
             wire["hookSpecificOutput"] = self.hook_specific_output
         return wire
 
+    def get_empty_response(self, reason: str) -> Any:
+        """A response, in the SDK's form, that holds nothing but a reason."""
+        call = self._model_call()
+        return call.translator.empty_response(reason, like=call.like)
+
     def _specific(self, key: str) -> Any:
         return self.hook_specific_output.get(key) if self.hook_specific_output else None
 
@@ -167,13 +176,16 @@ class BeforeToolHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
 class BeforeModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
     """BeforeModel: may rewrite the request, or answer it in the model's place."""
 
-    def is_blocking_decision(self) -> bool:
-        """A response given by a hook answers the call, so the call does not happen."""
+    def answers_call(self) -> bool:
+        """Whether the hook gives a response in the model's place."""
         # The model's format is loaded by the events of a model alone.
         from hookline.wire.model import is_llm_response
 
-        answered = is_llm_response(self._specific("llm_response"))
-        return answered or self.decision in BLOCKING_WORDS
+        return is_llm_response(self._specific("llm_response"))
+
+    def is_blocking_decision(self) -> bool:
+        """A response given by a hook answers the call, so the call does not happen."""
+        return self.decision in BLOCKING_WORDS or self.answers_call()
 
     def get_synthetic_response(self) -> Any:
         """The hook's own response in the SDK's form, or None."""
@@ -220,6 +232,32 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
             "toolConfig", lambda: translate(change, tool_config, like=call.like), tool_config
         )
         return ToolSelection(changed, tools)
+
+    def select_tools(self, request: Any) -> ToolSelection:
+        """The request's own tool config and tools with what the hooks left of them."""
+        own_config, own_tools = self._model_call().translator.tool_selection(request)
+        return self.apply_tool_config_modifications(own_config, own_tools)
+
+    def restrict_tools(self, request: Any) -> Any:
+        """The request under the tool config that the hooks left; the same object if they left it
+        alone."""
+        change = self._specific("toolConfig")
+        if not isinstance(change, dict):
+            return request
+        translate = self._model_call().translator.from_hook_llm_request
+        return _translated(
+            "toolConfig", lambda: translate({"toolConfig": change}, request), request
+        )
+
+    def get_allowed_tools(self) -> frozenset[str] | None:
+        """The names of the tools the hooks left, None where they named none."""
+        change = self._specific("toolConfig")
+        if not isinstance(change, dict):
+            return None
+        if str(change.get("mode")).upper() == "NONE":
+            return frozenset()
+        names = change.get("allowedFunctionNames")
+        return frozenset(names) if isinstance(names, list) else None
 
 
 class AfterAgentHookOutput(DefaultHookOutput, frozen=True, kw_only=True):

@@ -2,16 +2,17 @@
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hookline.cli.failures import CommandError
 from hookline.cli.firing import fire, load_config
-from hookline.cli.payload import read_payload
+from hookline.cli.payload import read_event, read_payload
 from hookline.cli.plain import PlainOptions
 from hookline.cli.screen import Screen
 from hookline.cli.text import count
 from hookline.config import Config
 from hookline.errors import InvalidPayloadError, UnknownEventError
+from hookline.fired import FiredEvent
 from hookline.notices import heard_warnings
 from hookline.wire.events import HookEventName, narrow_event
 
@@ -73,32 +74,31 @@ def run(options: "argparse.Namespace", screen: Screen) -> int:
     """Fire the event; 0 go on, 2 blocked or stopped, 1 it could not be fired."""
     try:
         event = narrow_event(options.event)
-        payload = read_payload(event, options)
+        fired = read_event(event, read_payload(event, options))
     except (UnknownEventError, InvalidPayloadError) as error:
         raise _refused(error, options, screen) from None
     if options.bus is not None:
-        return _run_over_bus(options, screen, event, payload)
+        return _run_over_bus(options, screen, fired)
     config = load_config(options, trusted=options.trust)
-    return _fire(options, screen, config, event, payload)
+    return _fire(options, screen, config, fired)
 
 
 def _fire(
     options: "argparse.Namespace",
     screen: Screen,
     config: Config,
-    event: HookEventName,
-    payload: dict[str, Any],
+    fired: FiredEvent,
 ) -> int:
     system = _prepare(config, screen)
     load_report = _load_document if options.json else _load_report
     with heard_warnings() as heard:
-        fired = None
+        answer = None
         if system is not None:
             line = _live_line(system) if screen.is_terminal and not options.json else None
-            fired = fire(system, event, payload, meanwhile=load_report, progress=line)
+            answer = fire(system, fired, meanwhile=load_report, progress=line)
         from hookline.cli.fire_report import FireReport
 
-        report = FireReport(event, payload, fired, config.get_translator())
+        report = FireReport(fired, answer, config.get_translator())
     report.show(screen, as_json=options.json)
     report.tell(screen, heard)
     _tell_untrusted(config, screen)
@@ -106,9 +106,7 @@ def _fire(
     return report.status
 
 
-def _run_over_bus(
-    options: "argparse.Namespace", screen: Screen, event: HookEventName, payload: dict[str, Any]
-) -> int:
+def _run_over_bus(options: "argparse.Namespace", screen: Screen, fired: FiredEvent) -> int:
     from hookline.cli.buses import open_bus
 
     bus = open_bus(options.bus, name="hookline fire")
@@ -116,7 +114,7 @@ def _run_over_bus(
         options, trusted=options.trust, remote_bus=bus, on_unavailable=options.on_unavailable
     )
     try:
-        return _fire(options, screen, config, event, payload)
+        return _fire(options, screen, config, fired)
     finally:
         bus.close_blocking()
 

@@ -5,7 +5,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hookline.cli.document import fire_document, view_of
 from hookline.cli.failures import FAILED, CommandError
 from hookline.cli.firing import fire
 from hookline.cli.hooktest_report import TestReport, quoted, shown_path, test_document
@@ -13,6 +12,7 @@ from hookline.cli.parsing import add_event_arguments, add_trust_arguments
 from hookline.cli.screen import Screen
 from hookline.cli.text import count
 from hookline.config import Config
+from hookline.fired import read_fired_event
 from hookline.hooktests.cases import SUFFIX, HookTest, HookTestFile, Outcome
 from hookline.hooktests.finding import find_test_files
 from hookline.hooktests.reading import read_test_file
@@ -122,9 +122,8 @@ def _is_meant(test: HookTest, pattern: str | None) -> bool:
 def _fire(
     config: Config, system: HookSystem, event: HookEventName, payload: Mapping[str, Any]
 ) -> dict[str, Any]:
-    processed = fire(system, event, payload)
-    view = view_of(event, processed, payload, config.get_translator())
-    return fire_document(event.value, processed, view)
+    answer = fire(system, read_fired_event(event, payload))
+    return answer.document(event.value, config.get_translator())
 
 
 def _write_junit(

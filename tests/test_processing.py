@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from hookline.answer import process_common_hook_output_fields
 from hookline.pipeline.aggregator import merge_outputs
-from hookline.pipeline.processing import process_common_hook_output_fields
 from hookline.wire.events import HookEventName
 from hookline.wire.outputs import create_hook_output
 from hookline.wire.results import (

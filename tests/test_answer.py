@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from hookline.answer import Answer
+from hookline.fired import FiredEvent
 from hookline.translate.genai import GenAITranslator
-from hookline.views import output_view
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
-from hookline.wire.outputs import ModelCall, create_hook_output
+from hookline.wire.outputs import ModelCall
 from tests.eleven import REQUEST, RESPONSE, WITH_TOOLS, Json
 
 COMMON = {
@@ -24,8 +25,9 @@ COMMON = {
 
 def view(event: HookEventName, request: Any = REQUEST, **answer: Any) -> Json:
     translator = GenAITranslator()
-    output = create_hook_output(event, answer, ModelCall(translator, request))
-    return output_view(output, translator=translator, request=request, response=RESPONSE)
+    values = (request, RESPONSE) if event is HookEventName.AFTER_MODEL else (request,)
+    fired = FiredEvent(event, "", values)
+    return Answer.read(fired, answer, ModelCall(translator, request)).view()
 
 
 @pytest.mark.parametrize("event", HookEventName)

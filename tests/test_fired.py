@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookline.errors import InvalidPayloadError, TranslationError
-from hookline.inputs import FiredEvent, build_payload, read_fired_event
+from hookline.fired import FiredEvent, build_payload, read_fired_event
+from hookline.pipeline.runner.context import RunContext
+from hookline.translate import HookTranslator
 from hookline.translate.genai import GenAITranslator
 from hookline.wire import codec
 from hookline.wire.events import EVENTS, HookEventName
@@ -27,9 +29,15 @@ class Session:
     def get_transcript_path(self) -> str:
         return ""
 
+    def get_translator(self) -> HookTranslator:
+        return GenAITranslator()
+
+    def run_context(self, session_id: str) -> RunContext:
+        raise NotImplementedError
+
 
 def payload(event: HookEventName, given: Json) -> Json:
-    return build_payload(read_fired_event(event, given), Session(), GenAITranslator())
+    return build_payload(read_fired_event(event, given), Session(), GenAITranslator()).document
 
 
 @pytest.mark.requirement("INV-6")

@@ -1,0 +1,384 @@
+"""What an agent should do after an event: the one place that works it out.
+
+``fire --json``, the trace, hook tests, the triggers, the adapters and every screen read an
+``Answer``; none of them looks into a hook's output itself.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from hookline.errors import TranslationError
+from hookline.fired import FiredEvent
+from hookline.wire.events import EVENTS, HookEventName
+from hookline.wire.outputs import (
+    NO_REASON,
+    AfterModelHookOutput,
+    BeforeModelHookOutput,
+    BeforeToolHookOutput,
+    BeforeToolSelectionHookOutput,
+    DefaultHookOutput,
+    ModelCall,
+    create_hook_output,
+)
+from hookline.wire.results import (
+    AggregatedHookResult,
+    HookError,
+    HookExecutionResult,
+    ProcessedHookResult,
+    make_empty_success_result,
+)
+
+if TYPE_CHECKING:
+    from hookline.translate import HookTranslator
+
+EventWord: TypeAlias = Literal["allowed", "blocked", "stop", "ask", "no hook matched", "failed"]
+Tone: TypeAlias = Literal["good", "bad", "care", "change", "faint"]
+
+# Every word for what an event came to or a hook did -> how it is shown, on every screen and page.
+TONES: dict[str, Tone] = {
+    "allowed": "good",
+    "allow": "good",
+    "approve": "good",
+    "ok": "good",
+    "blocked": "bad",
+    "block": "bad",
+    "deny": "bad",
+    "stop": "bad",
+    "failed": "bad",
+    "ask": "care",
+    "warning": "care",
+    "answers": "change",
+    "rewrites": "change",
+    "restricts": "change",
+    "adds": "change",
+    "no hook matched": "faint",
+    "no hook": "faint",
+}
+# What a hook does that decides nothing, by the field it answers with.
+_DOES: dict[str, str] = {
+    "tool_input": "rewrites",
+    "llm_request": "rewrites",
+    "llm_response": "rewrites",
+    "toolConfig": "restricts",
+    "additionalContext": "adds",
+}
+
+
+class Answer(ProcessedHookResult, frozen=True, dict=True):
+    """What the hooks of one event said, and what an agent should do about it.
+
+    Where nothing matched, or hooks are off, it says "go on" and changes nothing.
+    """
+
+    fired: FiredEvent | None = None
+
+    @classmethod
+    def read(
+        cls, fired: FiredEvent, output: Mapping[str, Any] | None, call: ModelCall | None = None
+    ) -> "Answer":
+        """The answer to an event whose merged output was kept, in a log for instance."""
+        merged = None if output is None else create_hook_output(fired.event, output, call)
+        return process_common_hook_output_fields(AggregatedHookResult(True, merged), fired)
+
+    @property
+    def raw(self) -> ProcessedHookResult:
+        """This answer as the processed result that it is."""
+        return self
+
+    @property
+    def event(self) -> HookEventName | None:
+        """The event; None for an answer to something that was no event at all."""
+        return self.fired.event if self.fired is not None else None
+
+    @property
+    def stopped(self) -> bool:
+        """The agent loop should end. On events that cannot be blocked, a stop has no effect."""
+        return self.should_stop and self._is_blockable
+
+    @property
+    def blocked(self) -> bool:
+        """What was about to happen must not happen, or what happened is rejected; so after a stop
+        as well. On events that cannot be blocked, a block has no effect."""
+        output = self.final_output
+        if output is None or not self._is_blockable:
+            return False
+        return self.should_stop or output.is_blocking_decision()
+
+    @property
+    def asks(self) -> bool:
+        """Somebody must confirm the tool call first; where nobody can be asked, it is blocked."""
+        output, is_tool = self.final_output, self.event is HookEventName.BEFORE_TOOL
+        return output is not None and is_tool and output.is_ask_decision() and not self.blocked
+
+    @property
+    def reason(self) -> str | None:
+        """Why the event is blocked or stopped, or must be confirmed; None where it goes on."""
+        output = self.final_output
+        if output is None or not (self.blocked or self.asks):
+            return None
+        reason = output.get_effective_reason()
+        if reason == NO_REASON and self._is_answered:
+            return "a hook answers in the model's place"
+        return reason
+
+    @property
+    def context(self) -> str | None:
+        """Text that the hooks add to what the model reads."""
+        return self.final_output.get_additional_context() if self.final_output else None
+
+    @property
+    def message(self) -> str | None:
+        """The hooks' system message, suppressed or not; ``system_message`` is what to display."""
+        return self.final_output.system_message or None if self.final_output else None
+
+    @property
+    def suppressed(self) -> bool:
+        """The user should not be shown the output; the model still reads it."""
+        return self.suppress_output
+
+    @property
+    def clear_context(self) -> bool:
+        """The conversation so far should be forgotten (AfterAgent)."""
+        output, is_end = self.final_output, self.event is HookEventName.AFTER_AGENT
+        return output is not None and is_end and output.should_clear_context()
+
+    @property
+    def tail_call(self) -> dict[str, Any] | None:
+        """The tool call, ``{name, args}``, that should follow at once (AfterTool)."""
+        if self.final_output is None or self.event is not HookEventName.AFTER_TOOL:
+            return None
+        return self.final_output.get_tail_tool_call_request()
+
+    @property
+    def failures(self) -> tuple[HookError, ...]:
+        """What went wrong: a hook that failed, or the engine itself."""
+        return tuple(self.errors)
+
+    @property
+    def tool_input(self) -> Any:
+        """The tool's whole input as the hooks left it; the very same object if none changed it."""
+        given = self.fired.field("tool_input") if self.fired is not None else None
+        changed = self._changed_tool_input
+        return given if changed is None else {**(given or {}), **changed}
+
+    @cached_property
+    def request(self) -> Any:
+        """The model's request as the hooks left it, in the caller's own type; the very same object
+        if none changed it."""
+        request = self.fired.field("llm_request") if self.fired is not None else None
+        output = self.final_output
+        if isinstance(output, BeforeModelHookOutput):
+            return output.apply_llm_request_modifications(request)
+        if isinstance(output, BeforeToolSelectionHookOutput):
+            return output.restrict_tools(request)
+        return request
+
+    @cached_property
+    def response(self) -> Any:
+        """The model's response as the hooks left it, in the caller's own type. Before the model it
+        is what a hook answers in its place, None where it is to be called; after a block it is a
+        response that holds nothing but the reason."""
+        response = self.fired.field("llm_response") if self.fired is not None else None
+        output = self.final_output
+        if isinstance(output, BeforeModelHookOutput) and self.blocked:
+            synthetic = output.get_synthetic_response()
+            return self._empty_response() if synthetic is None else synthetic
+        if isinstance(output, AfterModelHookOutput):
+            if output.is_blocking_decision():
+                return self._empty_response()
+            changed = output.get_modified_response(response)
+            return response if changed is None else changed
+        return response
+
+    @cached_property
+    def tools(self) -> frozenset[str] | None:
+        """The names of the tools that the model may call now; None for all of them."""
+        output = self.final_output
+        if not isinstance(output, BeforeToolSelectionHookOutput):
+            return None
+        return output.get_allowed_tools()
+
+    @property
+    def is_synthetic(self) -> bool:
+        """A hook answers in the model's place, with ``response``."""
+        return self.blocked and self._is_answered
+
+    @property
+    def word(self) -> EventWord:
+        """What became of the event, in a word."""
+        if self.plan is None and self.final_output is None:
+            if not self.success and not all(map(_lets_go_on, self.errors)):
+                return "failed"
+            # A worker does not say which hooks it ran, only how long they took.
+            if self.success and not self.total_duration:
+                return "no hook matched"
+        if self.stopped:
+            return "stop"
+        if self.blocked:
+            return "blocked"
+        return "ask" if self.asks else "allowed"
+
+    @property
+    def why(self) -> str | None:
+        """The reason of ``word``: the hooks', or what failed."""
+        return self.errors[0].message if self.word == "failed" else self.reason
+
+    def view(self, translator: "HookTranslator | None" = None) -> dict[str, Any]:
+        """What the accessors of the merged output say, as one JSON object: the ``view`` of
+        ``fire --json`` and of the conformance cases. ``translator`` is for an event of a model
+        that no hook answered."""
+        fired, output = self.fired, self.final_output
+        request = fired.field("llm_request") if fired is not None else None
+        if output is None:
+            call = ModelCall(translator, request) if translator is not None else None
+            event = self.event
+            output = DefaultHookOutput() if event is None else create_hook_output(event, {}, call)
+        view: dict[str, Any] = {
+            "blocked": output.is_blocking_decision(),
+            "ask": output.is_ask_decision(),
+            "stop": output.should_stop_execution(),
+            "effective_reason": output.get_effective_reason(),
+            "additional_context": output.get_additional_context(),
+            "clear_context": output.should_clear_context(),
+            "tail_tool_call": output.get_tail_tool_call_request(),
+        }
+        if isinstance(output, BeforeToolHookOutput):
+            view["tool_input"] = output.get_modified_tool_input()
+        elif isinstance(output, BeforeModelHookOutput):
+            view["synthetic_response"] = output.get_synthetic_response()
+            view["modified_request"] = self.request
+        elif isinstance(output, AfterModelHookOutput):
+            response = fired.field("llm_response") if fired is not None else None
+            view["modified_response"] = output.get_modified_response(response)
+        elif isinstance(output, BeforeToolSelectionHookOutput):
+            selection = output.select_tools(request)
+            named = (("toolConfig", selection.tool_config), ("tools", selection.tools))
+            view["tool_selection"] = {name: value for name, value in named if value is not None}
+        return view
+
+    def document(self, name: str, translator: "HookTranslator | None" = None) -> dict[str, Any]:
+        """Everything about the event ``name`` as one JSON object: what ``fire --json`` prints."""
+        plan, final = self.plan, self.final_output
+        try:
+            view = self.view(translator)
+        except TranslationError:
+            # A request that no hook was shown because it is none: the errors say so.
+            view = Answer(make_empty_success_result()).view()
+        hooks = plan and [hook.name for hook in plan.hooks]
+        return {
+            "event": name,
+            "plan": plan and {"sequential": plan.sequential, "hooks": hooks},
+            "results": [_result_document(result) for result in self.results],
+            "success": self.success,
+            "errors": [
+                {"code": error.code, "message": error.message, "stage": error.stage}
+                | ({} if error.hook is None else {"hook": error.hook})
+                for error in self.errors
+            ],
+            "all_outputs": self.all_outputs,
+            "final_output": final.to_wire() if final is not None else None,
+            "view": view,
+            "should_stop": self.should_stop,
+            "stop_reason": self.stop_reason,
+            "system_message": self.system_message,
+            "suppress_output": self.suppress_output,
+            "total_duration_ms": round(self.total_duration, 3),
+        }
+
+    @property
+    def _is_blockable(self) -> bool:
+        return self.fired is None or EVENTS[self.fired.event].blockable
+
+    @property
+    def _is_answered(self) -> bool:
+        output = self.final_output
+        return isinstance(output, BeforeModelHookOutput) and output.answers_call()
+
+    @property
+    def _changed_tool_input(self) -> dict[str, Any] | None:
+        output = self.final_output
+        if not isinstance(output, BeforeToolHookOutput):
+            return None
+        return output.get_modified_tool_input()
+
+    def _empty_response(self) -> Any:
+        assert self.final_output is not None
+        return self.final_output.get_empty_response(self.reason or NO_REASON)
+
+
+def process_common_hook_output_fields(
+    aggregated: AggregatedHookResult, fired: FiredEvent | None = None
+) -> Answer:
+    """The answer to an event: the fields that mean the same on every event, read once."""
+    output = aggregated.final_output
+    if output is None:
+        return Answer(aggregated, fired=fired)
+    stop = output.should_stop_execution()
+    suppress = output.suppress_output is True
+    return Answer(
+        aggregated,
+        stop,
+        output.get_effective_reason() if stop else None,
+        None if suppress else output.system_message or None,
+        suppress,
+        fired,
+    )
+
+
+def make_empty_answer(fired: FiredEvent | None = None) -> Answer:
+    """The answer where no hook matched, or none may run: go on."""
+    return Answer(make_empty_success_result(), fired=fired)
+
+
+def hook_word(
+    event: HookEventName,
+    output: Mapping[str, Any] | None,
+    *,
+    failed: str | None = None,
+    exit_code: int | None = None,
+    signal: str | None = None,
+) -> tuple[str, str]:
+    """What one hook did, in a word, and its reason; in a few words where it failed."""
+    if failed is not None:
+        if failed == "exit":
+            return "failed", f"exit {exit_code}"
+        killed = signal if failed == "signal" else None
+        return "failed", killed or failed.replace("_", " ")
+    if output is None:
+        return "ok", ""
+    said = create_hook_output(event, output)
+    why = said.stop_reason or said.reason or ""
+    if said.should_stop_execution():
+        return "stop", why
+    if said.is_blocking_decision():
+        return said.decision or "answers", why
+    given = said.hook_specific_output or {}
+    does = next((word for field, word in _DOES.items() if given.get(field)), "ok")
+    return said.decision or does, why
+
+
+def _result_document(result: HookExecutionResult) -> dict[str, Any]:
+    optional = {
+        "exit_code": result.exit_code,
+        "signal": result.signal,
+        "failed": result.failed,
+        "output": result.output,
+        "warnings": list(result.warnings) or None,
+    }
+    return {
+        "hook": result.hook.name,
+        "type": result.hook.type,
+        "source": result.hook.source.value,
+        "success": result.success,
+        "duration_ms": round(result.duration, 3),
+        "stdout": result.stdout,
+        "stderr": result.stderr,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+def _lets_go_on(error: HookError) -> bool:
+    """An event goes on after it: one hook's failure, or an outage that is to mean "allow"."""
+    outage = error.details.get("onUnavailable") if isinstance(error.details, dict) else None
+    return error.hook is not None or outage == "allow"

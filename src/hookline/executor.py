@@ -1,0 +1,187 @@
+"""One event in, one answer out: plan, translate, build the input, run, aggregate, log.
+
+When nothing matches, nothing is built, translated or awaited. Nothing is raised but cancellation,
+which kills what is running; whatever else goes wrong is a failure envelope.
+"""
+
+import time
+from collections.abc import Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hookline.answer import Answer, make_empty_answer, process_common_hook_output_fields
+from hookline.debuglog import DebugLogger
+from hookline.fired import FiredEvent, Session, build_payload
+from hookline.notices import warn
+from hookline.pipeline.aggregator import HookAggregator
+from hookline.pipeline.planner import HookPlanner
+from hookline.pipeline.runner.document import InputDocument
+from hookline.pipeline.runner.runner import HookRunner
+from hookline.wire.events import EVENTS, HookEventName
+from hookline.wire.outputs import ModelCall
+from hookline.wire.results import FailureMeta, build_failure_envelope
+
+if TYPE_CHECKING:
+    from hookline.translate import HookTranslator
+
+
+class Executor(Protocol):
+    """Carries out events. ``hookline.remote`` has the one that does it over a bus."""
+
+    def answer_at_once(self, fired: FiredEvent) -> Answer | None:
+        """The answer, if it takes no waiting because no hook matches; None if it does."""
+        ...
+
+    def needs_asyncio(self, fired: FiredEvent) -> bool:
+        """True if carrying this event out takes an event loop of asyncio's."""
+        ...
+
+    def execute(self, fired: FiredEvent) -> Coroutine[Any, Any, Answer]:
+        """Carry out an event; only cancellation is raised."""
+        ...
+
+    def fail(
+        self,
+        error: Exception,
+        stage: str,
+        fired: FiredEvent | None = None,
+        *,
+        duration: float = 0.0,
+    ) -> Answer:
+        """The answer to an event that failed at a stage; people are told of it."""
+        ...
+
+
+class LocalExecutor:
+    """Runs the hooks of an event on this machine."""
+
+    def __init__(
+        self,
+        session: Session,
+        planner: HookPlanner,
+        runner: HookRunner,
+        aggregator: HookAggregator,
+        *,
+        translator: "HookTranslator | None" = None,
+        debug_logger: DebugLogger | None = None,
+    ) -> None:
+        self.session = session
+        self._translator = translator
+        self.debug_log = DebugLogger() if debug_logger is None else debug_logger
+        self._planner = planner
+        self._runner = runner
+        self._aggregator = aggregator
+
+    def answer_at_once(self, fired: FiredEvent) -> Answer | None:
+        """The answer if no hook matches, None if one does."""
+        try:
+            if self._planner.create_execution_plan(fired.event, fired.target) is not None:
+                return None
+        except Exception as error:
+            return self.fail(error, "planning", fired)
+        answer = make_empty_answer(fired)
+        if self.debug_log.enabled:
+            self.log_event(answer, fired, None)
+        return answer
+
+    def needs_asyncio(self, fired: FiredEvent) -> bool:
+        """True if a function is among the hooks: it may await what is asyncio's."""
+        plan = self._planner.create_execution_plan(fired.event, fired.target)
+        return plan is not None and any(hook.type == "runtime" for hook in plan.hooks)
+
+    async def execute(self, fired: FiredEvent) -> Answer:
+        """Run the hooks that match an event and merge what they answer."""
+        stage, started = "planning", 0.0
+        try:
+            plan = self._planner.create_execution_plan(fired.event, fired.target)
+            if plan is None:
+                answer = make_empty_answer(fired)
+                if self.debug_log.enabled:
+                    self.log_event(answer, fired, None)
+                return answer
+            stage, started = "translation", time.perf_counter()
+            translator = self.get_translator() if fired.spec.model else None
+            payload, cuts, as_text = build_payload(fired, self.session, translator)
+            stage = "validation"
+            document = InputDocument.checked(fired.event, payload)
+            stage = "execution"
+            context = self.session.run_context(payload["session_id"])
+            results = await self._runner.execute_plan(plan, document, context)
+            stage = "aggregation"
+            call = None if translator is None else ModelCall(translator, fired.values[0])
+            aggregated = self._aggregator.aggregate_results(plan, results, call=call)
+            answer = process_common_hook_output_fields(aggregated, fired)
+        except Exception as error:
+            passed = (time.perf_counter() - started) * 1000 if started else 0.0
+            return self.fail(error, stage, fired, duration=passed)
+        if cuts or as_text:
+            self._warn_of_input(fired.event, cuts, as_text)
+        if self.debug_log.enabled or any(result.failed or result.warnings for result in results):
+            self.log_event(answer, fired, payload)
+        self.warn_of_no_effect(answer, fired.event)
+        return answer
+
+    def get_translator(self) -> "HookTranslator":
+        """What turns the model SDK's types into what hooks are shown: the session's own, unless
+        another was given."""
+        return self.session.get_translator() if self._translator is None else self._translator
+
+    def fail(
+        self,
+        error: Exception,
+        stage: str,
+        fired: FiredEvent | None = None,
+        *,
+        duration: float = 0.0,
+    ) -> Answer:
+        """The answer to an event that failed at a stage; people are told of it."""
+        meta = FailureMeta(
+            event_name=fired.event if fired else None,
+            correlation_id=fired.correlation_id if fired else None,
+            duration=duration,
+        )
+        envelope = build_failure_envelope(error, stage, meta)
+        failure = envelope.errors[0]
+        what = failure.event_name or "an event"
+        self.debug_log.warning(
+            f"{what} failed at {stage}: {failure.message}", code=failure.code, stage=stage
+        )
+        return process_common_hook_output_fields(envelope, fired)
+
+    def log_event(
+        self, answer: Answer, fired: FiredEvent, payload: Mapping[str, Any] | None
+    ) -> None:
+        """Record what hooks did on an event."""
+        event = fired.event
+        try:
+            session_id = payload["session_id"] if payload else fired.session_id
+            if session_id is None:
+                session_id = self.session.get_session_id()
+            self.debug_log.event(
+                answer, payload, session_id=session_id, event=event.value, target=fired.target
+            )
+        except Exception as error:
+            warn(f"what hooks did on {event.value} could not be logged", error=error)
+
+    def warn_of_no_effect(self, answer: Answer, event: HookEventName) -> None:
+        """Tell people of a block, a stop or a question where an event knows none of it."""
+        output = answer.final_output
+        if output is None:
+            return
+        what = None
+        if output.is_ask_decision() and event is not HookEventName.BEFORE_TOOL:
+            what = f"ask for confirmation on {event.value}"
+        elif not EVENTS[event].blockable and (
+            output.is_blocking_decision() or output.should_stop_execution()
+        ):
+            what = f"block or stop {event.value}"
+        if what is not None:
+            why = output.get_effective_reason()
+            self.debug_log.warning(f"a hook tried to {what}, which has no effect: {why}")
+
+    def _warn_of_input(self, event: HookEventName, cuts: list[str], as_text: list[str]) -> None:
+        if cuts:
+            why = "; ".join(cuts)
+            self.debug_log.warning(f"hooks were not shown the whole input of {event}: {why}")
+        if as_text:
+            kinds = ", ".join(sorted(set(as_text)))
+            self.debug_log.warning(f"hooks were shown only the repr of a value on {event}: {kinds}")

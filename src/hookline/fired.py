@@ -1,0 +1,159 @@
+"""An event as it was fired, and the document hooks read of it: base fields first, then its own.
+
+An event comes with typed arguments or as JSON; both become the same values in the same order, so
+hooks cannot tell how they were called.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import msgspec
+
+from hookline.errors import InvalidPayloadError
+from hookline.wire.clock import timestamp
+from hookline.wire.events import EVENTS, EventSpec, HookEventName
+from hookline.wire.shown import show
+from hookline.wire.validators import ALIASES, read_values
+
+if TYPE_CHECKING:
+    from hookline.pipeline.runner.context import RunContext
+    from hookline.translate import HookTranslator
+
+_BASE_FIELDS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_name", "timestamp"})
+
+
+class FiredEvent(msgspec.Struct, frozen=True):
+    """An event with the values of its own fields, in the order hooks read them.
+
+    ``target`` is what matchers are compared with. ``extra`` are further fields a JSON payload had;
+    they pass through to hooks. ``session_id`` and ``transcript_path`` replace the session's own.
+    ``correlation_id`` is the id of the request that asked for it over a bus.
+    """
+
+    event: HookEventName
+    target: str = ""
+    values: tuple[Any, ...] = ()
+    extra: dict[str, Any] = {}
+    session_id: str | None = None
+    transcript_path: str | None = None
+    correlation_id: str | None = None
+
+    @property
+    def spec(self) -> EventSpec:
+        """How the event is written and matched."""
+        return EVENTS[self.event]
+
+    def field(self, name: str) -> Any:
+        """The value of one of the event's own fields; None for one that it does not have."""
+        names = (*self.spec.required, *self.spec.optional)
+        return dict(zip(names, self.values, strict=False)).get(name)
+
+
+class Session(Protocol):
+    """What firing an event asks about the session it belongs to, each time."""
+
+    def get_session_id(self) -> str: ...
+
+    def get_working_dir(self) -> str: ...
+
+    def get_transcript_path(self) -> str: ...
+
+    def get_translator(self) -> "HookTranslator": ...
+
+    def run_context(self, session_id: str) -> "RunContext": ...
+
+
+def read_fired_event(
+    event: HookEventName,
+    input: Mapping[str, Any],
+    *,
+    sdk_objects: bool = False,
+    correlation_id: str | None = None,
+) -> FiredEvent:
+    """An event given as JSON; raises InvalidPayloadError. ``sdk_objects`` admits model requests
+    and responses in the SDK's own types."""
+    values = read_values(event, input, sdk_objects=sdk_objects)
+    if isinstance(values, str):
+        raise InvalidPayloadError(event.value, values)
+    spec = EVENTS[event]
+    names = (*spec.required, *spec.optional)
+    matched = (values[names.index(spec.target)] or "") if spec.target is not None else ""
+    known = {*names, *(ALIASES[name] for name in names if name in ALIASES), *_BASE_FIELDS}
+    session_id, transcript = input.get("session_id"), input.get("transcript_path")
+    return FiredEvent(
+        event,
+        matched,
+        values,
+        {name: value for name, value in input.items() if name not in known},
+        session_id if isinstance(session_id, str) else None,
+        transcript if isinstance(transcript, str) else None,
+        correlation_id,
+    )
+
+
+class Payload(NamedTuple):
+    """The document hooks read. ``cuts`` says what of the event's values it does not hold,
+    ``as_text`` the types of which it has nothing but their ``repr``."""
+
+    document: dict[str, Any]
+    cuts: list[str]
+    as_text: list[str]
+
+
+def build_payload(
+    fired: FiredEvent, session: Session, translator: "HookTranslator | None"
+) -> Payload:
+    """The document hooks read; raises TranslationError for a model event it cannot show.
+
+    ``translator`` is for the events of a model.
+    """
+    base = {
+        **session_fields(fired, session),
+        "cwd": session.get_working_dir(),
+        "hook_event_name": fired.event._value_,  # ``value`` is a Python-level descriptor
+        "timestamp": timestamp(),
+    }
+    if fired.spec.model:
+        assert translator is not None
+        shown = translate_values(
+            fired, translator, translator.to_hook_llm_request, translator.to_hook_llm_response
+        )
+        base |= named_values(fired, shown)
+        own, cuts, as_text = show(fired.extra)
+    else:
+        own, cuts, as_text = show(named_values(fired, fired.values) | fired.extra)
+    return Payload(base | own, cuts, as_text)
+
+
+def session_fields(fired: FiredEvent, session: Session) -> dict[str, Any]:
+    """The session an event belongs to: the event's own word, else the session's."""
+    session_id, transcript = fired.session_id, fired.transcript_path
+    return {
+        "session_id": session.get_session_id() if session_id is None else session_id,
+        "transcript_path": session.get_transcript_path() if transcript is None else transcript,
+    }
+
+
+def named_values(fired: FiredEvent, values: tuple[Any, ...]) -> dict[str, Any]:
+    """An event's own fields by name, without the optional ones that are absent."""
+    spec = fired.spec
+    optional = zip(spec.optional, values[len(spec.required) :], strict=False)
+    present = {name: value for name, value in optional if value is not None}
+    return dict(zip(spec.required, values, strict=False)) | present
+
+
+def translate_values(
+    fired: FiredEvent,
+    translator: "HookTranslator",
+    request_form: Callable[[Any], Any],
+    response_form: Callable[[Any], Any],
+) -> tuple[Any, ...]:
+    """The values of a model event with its request and its response in another form."""
+    request, *rest = fired.values
+    shown = request_form(request)
+    if fired.event is HookEventName.AFTER_MODEL:
+        return (shown, response_form(rest[0]))
+    if fired.event is HookEventName.BEFORE_TOOL_SELECTION:
+        named = rest[0] if rest else None
+        return (shown, translator.tool_names(request) if named is None else named)
+    return (shown,)

@@ -1,0 +1,170 @@
+"""Shows hooks whatever a program holds: values that JSON has no form for become text or plain data.
+
+A hook must not be skipped because a tool was called with a path, an enum or an object of somebody's
+library. What cannot be shown whole is cut with a marker and reported, because something could hide
+below the cut: a hook that fails closed then does not answer for it.
+"""
+
+import math
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+MAX_DEPTH = 200
+MAX_REPR = 10_000
+
+_SCALARS = (str, int, bool, type(None))
+
+
+class Shown(NamedTuple):
+    """A value as JSON data. ``cuts`` says what of it was left out, ``as_text`` the types of which
+    nothing but their ``repr`` could be shown."""
+
+    value: Any
+    cuts: list[str]
+    as_text: list[str]
+
+
+def show(value: Any) -> Shown:
+    """A value as JSON data; JSON data is shown as it is, and nothing that is given is altered."""
+    showing = _Showing()
+    return Shown(showing.value(value, 0), showing.cuts, showing.as_text)
+
+
+class _Showing:
+    """One look at a value, and what there is to say about it."""
+
+    def __init__(self) -> None:
+        self.cuts: list[str] = []
+        self.as_text: list[str] = []
+        self._open: set[int] = set()
+
+    def value(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind in _SCALARS:
+            return value
+        if kind is float:
+            return value if math.isfinite(value) else str(value)
+        if kind is dict or kind is list or kind is tuple:
+            return self._container(value, kind is dict, depth)
+        return self._other(value, depth)
+
+    def _container(self, value: Any, is_mapping: bool, depth: int) -> Any:
+        """A mapping or a sequence, unless it contains itself or is nested too deeply."""
+        if depth > MAX_DEPTH:
+            return self._cut(f"… (nested deeper than {MAX_DEPTH})", "it is nested too deeply")
+        if id(value) in self._open:
+            return self._cut("… (contains itself)", "it contains itself")
+        self._open.add(id(value))
+        try:
+            if is_mapping:
+                return self._mapping(value, depth + 1)
+            return [self.value(item, depth + 1) for item in value]
+        finally:
+            self._open.discard(id(value))
+
+    def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        shown: dict[str, Any] = {}
+        for key, item in value.items():
+            name = key if type(key) is str else self._key(key)
+            if name in shown:
+                self.cuts.append(f"two of its keys are both written {name!r}")
+                name = f"{name} ({len(shown)})"
+            shown[name] = self.value(item, depth)
+        return shown
+
+    def _key(self, key: Any) -> str:
+        shown = self.value(key, 0)
+        if shown is None or isinstance(shown, bool):
+            return {None: "null", True: "true", False: "false"}[shown]
+        return shown if isinstance(shown, str) else str(shown)
+
+    def _other(self, value: Any, depth: int) -> Any:
+        """What is none of JSON's own types; a value that fails to explain itself is its type."""
+        try:
+            found, plain = _plain_form(value)
+            if found:
+                if plain is value:  # would never come to an end
+                    return self._repr(value)
+                is_mapping = isinstance(plain, Mapping)
+                if is_mapping or isinstance(plain, list | tuple | set | frozenset):
+                    # The value, not its plain form, is what could be met again below itself.
+                    if id(value) in self._open:
+                        return self._cut("… (contains itself)", "it contains itself")
+                    self._open.add(id(value))
+                    try:
+                        return self._container(plain, is_mapping, depth)
+                    finally:
+                        self._open.discard(id(value))
+                return self.value(plain, depth)
+            return self._repr(value)
+        except Exception:
+            return self._cut(f"<{type(value).__name__}>", f"a {type(value).__name__} has no text")
+
+    def _repr(self, value: Any) -> str:
+        text = repr(value)
+        self.as_text.append(type(value).__name__)
+        if len(text) <= MAX_REPR:
+            return text
+        marker = f"… (+{len(text) - MAX_REPR} characters)"
+        return text[:MAX_REPR] + self._cut(marker, f"a {type(value).__name__} is too long to show")
+
+    def _cut(self, marker: str, why: str) -> str:
+        self.cuts.append(why)
+        return marker
+
+
+def _plain_form(value: Any) -> tuple[bool, Any]:
+    """Whether a value has a plainer form that says all of it, and that form."""
+    # By what a value can do, not by its library: none of these is imported for it.
+    if isinstance(value, str):
+        return True, str.__str__(value)
+    if hasattr(value, "_value_") and hasattr(type(value), "__members__"):  # an enum's member
+        return True, value.value
+    if isinstance(value, int):
+        return True, int(value)
+    if isinstance(value, float):
+        return True, float(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return True, bytes(value).decode("utf-8", "backslashreplace")
+    if isinstance(value, os.PathLike):
+        path = os.fspath(value)
+        return True, path if isinstance(path, str) else os.fsdecode(path)
+    if isinstance(value, Mapping):
+        return True, dict(value)
+    if isinstance(value, list | tuple):
+        return True, list(value)
+    if isinstance(value, set | frozenset):
+        return True, sorted(value, key=repr)
+    if isinstance(value, type):
+        return False, None
+    for method, arguments in _OWN_FORMS:
+        form = getattr(value, method, None)
+        if callable(form):
+            return True, form(**arguments)
+    fields = _field_names(value)
+    if fields is not None:
+        return True, {name: getattr(value, name) for name in fields if hasattr(value, name)}
+    if type(value).__module__ in ("decimal", "fractions", "uuid", "datetime", "ipaddress"):
+        return True, str(value)
+    return False, None
+
+
+# Pydantic's models; dates and times; numpy's arrays and scalars, and what imitates them.
+_OWN_FORMS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("model_dump", {"mode": "json", "by_alias": True, "exclude_none": True}),
+    ("isoformat", {}),
+    ("tolist", {}),
+)
+
+
+def _field_names(value: Any) -> Iterable[str] | None:
+    """The fields that a class declares: those of dataclasses, msgspec's structs and attrs."""
+    kind = type(value)
+    if hasattr(kind, "__dataclass_fields__"):
+        return tuple(kind.__dataclass_fields__)
+    if hasattr(kind, "__struct_fields__"):
+        return tuple(kind.__struct_fields__)
+    if hasattr(kind, "__attrs_attrs__"):
+        return tuple(attribute.name for attribute in kind.__attrs_attrs__)
+    return None

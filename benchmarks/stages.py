@@ -7,11 +7,12 @@ from typing import Any
 
 from benchmarks import fixtures
 from benchmarks.sampling import Group, Measurement, Run, Workload, calling
-from hookline import Config, HookEventName, HookExecutionPlan, HookExecutionResult, HookSystem
+from hookline import Config, HookEventName, HookExecutionResult, HookSystem
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.planner import HookPlanner
 from hookline.wire import codec
 from hookline.wire.hooks import CommandHook
+from hookline.wire.results import HookExecutionPlan
 
 _EVENT = HookEventName.BEFORE_TOOL
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hookline.answer import Answer
 from hookline.config import Config
 from hookline.system import HookSystem
 from hookline.wire.results import ProcessedHookResult
@@ -125,20 +126,20 @@ def test_a_hook_may_itself_fire_an_event(tmp_path: Path) -> None:
     assert system.fire_blocking("BeforeTool", TOOL).all_outputs == [{"reason": "inner"}]
 
 
-def test_an_exception_of_the_load_reaches_the_caller_in_either_place(tmp_path: Path) -> None:
+def test_an_exception_of_the_load_is_a_failed_event_in_either_place(tmp_path: Path) -> None:
     def lost() -> bool:
         raise LookupError("where am I")
 
     hooks = on_every_event(DENYING)
     system = HookSystem(Config(working_dir=tmp_path, hooks=hooks, trusted=lost))
 
-    async def inside() -> None:
-        system.fire_blocking("BeforeTool", TOOL)
+    async def inside() -> Answer:
+        return system.fire_blocking("BeforeTool", TOOL)
 
-    with pytest.raises(LookupError, match="where am I"):
-        system.fire_blocking("BeforeTool", TOOL)
-    with pytest.raises(LookupError, match="where am I"):
-        asyncio.run(inside())
+    for answer in (system.fire_blocking("BeforeTool", TOOL), asyncio.run(inside())):
+        assert answer.word == "failed"
+        (failure,) = answer.failures
+        assert (failure.stage, failure.message) == ("planning", "where am I")
 
 
 def test_one_system_serves_several_loops_at_once(tmp_path: Path) -> None:

@@ -69,7 +69,9 @@ def test_a_result_without_output_is_processed_to_its_defaults() -> None:
         build_failure_envelope(ValueError("x"), "planning"),
     ):
         result = process_common_hook_output_fields(aggregated)
-        assert result == ProcessedHookResult(aggregated, False, None, None, False)
+        common = (result.should_stop, result.stop_reason, result.system_message)
+        assert (*common, result.suppress_output) == (False, None, None, False)
+        assert isinstance(result, ProcessedHookResult)
         assert result.aggregated is aggregated
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hookline import Config, HookSystem, ReloadReport
+from hookline import Config, HookSystem
+from hookline.system import ReloadReport
 from hookline.watching import FileWatch
 from tests.harness.scratch import Project
 

@@ -264,7 +264,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             view = self.view(translator)
         except TranslationError:
             # A request that no hook was shown because it is none: the errors say so.
-            view = Answer(make_empty_success_result()).view()
+            view = Answer.read(FiredEvent(HookEventName.BEFORE_AGENT), {}).view()
         hooks = plan and [hook.name for hook in plan.hooks]
         return {
             "event": name,

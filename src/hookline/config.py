@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from hookline.notices import warn
 from hookline.pipeline.definitions import HookEntry
@@ -19,19 +19,86 @@ from hookline.pipeline.settings import (
     read_layer,
 )
 from hookline.places import home_dir
-from hookline.wire.hooks import HookConfig, HookSource
+from hookline.wire.hooks import HookConfig, HookSource, OnFailure
 
 # Whoever only reads settings, as ``hookline list`` does, is spared the engine and asyncio.
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from hookline.bus.messages import MessageBus
     from hookline.debuglog import DebugLogger
     from hookline.pipeline.trust import FolderTrust, Review
     from hookline.remote import Execution, OnUnavailable, RemoteFiring
     from hookline.system import HookSystem
     from hookline.translate import HookTranslator
+    from hookline.wire.events import HookEventName
+    from hookline.wire.hooks import HookFunction
 
-Hooks: TypeAlias = Mapping[str, Any]
+HooksByEvent: TypeAlias = Mapping[str, Any]
 PathLike: TypeAlias = str | os.PathLike[str]
+Trusted: TypeAlias = bool | Callable[[], bool]
+
+
+class SessionOptions(TypedDict, total=False):
+    """The conversation that events belong to."""
+
+    session_id: str | None
+    transcript_path: str
+    target_dir: PathLike | None
+
+
+class LayerOptions(TypedDict, total=False):
+    """The hooks given in code, by layer, and who of all hooks may run."""
+
+    hooks: HooksByEvent | None
+    user_hooks: HooksByEvent | None
+    system_hooks: HooksByEvent | None
+    extensions: Iterable[Mapping[str, Any]]
+    disabled: Iterable[str]
+    enable_hooks: bool
+
+
+class RunOptions(TypedDict, total=False):
+    """How hooks run."""
+
+    limits: RunLimits | None
+    warm: bool
+    redaction: Redaction | None
+
+
+class BusOptions(TypedDict, total=False):
+    """The bus that is served, and the one that events are fired over."""
+
+    message_bus: "MessageBus | None"
+    remote_bus: "MessageBus | None"
+    execution: "Execution | None"
+    on_unavailable: "OnUnavailable"
+    remote_timeout: float
+
+
+class LoadOptions(SessionOptions, LayerOptions, RunOptions, BusOptions, total=False):
+    """What may be said in code beside the settings on disk."""
+
+    debug_logger: "DebugLogger | None"
+    translator: "HookTranslator | None"
+
+
+class Options(LoadOptions, total=False):
+    """Everything a configuration may be told in code."""
+
+    working_dir: PathLike | None
+    project_dir: PathLike | None
+    trusted: Trusted
+
+
+class HookOptions(TypedDict, total=False):
+    """What may be said of a hook that is registered in code."""
+
+    matcher: str | None
+    name: str | None
+    sequential: bool
+    timeout: float | None
+    on_failure: OnFailure
 
 
 class Config:
@@ -53,12 +120,12 @@ class Config:
         session_id: str | None = None,
         transcript_path: str = "",
         enable_hooks: bool = True,
-        hooks: Hooks | None = None,
-        user_hooks: Hooks | None = None,
-        system_hooks: Hooks | None = None,
+        hooks: HooksByEvent | None = None,
+        user_hooks: HooksByEvent | None = None,
+        system_hooks: HooksByEvent | None = None,
         extensions: Iterable[Mapping[str, Any]] = (),
         disabled: Iterable[str] = (),
-        trusted: bool | Callable[[], bool] = True,
+        trusted: Trusted = True,
         redaction: Redaction | None = None,
         limits: RunLimits | None = None,
         warm: bool = True,
@@ -90,6 +157,7 @@ class Config:
         self._code_layers = _code_layers(hooks, user_hooks, system_hooks, extensions)
         self._settings: Settings | None = None
         self._hook_system: HookSystem | None = None
+        self._unregistered: list[Callable[[HookSystem], object]] = []
         self._lock = threading.RLock()
 
     @classmethod
@@ -99,8 +167,8 @@ class Config:
         *,
         project_dir: PathLike | None = None,
         settings_files: Sequence[PathLike] | None = None,
-        trusted: bool | Callable[[], bool] | None = None,
-        **options: Any,
+        trusted: Trusted | None = None,
+        **options: "Unpack[LoadOptions]",
     ) -> "Config":
         """The configuration of a directory, from the settings layers on disk.
 
@@ -138,8 +206,35 @@ class Config:
             if self._hook_system is None:
                 from hookline.system import HookSystem
 
-                self._hook_system = HookSystem(self)
+                system = HookSystem(self)
+                waiting, self._unregistered = self._unregistered, []
+                for register in waiting:
+                    register(system)
+                self._hook_system = system
             return self._hook_system
+
+    def register_hook(
+        self,
+        event: "str | HookEventName",
+        hook: "HookFunction",
+        **options: "Unpack[HookOptions]",
+    ) -> None:
+        """Register a function as a hook, without reading any settings: until there is a hook
+        system it waits for it. Raises UnknownEventError or InvalidHookError at once."""
+        from hookline.system import check_hook
+
+        check_hook(event, hook, **options)
+        with self._lock:
+            if self._hook_system is not None:
+                self._hook_system.register_hook(event, hook, **options)
+                return
+            self._unregistered.append(lambda made: made.register_hook(event, hook, **options))
+
+    def dispose(self) -> None:
+        """End what the hook system keeps from call to call; calls under way finish."""
+        with self._lock:
+            if self._hook_system is not None:
+                self._hook_system.dispose()
 
     def get_session_id(self) -> str:
         """The session all events belong to."""
@@ -275,9 +370,9 @@ def _project_entries(layers: Iterable[Layer]) -> list[HookEntry]:
 
 
 def _code_layers(
-    hooks: Hooks | None,
-    user_hooks: Hooks | None,
-    system_hooks: Hooks | None,
+    hooks: HooksByEvent | None,
+    user_hooks: HooksByEvent | None,
+    system_hooks: HooksByEvent | None,
     extensions: Iterable[Mapping[str, Any]],
 ) -> tuple[Layer, ...]:
     given = [
@@ -293,5 +388,5 @@ def _code_layers(
     return tuple(_code_layer(*layer) for layer in given)
 
 
-def _code_layer(label: str, source: HookSource, hooks: Hooks | None) -> Layer:
+def _code_layer(label: str, source: HookSource, hooks: HooksByEvent | None) -> Layer:
     return read_layer({"hooks": hooks}, source, label)

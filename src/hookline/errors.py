@@ -7,7 +7,9 @@ HooklineError
 ├── UnknownEventError                 a name that is no hook event
 ├── InvalidPayloadError               an event's input lacks a field, or a field has the wrong type
 ├── PayloadEncodingError              an event's input has no JSON form
-└── TranslationError                  a model request or response of no known form
+├── TranslationError                  a model request or response of no known form
+├── BlockedByHook                     a hook does not let a wrapped function run, or its result pass
+└── StoppedByHook                     a hook ends the loop that a wrapped function was called in
 """
 
 from collections.abc import Iterable
@@ -94,3 +96,20 @@ class TranslationError(HooklineError):
     def __init__(self, problem: str) -> None:
         self.problem = problem
         super().__init__(problem)
+
+
+class BlockedByHook(HooklineError):
+    """A hook did not let a wrapped function run, or rejected its result."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(f"{name} was blocked by a hook: {reason}")
+
+
+class StoppedByHook(HooklineError):
+    """A hook asked for the end of the agent's loop."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"a hook stopped the agent: {reason}")

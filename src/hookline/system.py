@@ -24,7 +24,7 @@ from hookline.pipeline.runner.loop import is_running_asyncio
 from hookline.pipeline.runner.pollloop import PollLoop
 from hookline.pipeline.runner.runner import HookRunner, RunningHook
 from hookline.wire.events import HookEventName, narrow_event
-from hookline.wire.hooks import HookConfig, HookFunction, HookSource, RuntimeHook
+from hookline.wire.hooks import HookConfig, HookFunction, HookSource, OnFailure, RuntimeHook
 
 # Without a bus or a watch, what they take is not loaded.
 if TYPE_CHECKING:
@@ -173,6 +173,7 @@ class HookSystem:
         name: str | None = None,
         sequential: bool = False,
         timeout: float | None = None,
+        on_failure: OnFailure | None = None,
         source: HookSource | str = HookSource.RUNTIME,
     ) -> Callable[[], None]:
         """Register a function, plain or async, or a hook as settings write it (for a function:
@@ -180,13 +181,14 @@ class HookSystem:
 
         Works before ``initialize()`` too. The returned function takes the hook out again. Raises
         InvalidHookError for what could never run, UnknownEventError for no event. ``timeout`` is
-        in milliseconds, a minute if nothing is said.
+        in milliseconds, a minute if nothing is said; ``on_failure="block"`` blocks the event when
+        the hook fails.
         """
         narrowed = narrow_event(event)
         layer = _layer_of(source)
-        config = _hook_of(hook, name=name, timeout=timeout, source=layer)
-        if matcher is not None and not isinstance(matcher, str):
-            raise InvalidHookError(f"the matcher of {config.name!r} must be a string")
+        config = _hook_of(
+            hook, name=name, timeout=timeout, on_failure=on_failure, source=layer, matcher=matcher
+        )
         matches, problem = dialect_of(config.dialect).compile_matcher(narrowed, matcher)
         if problem is not None:
             self._log.warning(f"hook {config.name!r}: {problem}")
@@ -337,16 +339,44 @@ def _hook_of(
     *,
     name: str | None,
     timeout: float | None,
+    on_failure: OnFailure | None,
     source: HookSource,
+    matcher: str | None,
 ) -> HookConfig:
-    said = {"name": name or None, "timeout": timeout}
+    said = {"name": name or None, "timeout": timeout, "onFailure": on_failure}
     given = {key: value for key, value in said.items() if value is not None}
     if not isinstance(hook, Mapping):
         called = getattr(hook, "__qualname__", "") or type(hook).__qualname__
-        return _runtime_hook({"name": called, "function": hook, **given}, source)
-    if hook.get("type") == "runtime":
-        return _runtime_hook({**hook, **given}, source)
-    return command_hook({**hook, **given}, source=source)
+        config: HookConfig = _runtime_hook({"name": called, "function": hook, **given}, source)
+    elif hook.get("type") == "runtime":
+        config = _runtime_hook({**hook, **given}, source)
+    else:
+        config = command_hook({**hook, **given}, source=source)
+    if matcher is not None and not isinstance(matcher, str):
+        raise InvalidHookError(f"the matcher of {config.name!r} must be a string")
+    return config
+
+
+def check_hook(
+    event: str | HookEventName,
+    hook: HookFunction,
+    *,
+    matcher: str | None = None,
+    name: str | None = None,
+    sequential: bool = False,  # noqa: ARG001 - any value will do
+    timeout: float | None = None,
+    on_failure: OnFailure | None = None,
+) -> None:
+    """Raise what registering the hook would raise."""
+    narrow_event(event)
+    _hook_of(
+        hook,
+        name=name,
+        timeout=timeout,
+        on_failure=on_failure,
+        source=HookSource.RUNTIME,
+        matcher=matcher,
+    )
 
 
 def _runtime_hook(config: Mapping[str, Any], source: HookSource) -> RuntimeHook:

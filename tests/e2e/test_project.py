@@ -9,14 +9,14 @@ import pytest
 from hookline import (
     Config,
     DebugLogger,
-    GenAITranslator,
     HookSystem,
     InProcessMessageBus,
-    JsonLinesSink,
     SessionEndReason,
     SessionStartSource,
-    request_hook_execution,
 )
+from hookline.bus import request_hook_execution
+from hookline.debuglog import JsonLinesSink
+from hookline.translate.genai import GenAITranslator
 from hookline.wire.outputs import (
     AfterModelHookOutput,
     BeforeModelHookOutput,

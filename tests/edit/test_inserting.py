@@ -5,8 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hookline.edit.inserting import InsertionError, inserted, merged
 from hookline.pipeline.jsonc import JsoncError, parse

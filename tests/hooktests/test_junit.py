@@ -2,8 +2,7 @@
 
 from xml.etree import ElementTree
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hookline.hooktests.cases import Failure, HookTest, HookTestFile, Outcome
 from hookline.hooktests.junit import junit_xml

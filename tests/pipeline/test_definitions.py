@@ -4,8 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hookline.errors import InvalidHookError
 from hookline.pipeline.definitions import Origin, Parsed, command_hook, parse_hooks

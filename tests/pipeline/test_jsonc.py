@@ -4,8 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hookline.pipeline.jsonc import JsoncError, Path, parse, spoken, value_at
 from tests.arbitrary import JSON

@@ -4,8 +4,7 @@ import time
 
 import pytest
 import regex
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hookline.pipeline.dialects import dialect_of
 from hookline.pipeline.matcher import Match, MatchTimeout, compile_matcher

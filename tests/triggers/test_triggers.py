@@ -35,14 +35,9 @@ DEFAULTS = {
 }
 
 
-class BrokenSystem:
-    async def initialize(self) -> None:
-        raise OSError("no disk")
-
-
 class BrokenConfig(Config):
     def get_hook_system(self) -> Any:
-        return BrokenSystem()
+        raise OSError("no disk")
 
 
 def test_every_trigger_is_tried_here() -> None:
@@ -124,10 +119,11 @@ async def test_an_exception_of_the_tool_is_the_tools_own() -> None:
         await execute_tool_with_hooks(Config(hooks=hooks("AfterTool", "true")), "t", {}, broken)
 
 
-async def test_without_a_way_to_ask_an_ask_is_an_allow() -> None:
-    config = Config(hooks=hooks("BeforeTool", say({"decision": "ask"})))
+async def test_where_nobody_can_be_asked_an_ask_is_a_block() -> None:
+    config = Config(hooks=hooks("BeforeTool", say({"decision": "ask", "reason": "sure?"})))
     result = await execute_tool_with_hooks(config, "t", {}, lambda _given: "ran")
-    assert result.llm_content == "ran"
+    assert result.llm_content == "sure? (nobody can be asked to confirm it)"
+    assert result.error is not None
 
 
 async def test_a_question_that_fails_is_not_a_yes() -> None:

@@ -11,42 +11,23 @@ import hookline
 from hookline import (
     AggregatedHookResult,
     Answer,
-    BeforeModelHookOutput,
-    BeforeToolHookOutput,
-    BlockingError,
     Config,
-    DefaultHookOutput,
     HookError,
     HookEventHandler,
     HookEventName,
-    HookExecutionResponse,
     HookExecutionResult,
-    HookRegistryEntry,
     HookSystem,
-    HookSystemStatus,
     InProcessMessageBus,
     MessageBus,
     PreCompressTrigger,
     ProcessedHookResult,
     SessionEndReason,
     SessionStartSource,
-    build_failure_envelope,
-    create_hook_output,
-    make_empty_success_result,
-    process_common_hook_output_fields,
-    request_hook_execution,
-    validate_after_agent_input,
-    validate_after_model_input,
-    validate_after_tool_input,
-    validate_before_agent_input,
-    validate_before_model_input,
-    validate_before_tool_input,
-    validate_before_tool_selection_input,
-    validate_notification_input,
-    validate_pre_compress_input,
-    validate_session_end_input,
-    validate_session_start_input,
 )
+from hookline.answer import process_common_hook_output_fields
+from hookline.bus import HookExecutionResponse, request_hook_execution
+from hookline.pipeline.registry import HookRegistryEntry
+from hookline.system import HookSystemStatus
 from hookline.wire.inputs import (
     AfterAgentInput,
     AfterModelInput,
@@ -59,6 +40,27 @@ from hookline.wire.inputs import (
     PreCompressInput,
     SessionEndInput,
     SessionStartInput,
+)
+from hookline.wire.outputs import (
+    BeforeModelHookOutput,
+    BeforeToolHookOutput,
+    BlockingError,
+    DefaultHookOutput,
+    create_hook_output,
+)
+from hookline.wire.results import build_failure_envelope, make_empty_success_result
+from hookline.wire.validators import (
+    validate_after_agent_input,
+    validate_after_model_input,
+    validate_after_tool_input,
+    validate_before_agent_input,
+    validate_before_model_input,
+    validate_before_tool_input,
+    validate_before_tool_selection_input,
+    validate_notification_input,
+    validate_pre_compress_input,
+    validate_session_end_input,
+    validate_session_start_input,
 )
 
 

@@ -1,8 +1,7 @@
 """The event names and their enums, narrowed from whatever a caller has."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hookline.errors import InvalidPayloadError, UnknownEventError
 from hookline.wire.events import (

@@ -14,6 +14,7 @@ from hookline.agent.providers import ModelProvider
 from hookline.agent.scheduler import OnStatus, Publish, ScheduledCall, ToolScheduler
 from hookline.agent.tools import Tool
 from hookline.config import Config
+from hookline.toolcall import Confirm, ConfirmationRequest
 from hookline.translate.genai_forms import field, list_field
 from hookline.translate.genai_parts import visible_texts
 from hookline.triggers.lifecycle import (
@@ -24,7 +25,6 @@ from hookline.triggers.lifecycle import (
     fire_session_start_hook,
     fire_tool_notification_hook,
 )
-from hookline.triggers.tool import Confirm, ConfirmationRequest
 from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionStartSource
 from hookline.wire.outputs import DefaultHookOutput
 

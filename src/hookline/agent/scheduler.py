@@ -12,9 +12,9 @@ import msgspec
 
 from hookline.agent.tools import Tool
 from hookline.config import Config
+from hookline.toolcall import Confirm, ToolError, ToolResult
 from hookline.translate.genai_conversation import FunctionCall
-from hookline.triggers.results import ToolError, ToolResult
-from hookline.triggers.tool import Confirm, execute_tool_with_hooks
+from hookline.triggers.tool import execute_tool_with_hooks
 
 
 class CallStatus(StrEnum):

@@ -12,8 +12,8 @@ import msgspec
 from hookline.agent.scheduler import CallStatus, ScheduledCall
 from hookline.cli.demo_tools import describe, not_done
 from hookline.debuglog import DebugLogger
+from hookline.toolcall import BLOCKED_BY_HOOK
 from hookline.translate.genai_conversation import FunctionCall
-from hookline.triggers.tool import BLOCKED_BY_HOOK
 from hookline.wire.events import HookEventName
 from hookline.wire.outputs import BeforeToolHookOutput, DefaultHookOutput
 from hookline.wire.results import ProcessedHookResult

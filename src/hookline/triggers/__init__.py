@@ -1,9 +1,10 @@
 """What an agent loop calls: each function fires one event and hands back what to do about it.
 
-None of them raises and none builds a part of the engine: they get the system from the config,
-initialize it on first use, and answer with a safe default when anything in it fails.
+They are the contract's names over ``hookline.Hooks``. None of them raises; where anything in the
+engine fails they answer with a safe default.
 """
 
+from hookline.toolcall import ConfirmationRequest, ToolError, ToolResult
 from hookline.triggers.lifecycle import (
     fire_after_agent_hook,
     fire_before_agent_hook,
@@ -21,9 +22,7 @@ from hookline.triggers.model import (
     fire_before_model_hook,
     fire_before_tool_selection_hook,
 )
-from hookline.triggers.results import ToolError, ToolResult
 from hookline.triggers.tool import (
-    ConfirmationRequest,
     execute_tool_with_hooks,
     fire_after_tool_hook,
     fire_before_tool_hook,

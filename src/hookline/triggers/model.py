@@ -5,12 +5,8 @@ from typing import Any
 import msgspec
 
 from hookline.config import Config
-from hookline.triggers.engine import fire_through
-from hookline.wire.outputs import (
-    AfterModelHookOutput,
-    BeforeModelHookOutput,
-    BeforeToolSelectionHookOutput,
-)
+from hookline.front import Hooks
+from hookline.wire.outputs import BeforeToolSelectionHookOutput
 
 
 class BeforeModelHookResult(msgspec.Struct, frozen=True):
@@ -50,49 +46,37 @@ class BeforeToolSelectionHookResult(msgspec.Struct, frozen=True):
 
 async def fire_before_model_hook(config: Config, llm_request: Any) -> BeforeModelHookResult:
     """A request is about to go to the model."""
-    output = await fire_through(
-        config, lambda handler: handler.fire_before_model_event(llm_request)
-    )
-    if not isinstance(output, BeforeModelHookOutput):
+    answer = await Hooks.of(config).before_model(llm_request)
+    if answer.final_output is None:
         return BeforeModelHookResult()
-    should_stop = output.should_stop_execution()
-    if should_stop or output.is_blocking_decision():
+    if answer.blocked:
         return BeforeModelHookResult(
             blocked=True,
-            reason=output.get_effective_reason(),
-            synthetic_response=output.get_synthetic_response(),
-            should_stop=should_stop,
-            system_message=output.system_message,
+            reason=answer.final_output.get_effective_reason(),
+            synthetic_response=answer.response if answer.is_synthetic else None,
+            should_stop=answer.stopped,
+            system_message=answer.message,
         )
-    return BeforeModelHookResult(
-        modified_request=output.apply_llm_request_modifications(llm_request),
-        system_message=output.system_message,
-    )
+    return BeforeModelHookResult(modified_request=answer.request, system_message=answer.message)
 
 
 async def fire_after_model_hook(
     config: Config, llm_request: Any, llm_response: Any
 ) -> AfterModelHookResult:
     """The model has answered in full."""
-    output = await fire_through(
-        config, lambda handler: handler.fire_after_model_event(llm_request, llm_response)
-    )
-    if not isinstance(output, AfterModelHookOutput):
+    answer = await Hooks.of(config).after_model(llm_request, llm_response)
+    output = answer.final_output
+    if output is None:
         return AfterModelHookResult(llm_response)
-    blocked, should_stop = output.is_blocking_decision(), output.should_stop_execution()
-    reason = output.get_effective_reason()
-    if blocked:
-        response = config.get_translator().empty_response(reason, like=llm_response)
-    else:
-        response = output.get_modified_response(llm_response) or llm_response
+    is_rejected = output.is_blocking_decision()
     return AfterModelHookResult(
-        response,
-        blocked=blocked,
-        reason=reason if blocked else None,
-        should_stop=should_stop,
-        stop_reason=reason if should_stop else None,
-        system_message=output.system_message,
-        suppress_output=output.suppress_output is True,
+        answer.response,
+        blocked=is_rejected,
+        reason=answer.reason if is_rejected else None,
+        should_stop=answer.stopped,
+        stop_reason=answer.reason if answer.stopped else None,
+        system_message=answer.message,
+        suppress_output=answer.suppressed,
     )
 
 
@@ -100,17 +84,14 @@ async def fire_before_tool_selection_hook(
     config: Config, llm_request: Any
 ) -> BeforeToolSelectionHookResult:
     """The model is about to be offered the tools of a request."""
-    output = await fire_through(
-        config, lambda handler: handler.fire_before_tool_selection_event(llm_request)
-    )
+    answer = await Hooks.of(config).before_tool_selection(llm_request)
+    output = answer.final_output
     if not isinstance(output, BeforeToolSelectionHookOutput):
         return BeforeToolSelectionHookResult()
-    own_config, own_tools = config.get_translator().tool_selection(llm_request)
-    selection = output.apply_tool_config_modifications(own_config, own_tools)
-    should_stop = output.should_stop_execution()
+    selection = output.select_tools(llm_request)
     return BeforeToolSelectionHookResult(
         selection.tool_config,
         selection.tools,
-        should_stop,
-        output.get_effective_reason() if should_stop else None,
+        answer.stopped,
+        answer.reason if answer.stopped else None,
     )

@@ -94,3 +94,57 @@ class NotificationInput(TypedDict):
     notification_type: NotRequired[str]
     level: NotRequired[str]
     details: NotRequired[dict[str, Any]]
+
+
+class BeforeToolEvent(HookInput, BeforeToolInput):
+    """What a hook reads before a tool runs."""
+
+
+class AfterToolEvent(HookInput, AfterToolInput):
+    """What a hook reads after a tool ran."""
+
+
+class BeforeAgentEvent(HookInput, BeforeAgentInput):
+    """What a hook reads before a turn."""
+
+
+class AfterAgentEvent(HookInput):
+    """What a hook reads after a turn."""
+
+    prompt: str
+    prompt_response: str
+    stop_hook_active: bool
+
+
+class BeforeModelEvent(HookInput):
+    """What a hook reads before the model is called."""
+
+    llm_request: LLMRequest
+
+
+class AfterModelEvent(BeforeModelEvent):
+    """What a hook reads after the model answered."""
+
+    llm_response: LLMResponse
+
+
+class BeforeToolSelectionEvent(BeforeModelEvent):
+    """What a hook reads before the model is offered its tools."""
+
+    available_tools: NotRequired[list[str]]
+
+
+class SessionStartEvent(HookInput, SessionStartInput):
+    """What a hook reads when a session starts."""
+
+
+class SessionEndEvent(HookInput, SessionEndInput):
+    """What a hook reads when a session ends."""
+
+
+class PreCompressEvent(HookInput, PreCompressInput):
+    """What a hook reads before the history is compressed."""
+
+
+class NotificationEvent(HookInput, NotificationInput):
+    """What a hook reads when the user should be told something."""

@@ -1,0 +1,645 @@
+"""The front: hooks for a Python program, in one object.
+
+``Hooks`` is for code that awaits, ``hooks.sync`` for code that does not, ``hooks.session(id)`` for
+one conversation of many. All of them are faces of one engine. The methods are written once, as
+coroutines; the synchronous face runs the same coroutines over an engine that never suspends.
+"""
+
+import functools
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from inspect import isawaitable
+from types import TracebackType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    overload,
+)
+
+from hookline.answer import Answer, make_empty_answer, process_common_hook_output_fields
+from hookline.config import Config, PathLike
+from hookline.errors import describe
+from hookline.fired import FiredEvent, read_fired_event
+from hookline.toolcall import (
+    Confirm,
+    Execute,
+    ToolCall,
+    ToolGate,
+    ToolInput,
+    ToolOutcome,
+    ToolResult,
+    call_with,
+    complete,
+    open_gate,
+    run_call,
+)
+from hookline.wire.events import (
+    EVENTS,
+    HookEventName,
+    PreCompressTrigger,
+    SessionEndReason,
+    SessionStartSource,
+    narrow_event,
+    narrow_trigger,
+)
+from hookline.wire.results import FailureMeta, build_failure_envelope
+from hookline.wrapping import OnBlock, Wrapping, wrap_function
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from hookline.config import HookOptions, LoadOptions, Options
+    from hookline.wire.hooks import HookFunction, OnFailure
+    from hookline.wire.inputs import (
+        AfterAgentEvent,
+        AfterModelEvent,
+        AfterToolEvent,
+        BeforeAgentEvent,
+        BeforeModelEvent,
+        BeforeToolEvent,
+        BeforeToolSelectionEvent,
+        NotificationEvent,
+        PreCompressEvent,
+        SessionEndEvent,
+        SessionStartEvent,
+    )
+
+P = ParamSpec("P")
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+E = TypeVar("E")
+
+
+class _Engine:
+    """The hook system behind every face; it is made, and settings are read, with the first
+    event."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        # The tools that were wrapped, by name: those a hook can ask for at once after another.
+        self.tools: dict[str, Callable[..., Any]] = {}
+
+    async def execute(self, fired: FiredEvent) -> Answer:
+        try:
+            system = self.config.get_hook_system()
+            return make_empty_answer(fired) if system is None else await system.execute(fired)
+        except Exception as error:
+            return self.fail(error, fired, "planning")
+
+    async def settle(self, value: Any) -> Any:
+        return await value if isawaitable(value) else value
+
+    def fail(self, error: Exception, fired: FiredEvent | None, stage: str = "validation") -> Answer:
+        """The answer to what could not be fired at all; people are told of it."""
+        self.warn(f"hooks did not run: {describe(error)}")
+        meta = FailureMeta(event_name=fired.event if fired is not None else None)
+        return process_common_hook_output_fields(build_failure_envelope(error, stage, meta), fired)
+
+    def find_tool(self, name: str) -> Execute | None:
+        """How to run a tool that was wrapped."""
+        tool = self.tools.get(name)
+        return None if tool is None else functools.partial(call_with, tool)
+
+    def warn(self, message: str) -> None:
+        self.config.get_debug_logger().warning(message)
+
+
+class _BlockingEngine(_Engine):
+    """The same engine for callers who do not await: its coroutines end in their first step."""
+
+    def __init__(self, engine: _Engine) -> None:
+        self.config, self.tools = engine.config, engine.tools
+
+    async def execute(self, fired: FiredEvent) -> Answer:
+        try:
+            system = self.config.get_hook_system()
+            return make_empty_answer(fired) if system is None else system.execute_blocking(fired)
+        except Exception as error:
+            return self.fail(error, fired, "planning")
+
+    async def settle(self, value: Any) -> Any:
+        if not isawaitable(value):
+            return value
+        from hookline.system import run_blocking
+
+        return run_blocking(lambda: super(_BlockingEngine, self).settle(value))
+
+
+class _Face:
+    """The events and what is built on them, in one session."""
+
+    def __init__(
+        self,
+        engine: _Engine,
+        session_id: str | None = None,
+        transcript_path: str | None = None,
+    ) -> None:
+        self._engine = engine
+        self._session_id = session_id
+        self._transcript_path = transcript_path
+
+    async def before_tool(
+        self,
+        tool_name: str,
+        tool_input: Mapping[str, Any],
+        *,
+        mcp_context: Mapping[str, Any] | None = None,
+        original_request_name: str | None = None,
+    ) -> Answer:
+        """A tool is about to run."""
+        values = (tool_name, tool_input, mcp_context, original_request_name)
+        return await self._fire(HookEventName.BEFORE_TOOL, tool_name, values)
+
+    async def after_tool(
+        self,
+        tool_name: str,
+        tool_input: Mapping[str, Any],
+        tool_response: Any,
+        *,
+        original_tool_input: Mapping[str, Any] | None = None,
+        mcp_context: Mapping[str, Any] | None = None,
+        original_request_name: str | None = None,
+    ) -> Answer:
+        """A tool has run; ``original_tool_input`` is what a hook rewrote."""
+        values = (
+            *(tool_name, tool_input, tool_response),
+            *(original_tool_input, mcp_context, original_request_name),
+        )
+        return await self._fire(HookEventName.AFTER_TOOL, tool_name, values)
+
+    async def before_agent(self, prompt: str) -> Answer:
+        """A turn is about to begin."""
+        return await self._fire(HookEventName.BEFORE_AGENT, "", (prompt,))
+
+    async def after_agent(
+        self, prompt: str, prompt_response: str, *, stop_hook_active: bool = False
+    ) -> Answer:
+        """A turn is over; ``stop_hook_active`` if a hook sent the agent back for it."""
+        values = (prompt, prompt_response, stop_hook_active)
+        return await self._fire(HookEventName.AFTER_AGENT, "", values)
+
+    async def before_model(self, request: Any) -> Answer:
+        """A request is about to go to the model."""
+        return await self._fire(HookEventName.BEFORE_MODEL, "", (request,))
+
+    async def after_model(self, request: Any, response: Any) -> Answer:
+        """The model has answered in full."""
+        return await self._fire(HookEventName.AFTER_MODEL, "", (request, response))
+
+    async def before_tool_selection(
+        self, request: Any, available_tools: Sequence[str] | None = None
+    ) -> Answer:
+        """The model is about to be offered its tools; their names default to the request's own."""
+        names = None if available_tools is None else list(available_tools)
+        return await self._fire(HookEventName.BEFORE_TOOL_SELECTION, "", (request, names))
+
+    async def session_start(self, source: SessionStartSource | str = "startup") -> Answer:
+        """A session starts (``startup``, ``resume``), or goes on after its context was cleared or
+        compressed (``clear``, ``compress``)."""
+        return await self._fire_trigger(HookEventName.SESSION_START, source)
+
+    async def session_end(self, reason: SessionEndReason | str = "exit") -> Answer:
+        """A session ends: ``exit``, ``clear``, ``logout``, ``prompt_input_exit`` or ``other``."""
+        return await self._fire_trigger(HookEventName.SESSION_END, reason)
+
+    async def pre_compress(self, trigger: PreCompressTrigger | str = "manual") -> Answer:
+        """The history is about to be compressed: ``manual`` or ``auto``."""
+        return await self._fire_trigger(HookEventName.PRE_COMPRESS, trigger)
+
+    async def notification(
+        self,
+        message: str,
+        *,
+        notification_type: str | None = None,
+        level: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """The user should be told something."""
+        values = (message, notification_type, level, details)
+        return await self._fire(HookEventName.NOTIFICATION, notification_type or "", values)
+
+    async def fire(self, event: HookEventName | str, input: Mapping[str, Any]) -> Answer:
+        """Fire an event whose name and fields are at hand as data."""
+        narrowed = None
+        try:
+            narrowed = narrow_event(event)
+            given = {
+                "session_id": self._session_id,
+                "transcript_path": self._transcript_path,
+                **input,
+            }
+            fired = read_fired_event(narrowed, given, sdk_objects=True)
+        except Exception as error:
+            return self._engine.fail(error, FiredEvent(narrowed) if narrowed else None)
+        return await self._engine.execute(fired)
+
+    async def tool_gate(
+        self,
+        name: str,
+        tool_input: Mapping[str, Any],
+        *,
+        confirm: Confirm | None = None,
+        deferrals: tuple[type[BaseException], ...] = (),
+        mcp_context: Mapping[str, Any] | None = None,
+    ) -> ToolGate:
+        """The first half of ``run_tool``, for callers who run the tool themselves: whether it may
+        run (``gate.refusal``) and with what (``gate.input``). ``gate.finish()`` is the other."""
+        call = self._call(name, tool_input, confirm, deferrals, mcp_context)
+        return await open_gate(self._engine, call)
+
+    async def run_tool(
+        self,
+        tool: Callable[..., Any],
+        tool_input: Mapping[str, Any],
+        *,
+        name: str | None = None,
+        confirm: Confirm | None = None,
+        call: Execute | None = None,
+        run_other: Callable[[str, ToolInput], Any] | None = None,
+        mcp_context: Mapping[str, Any] | None = None,
+    ) -> ToolResult:
+        """Run a tool, and apply what the hooks before and after it say.
+
+        ``tool`` is called with the fields of its input as keywords, or with the input itself if it
+        has one parameter that is annotated as a mapping; ``call`` calls it some other way.
+        ``confirm`` asks the user; without it nobody can be asked, and ``ask`` is a block.
+        ``run_other(name, input)`` runs the tool that a hook wants to follow at once; without it
+        those can follow that ``wrap`` knows. An exception of the tool itself goes on to the caller,
+        after AfterTool was fired.
+        """
+        outcome = await run_call(
+            self._engine,
+            self._call(name or _name_of(tool), tool_input, confirm, (), mcp_context),
+            call or functools.partial(call_with, tool),
+            find_tool=self._engine.find_tool
+            if run_other is None
+            else lambda other: functools.partial(run_other, other),
+        )
+        return outcome.result
+
+    def _call(
+        self,
+        name: str,
+        tool_input: Mapping[str, Any],
+        confirm: Confirm | None,
+        deferrals: tuple[type[BaseException], ...],
+        mcp_context: Mapping[str, Any] | None,
+    ) -> ToolCall:
+        return ToolCall(
+            name=name,
+            input=tool_input if isinstance(tool_input, dict) else dict(tool_input),
+            confirm=confirm,
+            deferrals=deferrals,
+            mcp_context=None if mcp_context is None else dict(mcp_context),
+            session_id=self._session_id,
+            transcript_path=self._transcript_path,
+        )
+
+    async def _fire(self, event: HookEventName, target: str, values: tuple[Any, ...]) -> Answer:
+        return await self._engine.execute(
+            FiredEvent(event, target, values, {}, self._session_id, self._transcript_path)
+        )
+
+    async def _fire_trigger(self, event: HookEventName, value: str) -> Answer:
+        try:
+            trigger = narrow_trigger(EVENTS[event], value)
+        except Exception as error:
+            return self._engine.fail(error, FiredEvent(event))
+        return await self._fire(event, trigger, (trigger,))
+
+
+class HookSession(_Face):
+    """The hooks of one conversation: every method of ``Hooks`` that fires an event, under its own
+    session id."""
+
+    @functools.cached_property
+    def sync(self) -> "SyncHooks":
+        """The same methods for code that does not await."""
+        return SyncHooks(self)
+
+    @overload
+    def wrap(
+        self,
+        function: F,
+        /,
+        *,
+        name: str | None = None,
+        on_block: OnBlock = "raise",
+        as_text: bool = False,
+        confirm: Confirm | None = None,
+    ) -> F: ...
+
+    @overload
+    def wrap(
+        self,
+        /,
+        *,
+        name: str | None = None,
+        on_block: OnBlock = "raise",
+        as_text: bool = False,
+        confirm: Confirm | None = None,
+    ) -> Callable[[F], F]: ...
+
+    def wrap(
+        self,
+        function: Any = None,
+        /,
+        *,
+        name: str | None = None,
+        on_block: OnBlock = "raise",
+        as_text: bool = False,
+        confirm: Confirm | None = None,
+    ) -> Any:
+        """A function, plain or async, or a method, that is guarded from now on.
+
+        A call that a hook blocks raises ``BlockedByHook``; with ``on_block="return"`` the reason
+        is its result, as a model's tool wants it. A stop raises ``StoppedByHook``. What hooks add
+        to a result or put in its place goes into texts; with ``as_text`` other results become
+        their JSON first, without it they stay as they are, and people are warned of the addition.
+        """
+
+        def guard(guarded: Any) -> Any:
+            wrapping = Wrapping(
+                name=name or _name_of(guarded),
+                on_block=on_block,
+                as_text=as_text,
+                confirm=confirm,
+                session_id=self._session_id,
+                transcript_path=self._transcript_path,
+            )
+            engine = self._engine
+            engine.tools[wrapping.name] = guarded
+            return wrap_function(
+                guarded, wrapping, engine, _BlockingEngine(engine), engine.find_tool
+            )
+
+        return guard if function is None else guard(function)
+
+
+class Register(Protocol[E]):
+    """What ``Hooks.on`` gives: a decorator for functions that take the event."""
+
+    def __call__(self, function: Callable[[E], T], /) -> Callable[[E], T]: ...
+
+
+class Hooks(HookSession):
+    """Hooks for an agent, from code or from the settings on disk.
+
+    It reads nothing until the first event, serves any number of threads and event loops at once,
+    and never is None: where hooks are disabled, every method answers at once and does nothing.
+    ``with`` and ``async with`` end what serves hooks from call to call.
+
+    The options are those of ``Config``: the hooks by layer (``hooks``, ``user_hooks``,
+    ``system_hooks``, ``extensions``) with who may run (``disabled``, ``trusted``,
+    ``enable_hooks``); the place (``working_dir``, ``project_dir``); the session (``session_id``,
+    ``transcript_path``); how hooks run (``limits``, ``warm``, ``redaction``); over a bus
+    (``remote_bus``, ``execution``, ``on_unavailable``, ``remote_timeout``, ``message_bus``); and
+    who else has a part in it (``debug_logger``, ``translator``).
+    """
+
+    def __init__(self, **options: "Unpack[Options]") -> None:
+        super().__init__(_Engine(Config(**options)))
+
+    @classmethod
+    def load(
+        cls,
+        directory: PathLike | None = None,
+        *,
+        project_dir: PathLike | None = None,
+        settings_files: Sequence[PathLike] | None = None,
+        trusted: bool | Callable[[], bool] | None = None,
+        **options: "Unpack[LoadOptions]",
+    ) -> "Hooks":
+        """The hooks that the settings files name for a directory; the working directory's if none
+        is given. Those of the project run as far as the user trusts them (``hookline trust``),
+        unless ``trusted`` says something else; ``settings_files`` are used instead of those found,
+        and need no trust."""
+        return cls.of(
+            Config.load(
+                directory,
+                project_dir=project_dir,
+                settings_files=settings_files,
+                trusted=trusted,
+                **options,
+            )
+        )
+
+    @classmethod
+    def of(cls, config: Config) -> "Hooks":
+        """The front of a configuration that is there already."""
+        hooks = cls.__new__(cls)
+        _Face.__init__(hooks, _Engine(config))
+        return hooks
+
+    @property
+    def config(self) -> Config:
+        """What the hooks are configured with, and the owner of their engine."""
+        return self._engine.config
+
+    def session(self, id: str | None, *, transcript_path: str | None = None) -> HookSession:
+        """The hooks of one conversation among many; making one costs nothing."""
+        return HookSession(self._engine, id, transcript_path)
+
+    def close(self) -> None:
+        """End what serves hooks from call to call; calls under way finish. May be called again."""
+        self.config.dispose()
+
+    def __enter__(self) -> "Hooks":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> "Hooks":
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @overload
+    def on(
+        self, event: Literal["BeforeTool"], **options: "Unpack[HookOptions]"
+    ) -> "Register[BeforeToolEvent]": ...
+
+    @overload
+    def on(
+        self, event: Literal["AfterTool"], **options: "Unpack[HookOptions]"
+    ) -> "Register[AfterToolEvent]": ...
+
+    @overload
+    def on(
+        self, event: Literal["BeforeAgent"], **options: "Unpack[HookOptions]"
+    ) -> "Register[BeforeAgentEvent]": ...
+
+    @overload
+    def on(
+        self, event: Literal["AfterAgent"], **options: "Unpack[HookOptions]"
+    ) -> "Register[AfterAgentEvent]": ...
+
+    @overload
+    def on(
+        self, event: Literal["BeforeModel"], **options: "Unpack[HookOptions]"
+    ) -> "Register[BeforeModelEvent]": ...
+
+    @overload
+    def on(
+        self, event: Literal["AfterModel"], **options: "Unpack[HookOptions]"
+    ) -> "Register[AfterModelEvent]": ...
+
+    @overload
+    def on(
+        self, event: Literal["BeforeToolSelection"], **options: "Unpack[HookOptions]"
+    ) -> "Register[BeforeToolSelectionEvent]": ...
+
+    @overload
+    def on(
+        self, event: Literal["SessionStart"], **options: "Unpack[HookOptions]"
+    ) -> "Register[SessionStartEvent]": ...
+
+    @overload
+    def on(
+        self, event: Literal["SessionEnd"], **options: "Unpack[HookOptions]"
+    ) -> "Register[SessionEndEvent]": ...
+
+    @overload
+    def on(
+        self, event: Literal["PreCompress"], **options: "Unpack[HookOptions]"
+    ) -> "Register[PreCompressEvent]": ...
+
+    @overload
+    def on(
+        self, event: Literal["Notification"], **options: "Unpack[HookOptions]"
+    ) -> "Register[NotificationEvent]": ...
+
+    @overload
+    def on(
+        self, event: HookEventName | str, **options: "Unpack[HookOptions]"
+    ) -> "Register[Any]": ...
+
+    def on(
+        self,
+        event: HookEventName | str,
+        *,
+        matcher: str | None = None,
+        name: str | None = None,
+        sequential: bool = False,
+        timeout: float | None = None,
+        on_failure: "OnFailure" = "allow",
+    ) -> Any:
+        """Register a function, plain or async, as a hook of an event.
+
+        It gets the event as a dictionary and answers with one (``deny("…")``), or with None to let
+        it go on. ``matcher`` picks tools, triggers or notification types; ``timeout`` is in
+        milliseconds, a minute if nothing is said. With ``on_failure="block"`` the event is blocked
+        when the function fails. Raises UnknownEventError or InvalidHookError.
+        """
+        narrowed = narrow_event(event)
+
+        def register(function: "HookFunction") -> "HookFunction":
+            self.config.register_hook(
+                narrowed,
+                function,
+                matcher=matcher,
+                name=name,
+                sequential=sequential,
+                timeout=timeout,
+                on_failure=on_failure,
+            )
+            return function
+
+        return register
+
+
+class SyncToolGate:
+    """A ``ToolGate`` for code that does not await."""
+
+    def __init__(self, gate: ToolGate) -> None:
+        self._gate = gate
+        self.name, self.before = gate.name, gate.before
+        self.input, self.refusal = gate.input, gate.refusal
+
+    def finish(self, *, result: Any = None, error: BaseException | None = None) -> ToolOutcome:
+        """Fire AfterTool with what the tool gave, or raised, and apply what the hooks say."""
+        return complete(self._gate.finish(result=result, error=error))
+
+
+class _Blocking(Generic[P, T]):
+    """A method of the front that returns what the coroutine of the same name would give."""
+
+    def __init__(self, method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> None:
+        self._method = method
+        functools.update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, hooks: "SyncHooks", owner: type | None = None) -> Callable[P, T]:
+        if hooks is None:  # asked of the class, by a reader of its documentation
+            return self  # type: ignore[unreachable]
+        return functools.partial(_call_blocking, self._method, hooks._face)
+
+
+def _call_blocking(
+    method: Callable[..., Coroutine[Any, Any, T]], face: _Face, /, *args: Any, **kwargs: Any
+) -> T:
+    return complete(method(face, *args, **kwargs))
+
+
+class SyncHooks:
+    """The front for code that does not await, with or without a running event loop.
+
+    An event that no hook matches costs a look into a dictionary: neither a loop nor a thread is
+    started for it.
+    """
+
+    def __init__(self, hooks: HookSession) -> None:
+        self._hooks = hooks
+        blocking = _BlockingEngine(hooks._engine)
+        self._face = _Face(blocking, hooks._session_id, hooks._transcript_path)
+        self.wrap = hooks.wrap
+
+    before_tool = _Blocking(_Face.before_tool)
+    after_tool = _Blocking(_Face.after_tool)
+    before_agent = _Blocking(_Face.before_agent)
+    after_agent = _Blocking(_Face.after_agent)
+    before_model = _Blocking(_Face.before_model)
+    after_model = _Blocking(_Face.after_model)
+    before_tool_selection = _Blocking(_Face.before_tool_selection)
+    session_start = _Blocking(_Face.session_start)
+    session_end = _Blocking(_Face.session_end)
+    pre_compress = _Blocking(_Face.pre_compress)
+    notification = _Blocking(_Face.notification)
+    fire = _Blocking(_Face.fire)
+    run_tool = _Blocking(_Face.run_tool)
+
+    def tool_gate(
+        self,
+        name: str,
+        tool_input: Mapping[str, Any],
+        *,
+        confirm: Confirm | None = None,
+        deferrals: tuple[type[BaseException], ...] = (),
+        mcp_context: Mapping[str, Any] | None = None,
+    ) -> SyncToolGate:
+        """The first half of ``run_tool``, for callers who run the tool themselves."""
+        opening = self._face.tool_gate(
+            name, tool_input, confirm=confirm, deferrals=deferrals, mcp_context=mcp_context
+        )
+        return SyncToolGate(complete(opening))
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__name__", None) or getattr(function, "name", None)
+    return name if isinstance(name, str) else type(function).__name__

@@ -1,0 +1,349 @@
+"""A tool call with everything applied that hooks say about it, whole or in two halves.
+
+Everything here is written once, for callers who await and for those who do not: ``Firing`` is how
+a call reaches the hooks and settles what a tool returns, and a blocking one never suspends.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from inspect import Parameter, signature
+from typing import Any, Protocol, TypeAlias, TypeVar, get_origin
+
+import msgspec
+
+from hookline.answer import Answer
+from hookline.errors import describe
+from hookline.fired import FiredEvent
+from hookline.wire import codec
+from hookline.wire.events import HookEventName
+from hookline.wire.shown import show
+
+MAX_TAIL_CALLS = 8
+BLOCKED_BY_HOOK = "blocked_by_hook"
+NOBODY_TO_ASK = "nobody can be asked to confirm it"
+
+T = TypeVar("T")
+ToolInput: TypeAlias = dict[str, Any]
+Execute: TypeAlias = Callable[[ToolInput], Awaitable[Any] | Any]
+# The way to run a tool of that name, None where it cannot be run.
+FindTool: TypeAlias = Callable[[str], Execute | None]
+
+
+class Deferred(Exception):
+    """Raised by ``confirm`` when the question is answered later: it goes through to the caller
+    of the tool instead of counting as no."""
+
+
+class ToolError(msgspec.Struct, frozen=True):
+    """Why a tool gave no proper result."""
+
+    type: str
+    message: str
+
+
+class ToolResult(msgspec.Struct, frozen=True):
+    """A tool's result: ``llm_content``, a text or a list of parts, is for the model;
+    ``return_display`` is for the user unless ``suppress_display``. With ``stop_reason`` a hook
+    has asked for the end of the agent loop."""
+
+    llm_content: str | list[Any]
+    return_display: Any = None
+    metadata: dict[str, Any] | None = None
+    error: ToolError | None = None
+    suppress_display: bool = False
+    stop_reason: str | None = None
+
+
+class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a tool call. ``value`` is what the tool itself returned, ``result`` what the
+    model should read of it. ``replaced`` and ``added`` say what hooks did to the result, so that a
+    caller can keep its own object where they did nothing; ``followed`` says that it is the result
+    of another tool, which hooks had called at once; ``stop`` is why the loop should end."""
+
+    result: ToolResult
+    value: Any = None
+    ran: bool = True
+    blocked: bool = False
+    replaced: bool = False
+    added: str = ""
+    stop: str | None = None
+    followed: bool = False
+    tail_call: dict[str, Any] | None = None
+
+    @property
+    def text(self) -> str:
+        """What the model reads, as one text."""
+        content = self.result.llm_content
+        return content if isinstance(content, str) else text_of(content)
+
+
+class ConfirmationRequest(msgspec.Struct, frozen=True):
+    """What the user is asked about: a hook answered ``ask`` to this call."""
+
+    tool_name: str
+    tool_input: ToolInput
+    reason: str
+    system_message: str | None = None
+
+
+Confirm: TypeAlias = Callable[[ConfirmationRequest], Awaitable[bool] | bool]
+
+
+class Firing(Protocol):
+    """How a tool call reaches the hooks."""
+
+    def execute(self, fired: FiredEvent) -> Coroutine[Any, Any, Answer]:
+        """Fire an event."""
+        ...
+
+    def settle(self, value: Any) -> Coroutine[Any, Any, Any]:
+        """What a callable returned, awaited if it has to be."""
+        ...
+
+    def warn(self, message: str) -> None:
+        """Tell people something."""
+        ...
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call before any hook has seen it; ``deferrals`` are exceptions of ``confirm`` that
+    go through as ``Deferred`` does."""
+
+    name: str
+    input: ToolInput
+    confirm: Confirm | None = None
+    deferrals: tuple[type[BaseException], ...] = ()
+    mcp_context: dict[str, Any] | None = None
+    original_request_name: str | None = None
+    session_id: str | None = None
+    transcript_path: str | None = None
+
+    def event(self, event: HookEventName, *values: Any) -> FiredEvent:
+        """An event of this call in its session."""
+        return FiredEvent(
+            event,
+            self.name,
+            (self.name, *values, self.mcp_context, self.original_request_name),
+            session_id=self.session_id,
+            transcript_path=self.transcript_path,
+        )
+
+
+class ToolGate:
+    """A tool call between its BeforeTool and its AfterTool.
+
+    ``refusal`` is the result in place of a tool that must not run, None if it may; ``input`` is
+    what it is to be called with then.
+    """
+
+    def __init__(
+        self, firing: Firing, call: ToolCall, before: Answer, refusal: ToolResult | None
+    ) -> None:
+        self._firing = firing
+        self._call = call
+        self.name = call.name
+        self.before = before
+        self.input: ToolInput = before.tool_input
+        self.refusal = refusal if refusal is None else _add_message(refusal, before)
+
+    async def finish(
+        self, *, result: Any = None, error: BaseException | None = None
+    ) -> ToolOutcome:
+        """Fire AfterTool with what the tool gave, or raised, and apply what the hooks say."""
+        given = as_tool_result(result) if error is None else _failed(error)
+        changed = self.input is not self._call.input
+        after = await self._firing.execute(
+            self._call.event(
+                HookEventName.AFTER_TOOL,
+                self.input,
+                to_tool_response(given),
+                self._call.input if changed else None,
+            )
+        )
+        applied, replaced = given, False
+        if after.stopped:
+            reason = after.reason or ""
+            applied = ToolResult(reason, return_display=reason, stop_reason=reason)
+            replaced = True
+        elif after.blocked:
+            reason = after.reason or ""
+            applied = msgspec.structs.replace(given, llm_content=reason, return_display=reason)
+            replaced = True
+        kept = applied
+        if after.context and not after.stopped:
+            applied = with_text(applied, f"\n\n{after.context}")
+        if after.suppressed:
+            applied = msgspec.structs.replace(applied, suppress_display=True)
+        applied = _add_message(_add_message(applied, self.before), after)
+        return ToolOutcome(
+            value=result,
+            result=applied,
+            blocked=after.blocked and not after.stopped,
+            replaced=replaced,
+            added=_added(kept, applied),
+            stop=applied.stop_reason,
+            tail_call=None if after.stopped else after.tail_call,
+        )
+
+
+def complete(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that never suspends, because its ``Firing`` is a blocking one."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    work.close()
+    raise RuntimeError("a blocking call was about to wait")
+
+
+async def open_gate(firing: Firing, call: ToolCall) -> ToolGate:
+    """Fire BeforeTool, ask the user if the hooks want it, and say whether the tool may run."""
+    before = await firing.execute(call.event(HookEventName.BEFORE_TOOL, call.input))
+    reason = before.reason or ""
+    refusal = None
+    if before.stopped:
+        refusal = ToolResult(reason, return_display=reason, stop_reason=reason)
+    elif before.blocked:
+        refusal = _blocked(reason)
+    elif before.asks:
+        if call.confirm is None:
+            refusal = _blocked(f"{reason} ({NOBODY_TO_ASK})")
+        elif not await _is_confirmed(firing, call, before):
+            refusal = _blocked(f"The user did not allow this call of {call.name}: {reason}")
+    return ToolGate(firing, call, before, refusal)
+
+
+async def run_call(
+    firing: Firing, call: ToolCall, execute: Execute, *, find_tool: FindTool
+) -> ToolOutcome:
+    """Run a tool and apply what the hooks before and after it say, calls that they want to follow
+    at once included: ``find_tool`` says how one is run. Only an exception of a tool itself gets
+    out, or a deferral."""
+    first, number = call, 0
+    outcome = await _run_once(firing, call, execute)
+    while outcome.tail_call is not None:
+        name, following = outcome.tail_call["name"], find_tool(outcome.tail_call["name"])
+        if number == MAX_TAIL_CALLS or following is None:
+            many = f"{MAX_TAIL_CALLS} have followed already"
+            why = "this caller cannot run it" if following is None else many
+            firing.warn(f"the tail call of {name!r} that a hook asked for did not run: {why}")
+            break
+        call = msgspec.structs.replace(
+            first,
+            name=name,
+            input=outcome.tail_call["args"],
+            mcp_context=None,
+            original_request_name=first.original_request_name or first.name,
+        )
+        number += 1
+        outcome = await _run_once(firing, call, following)
+        outcome = msgspec.structs.replace(outcome, followed=True)
+    return outcome
+
+
+async def _run_once(firing: Firing, call: ToolCall, execute: Execute) -> ToolOutcome:
+    gate = await open_gate(firing, call)
+    if gate.refusal is not None:
+        stop = gate.refusal.stop_reason
+        return ToolOutcome(result=gate.refusal, ran=False, blocked=stop is None, stop=stop)
+    try:
+        value = await firing.settle(execute(gate.input))
+    except Exception as error:
+        outcome = await gate.finish(error=error)
+        if outcome.stop is not None:
+            firing.warn(f"a hook stopped the loop after {call.name}, which raised: {outcome.stop}")
+        raise
+    return await gate.finish(result=value)
+
+
+async def _is_confirmed(firing: Firing, call: ToolCall, before: Answer) -> bool:
+    assert call.confirm is not None
+    request = ConfirmationRequest(call.name, before.tool_input, before.reason or "", before.message)
+    try:
+        return await firing.settle(call.confirm(request)) is True
+    except Exception as error:
+        if isinstance(error, (Deferred, *call.deferrals)):
+            raise
+        # A question that could not be put was not answered with yes.
+        firing.warn(f"the user could not be asked about {call.name}: {error}")
+        return False
+
+
+def call_with(tool: Callable[..., Any], tool_input: Mapping[str, Any]) -> Any:
+    """Call a tool with its input: the fields as keywords, or the mapping itself for a tool of one
+    parameter that is annotated as a mapping and is not named like a field."""
+    if _takes_mapping(tool, tool_input):
+        return tool(tool_input)
+    return tool(**tool_input)
+
+
+def _takes_mapping(tool: Callable[..., Any], tool_input: Mapping[str, Any]) -> bool:
+    try:
+        parameters = list(signature(tool, eval_str=True).parameters.values())
+    except (TypeError, ValueError, NameError):
+        return False
+    if len(parameters) != 1 or parameters[0].name in tool_input:
+        return False
+    if parameters[0].kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
+        return False
+    annotation = parameters[0].annotation
+    kind = get_origin(annotation) or annotation
+    return isinstance(kind, type) and issubclass(kind, Mapping)
+
+
+def as_tool_result(value: Any) -> ToolResult:
+    """What a tool returned as a result: a text or a list of parts is its content, anything else
+    is written as JSON."""
+    if isinstance(value, ToolResult):
+        return value
+    if value is None:
+        return ToolResult("")
+    return ToolResult(value if isinstance(value, str | list) else text_of(value))
+
+
+def text_of(value: Any) -> str:
+    """A value as JSON text; a text is itself."""
+    return value if isinstance(value, str) else codec.encode(show(value).value).decode()
+
+
+def with_text(result: ToolResult, text: str) -> ToolResult:
+    """The result with a text at the end of what the model reads."""
+    content = result.llm_content
+    if isinstance(content, list):
+        return msgspec.structs.replace(result, llm_content=[*content, {"text": text.lstrip("\n")}])
+    return msgspec.structs.replace(
+        result, llm_content=content + text if content else text.lstrip("\n")
+    )
+
+
+def to_tool_response(result: ToolResult) -> dict[str, Any]:
+    """The JSON an AfterTool hook reads as ``tool_response``."""
+    fields = {
+        "llmContent": result.llm_content,
+        "returnDisplay": result.return_display,
+        "metadata": result.metadata,
+        "error": result.error and {"type": result.error.type, "message": result.error.message},
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _blocked(reason: str) -> ToolResult:
+    return ToolResult(reason, return_display=reason, error=ToolError(BLOCKED_BY_HOOK, reason))
+
+
+def _failed(error: BaseException) -> ToolResult:
+    said = describe(error)
+    return ToolResult(said, return_display=said, error=ToolError("tool_failed", said))
+
+
+def _add_message(result: ToolResult, answer: Answer) -> ToolResult:
+    return with_text(result, f"\n\n[System] {answer.message}") if answer.message else result
+
+
+def _added(before: ToolResult, after: ToolResult) -> str:
+    """What stands in a result that did not stand in it before."""
+    old, new = before.llm_content, after.llm_content
+    if isinstance(old, list):
+        return "\n\n".join(part["text"] for part in new[len(old) :] if isinstance(part, dict))
+    assert isinstance(new, str)
+    return new[len(old) :].lstrip("\n")

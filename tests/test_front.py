@@ -1,0 +1,345 @@
+"""The front: one object that asks hooks, awaited or not, for one conversation or for many."""
+
+import asyncio
+import inspect
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from hookline import Config, Hooks, SyncHooks, add_context, combine, deny, message, rewrite, stop
+from hookline.answer import Answer
+from hookline.errors import InvalidHookError, UnknownEventError
+from hookline.front import HookSession
+from hookline.wire.events import EVENTS, HookEventName
+from tests.agent.scripts import hooks as settings_with, say
+from tests.harness.scratch import Project
+
+REQUEST = {"model": "m", "contents": "q"}
+RESPONSE = {"candidates": [{"content": {"role": "model", "parts": [{"text": "hi"}]}}]}
+
+# Method -> its arguments and the event that hooks see.
+METHODS: dict[str, tuple[tuple[Any, ...], str]] = {
+    "before_tool": (("t", {"a": 1}), "BeforeTool"),
+    "after_tool": (("t", {"a": 1}, {"llmContent": "x"}), "AfterTool"),
+    "before_agent": (("p",), "BeforeAgent"),
+    "after_agent": (("p", "r"), "AfterAgent"),
+    "before_model": ((REQUEST,), "BeforeModel"),
+    "after_model": ((REQUEST, RESPONSE), "AfterModel"),
+    "before_tool_selection": ((REQUEST, ["a"]), "BeforeToolSelection"),
+    "session_start": ((), "SessionStart"),
+    "session_end": ((), "SessionEnd"),
+    "pre_compress": ((), "PreCompress"),
+    "notification": (("m",), "Notification"),
+}
+
+
+def test_there_is_a_method_for_every_event() -> None:
+    assert {event for _, event in METHODS.values()} == {event.value for event in EVENTS}
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_every_event_reaches_its_hooks_awaited_or_not(method: str) -> None:
+    hooks, seen = Hooks(), []
+    arguments, event = METHODS[method]
+    hooks.on(event)(lambda given: seen.append(given["hook_event_name"]))
+    awaited = await getattr(hooks, method)(*arguments)
+    blocking = getattr(hooks.sync, method)(*arguments)
+    assert seen == [event, event]
+    for answer in (awaited, blocking):
+        assert isinstance(answer, Answer)
+        assert (answer.event, answer.word) == (HookEventName(event), "allowed")
+        assert len(answer.results) == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_with_hooks_disabled_every_method_answers_at_once(method: str) -> None:
+    hooks = Hooks(enable_hooks=False)
+    hooks.on(METHODS[method][1])(lambda _event: deny("never"))
+    arguments, _ = METHODS[method]
+    for answer in (
+        getattr(hooks.sync, method)(*arguments),
+        asyncio.run(getattr(hooks, method)(*arguments)),
+    ):
+        assert (answer.blocked, answer.results, answer.word) == (False, (), "no hook matched")
+
+
+def test_the_synchronous_front_has_the_same_methods_under_the_same_names() -> None:
+    def methods(kind: type) -> set[str]:
+        return {name for name in dir(kind) if not name.startswith("_")}
+
+    only_awaited = {"sync", "on", "session", "close", "config", "load", "of", "wrap"}
+    assert methods(Hooks) - methods(SyncHooks) == only_awaited
+    for name in methods(SyncHooks) & methods(HookSession):
+        awaited = getattr(Hooks, name)
+        assert inspect.getdoc(getattr(SyncHooks, name)), name
+        bound = getattr(Hooks().sync, name)
+        expected = list(inspect.signature(awaited).parameters)[1:]
+        given = list(inspect.signature(bound).parameters)
+        assert given in (expected, ["args", "kwargs"]), name
+
+
+async def test_the_quick_start_works_as_written() -> None:
+    hooks = Hooks()
+
+    @hooks.on("BeforeTool", matcher="shell")
+    def no_force(event):  # type: ignore[no-untyped-def]
+        if "--force" in event["tool_input"]["command"]:
+            return deny("use --force-with-lease")
+        return None
+
+    answer = await hooks.before_tool("shell", {"command": "git push --force"})
+    assert (answer.blocked, answer.reason) == (True, "use --force-with-lease")
+    assert not (await hooks.before_tool("shell", {"command": "git push"})).blocked
+
+    def shell(command: str) -> str:
+        return f"ran {command}"
+
+    assert (await hooks.run_tool(shell, {"command": "ls"})).llm_content == "ran ls"
+    assert hooks.sync.run_tool(shell, {"command": "ls"}).llm_content == "ran ls"
+
+
+def test_loading_and_registering_read_no_settings(project: Project) -> None:
+    """The first event does: a file that is written in between counts."""
+    hooks = Hooks.load(project.path, trusted=True)
+    hooks.on("BeforeTool")(lambda _event: None)
+    project.settings({"hooks": settings_with("BeforeTool", say({"decision": "deny"}))})
+    assert hooks.sync.before_tool("t", {}).blocked
+    hooks.close()
+
+
+async def test_a_hook_registered_later_counts_from_then_on() -> None:
+    hooks = Hooks()
+    assert not (await hooks.before_agent("p")).blocked
+    hooks.on("BeforeAgent")(lambda _event: deny("no"))
+    assert (await hooks.before_agent("p")).blocked
+
+
+def test_what_could_never_run_is_refused_where_it_is_registered() -> None:
+    hooks = Hooks()
+    with pytest.raises(UnknownEventError, match="did you mean BeforeTool"):
+        hooks.on("BeforeTol")
+    with pytest.raises(InvalidHookError):
+        hooks.on("BeforeTool")("not a function")  # type: ignore[arg-type]
+    with pytest.raises(InvalidHookError, match="timeout"):
+        hooks.on("BeforeTool", timeout=-1)(lambda _event: None)
+    with pytest.raises(InvalidHookError, match="matcher"):
+        hooks.on("BeforeTool", matcher=7)(lambda _event: None)  # type: ignore[call-overload]
+
+
+def test_a_function_that_fails_blocks_where_it_was_told_to() -> None:
+    hooks = Hooks()
+
+    @hooks.on("BeforeTool", name="guard", on_failure="block")
+    def guard(_event: object) -> None:
+        raise LookupError("no rules")
+
+    answer = hooks.sync.before_tool("t", {})
+    assert (answer.blocked, answer.reason) == (True, "guard failed: LookupError: no rules")
+    assert [failure.code for failure in answer.failures] == ["hook_error"]
+
+
+async def test_an_answer_says_everything_that_hooks_said() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: combine(rewrite(b=2), message("m"), add_context("c")))
+    given = {"a": 1}
+    answer = await hooks.before_tool("t", given)
+    assert (answer.blocked, answer.stopped, answer.asks, answer.reason) == (False,) * 3 + (None,)
+    assert (answer.tool_input, given) == ({"a": 1, "b": 2}, {"a": 1})
+    assert (answer.message, answer.context) == ("m", "c")
+    assert answer.raw is answer
+
+
+async def test_an_unchanged_value_is_the_callers_own_object() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: None)
+    given = {"a": object()}
+    assert (await hooks.before_tool("t", given)).tool_input is given
+    assert (await hooks.before_model(REQUEST)).request is REQUEST
+    assert (await hooks.after_model(REQUEST, RESPONSE)).response is RESPONSE
+
+
+async def test_model_events_answer_in_the_callers_own_form() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeModel")(
+        lambda _event: {"hookSpecificOutput": {"llm_request": {"model": "small"}}}
+    )
+    hooks.on("AfterModel")(
+        lambda _event: {"hookSpecificOutput": {"llm_response": {"text": "[hidden]"}}}
+    )
+    hooks.on("BeforeToolSelection")(
+        lambda _event: {"hookSpecificOutput": {"toolConfig": {"allowedFunctionNames": ["a"]}}}
+    )
+    before = await hooks.before_model(REQUEST)
+    after = await hooks.after_model(REQUEST, RESPONSE)
+    selection = await hooks.before_tool_selection(REQUEST, ["a", "b"])
+    assert before.request == {**REQUEST, "model": "small"}
+    assert after.response["candidates"][0]["content"]["parts"] == [{"text": "[hidden]"}]
+    assert selection.tools == frozenset({"a"})
+    calling = selection.request["config"]["toolConfig"]["functionCallingConfig"]
+    assert calling["allowedFunctionNames"] == ["a"]
+
+
+async def test_a_blocked_model_call_has_a_response_that_says_why() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeModel")(lambda _event: deny("too late"))
+    hooks.on("AfterModel")(lambda _event: deny("rude"))
+    before = await hooks.before_model(REQUEST)
+    after = await hooks.after_model(REQUEST, RESPONSE)
+    assert (before.blocked, before.is_synthetic) == (True, False)
+    assert before.response["candidates"][0]["content"]["parts"] == [{"text": "too late"}]
+    assert after.response["candidates"][0]["content"]["parts"] == [{"text": "rude"}]
+
+
+async def test_a_block_on_an_event_that_cannot_be_blocked_has_no_effect(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hooks = Hooks()
+    hooks.on("SessionStart")(lambda _event: combine(deny("no"), stop("end")))
+    answer = await hooks.session_start("resume")
+    assert (answer.blocked, answer.stopped, answer.word) == (False, False, "allowed")
+    assert "tried to block or stop SessionStart, which has no effect" in caplog.text
+
+
+async def test_a_question_counts_before_a_tool_alone(caplog: pytest.LogCaptureFixture) -> None:
+    hooks = Hooks()
+    for event in ("BeforeTool", "BeforeAgent"):
+        hooks.on(event)(lambda _event: {"decision": "ask", "reason": "sure?"})
+    assert (await hooks.before_tool("t", {})).asks
+    assert not (await hooks.before_agent("p")).asks
+    assert "tried to ask for confirmation on BeforeAgent, which has no effect" in caplog.text
+
+
+async def test_bad_values_are_failed_events_and_raise_nothing() -> None:
+    hooks = Hooks()
+    hooks.on("SessionStart")(lambda _event: None)
+    for answer in (
+        await hooks.session_start("sometime"),
+        await hooks.fire("NoSuchEvent", {}),
+        hooks.sync.fire("BeforeTool", {"tool_name": "t"}),
+    ):
+        assert answer.word == "failed"
+        assert answer.failures
+
+
+def test_sync_works_inside_a_running_loop_with_functions_and_scripts() -> None:
+    hooks = Hooks(hooks=settings_with("BeforeTool", say({"systemMessage": "script"})))
+
+    @hooks.on("BeforeTool")
+    async def waiting(_event: object) -> dict[str, Any]:
+        await asyncio.sleep(0.001)
+        return message("function")
+
+    async def main() -> str | None:
+        return hooks.sync.before_tool("t", {}).message
+
+    assert asyncio.run(main()) == "function\nscript"
+    assert hooks.sync.before_tool("t", {}).message == "function\nscript"
+
+
+def test_a_call_that_nothing_matches_starts_no_loop_and_no_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool", matcher="^other$")(lambda _event: deny("no"))
+
+    def refuse(*_arguments: object, **_options: object) -> None:
+        raise AssertionError("a loop or a thread was started")
+
+    hooks.sync.before_tool("t", {})
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(asyncio, "new_event_loop", refuse)
+    monkeypatch.setattr("hookline.system.PollLoop", refuse)
+    assert hooks.sync.before_tool("t", {}).word == "no hook matched"
+
+
+async def test_sessions_share_hooks_and_have_their_own_id() -> None:
+    hooks, seen = Hooks(session_id="main"), []
+    hooks.on("BeforeAgent")(
+        lambda event: seen.append((event["session_id"], event["transcript_path"]))
+    )
+    chat = hooks.session("chat-1", transcript_path="/t.jsonl")
+    await hooks.before_agent("p")
+    await chat.before_agent("p")
+    chat.sync.before_agent("p")
+    await chat.fire("BeforeAgent", {"prompt": "p"})
+    assert seen == [("main", ""), *[("chat-1", "/t.jsonl")] * 3]
+
+
+async def test_fifty_conversations_at_once_keep_their_own_ids() -> None:
+    hooks = Hooks()
+    seen: list[tuple[str, str]] = []
+
+    @hooks.on("BeforeAgent")
+    async def see(event: Any) -> None:
+        await asyncio.sleep(0)
+        seen.append((event["session_id"], event["prompt"]))
+
+    def converse(number: int) -> None:
+        chat = hooks.session(f"thread-{number}")
+        for _ in range(4):
+            chat.sync.before_agent(f"thread-{number}")
+
+    async def talk(number: int) -> None:
+        chat = hooks.session(f"loop-{number}")
+        for _ in range(4):
+            await chat.before_agent(f"loop-{number}")
+
+    with ThreadPoolExecutor(5) as pool:
+        threads = [asyncio.wrap_future(pool.submit(converse, n)) for n in range(25)]
+        await asyncio.gather(*threads, *(talk(n) for n in range(25)))
+    assert len(seen) == 200
+    assert all(session == prompt for session, prompt in seen)
+
+
+def test_one_front_serves_loops_of_several_threads() -> None:
+    hooks = Hooks()
+
+    @hooks.on("BeforeTool")
+    async def slow(event: Any) -> dict[str, Any]:
+        await asyncio.sleep(0.01)
+        return deny(event["tool_name"])
+
+    async def fire(name: str) -> list[str | None]:
+        answers = await asyncio.gather(*(hooks.before_tool(f"{name}{n}", {}) for n in range(5)))
+        return [answer.reason for answer in answers]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda name: asyncio.run(fire(name)), "abcd"))
+    assert found == [[f"{name}{n}" for n in range(5)] for name in "abcd"]
+
+
+async def test_with_and_async_with_end_what_serves_hooks() -> None:
+    with Hooks() as hooks:
+        hooks.on("BeforeAgent")(lambda _event: None)
+        assert hooks.sync.before_agent("p").success
+    async with Hooks() as others:
+        assert (await others.before_agent("p")).success
+    hooks.close()
+    assert hooks.sync.before_agent("p").success
+
+
+def test_the_front_of_a_config_shares_its_engine() -> None:
+    config = Config(session_id="s")
+    hooks = Hooks.of(config)
+    hooks.on("BeforeAgent")(lambda _event: deny("no"))
+    system = config.get_hook_system()
+    assert system is not None
+    assert system.fire_blocking("BeforeAgent", {"prompt": "p"}).blocked
+    assert hooks.config is config
+
+
+def test_cancelling_an_awaited_event_ends_its_script(project: Project) -> None:
+    project.script("slow.sh", "#!/bin/sh\nsleep 60\n")
+    hooks = Hooks(working_dir=project.path, hooks=settings_with("BeforeTool", "./slow.sh"))
+
+    async def main() -> None:
+        async with asyncio.timeout(0.3):
+            await hooks.before_tool("t", {})
+
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        asyncio.run(main())
+    assert time.monotonic() - began < 30

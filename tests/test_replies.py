@@ -1,0 +1,67 @@
+"""What a hook says, as the dictionaries of the protocol."""
+
+import json
+import subprocess
+import sys
+
+from hookline import (
+    add_context,
+    allow,
+    ask,
+    combine,
+    deny,
+    message,
+    replace_result,
+    rewrite,
+    stop,
+)
+from hookline.answer import Answer
+from hookline.fired import FiredEvent
+from hookline.wire.events import HookEventName
+
+
+def test_each_reply_is_the_protocols_own_dictionary() -> None:
+    assert allow() == {"decision": "allow"}
+    assert deny("no") == {"decision": "deny", "reason": "no"}
+    assert ask("sure?") == {"decision": "ask", "reason": "sure?"}
+    assert stop("enough") == {"continue": False, "stopReason": "enough"}
+    assert rewrite(command="ls") == {"hookSpecificOutput": {"tool_input": {"command": "ls"}}}
+    assert add_context("c") == {"hookSpecificOutput": {"additionalContext": "c"}}
+    assert replace_result("r") == {"decision": "deny", "reason": "r"}
+    assert message("m") == {"systemMessage": "m"}
+
+
+def test_combined_replies_are_merged_deeply() -> None:
+    combined = combine(rewrite(a=1), rewrite(b=2), add_context("c"), message("m"))
+    specific = {"tool_input": {"a": 1, "b": 2}, "additionalContext": "c"}
+    assert combined == {"hookSpecificOutput": specific, "systemMessage": "m"}
+
+
+def test_no_reply_takes_a_stricter_one_back() -> None:
+    assert combine(deny("a"), allow())["decision"] == "deny"
+    assert combine(ask("a"), allow())["decision"] == "ask"
+    assert combine(allow(), deny("a"))["decision"] == "deny"
+    assert combine(stop("x"), {"continue": True})["continue"] is False
+
+
+def test_texts_of_combined_replies_are_joined() -> None:
+    assert combine(deny("a"), deny("b"))["reason"] == "a\nb"
+    assert combine(message("a"), message("b"))["systemMessage"] == "a\nb"
+    both = combine(add_context("a"), add_context("b"))
+    assert both == add_context("a\nb")
+
+
+def test_combining_alters_no_reply() -> None:
+    first, second = rewrite(a={"deep": 1}), rewrite(a={"deeper": 2})
+    combined = combine(first, second)
+    assert (first, second) == (rewrite(a={"deep": 1}), rewrite(a={"deeper": 2}))
+    assert combined == rewrite(a={"deep": 1, "deeper": 2})
+
+
+def test_a_script_can_print_a_reply() -> None:
+    code = "import json; from hookline import deny; print(json.dumps(deny('no')))"
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    answer = Answer.read(FiredEvent(HookEventName.BEFORE_TOOL), json.loads(printed))
+    assert (answer.blocked, answer.reason) == (True, "no")

@@ -1,0 +1,262 @@
+"""A tool call with everything applied that hooks say: whole, and in its two halves."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookline import (
+    Deferred,
+    Hooks,
+    ToolResult,
+    add_context,
+    ask,
+    combine,
+    deny,
+    message,
+    replace_result,
+    rewrite,
+    stop,
+)
+from hookline.toolcall import ConfirmationRequest
+
+
+def hooks_that(event: str, answer: Any, **options: Any) -> Hooks:
+    hooks = Hooks()
+    hooks.on(event, **options)(lambda _event: answer)
+    return hooks
+
+
+def shell(command: str) -> str:
+    return f"ran {command}"
+
+
+async def slow_shell(command: str) -> str:
+    await asyncio.sleep(0)
+    return f"ran {command}"
+
+
+@pytest.fixture(params=["awaited", "blocking"])
+def run(request: pytest.FixtureRequest) -> Any:
+    """``run_tool`` of the front, and of its synchronous twin."""
+    is_awaited = request.param == "awaited"
+
+    def run_tool(hooks: Hooks, *arguments: Any, **options: Any) -> ToolResult:
+        if is_awaited:
+            return asyncio.run(hooks.run_tool(*arguments, **options))
+        return hooks.sync.run_tool(*arguments, **options)
+
+    return run_tool
+
+
+@pytest.mark.parametrize("tool", [shell, slow_shell])
+def test_a_tool_plain_or_async_is_called_with_its_fields(run: Any, tool: Any) -> None:
+    assert run(Hooks(), tool, {"command": "ls"}).llm_content == "ran ls"
+
+
+def test_a_tool_of_one_mapping_is_called_with_the_mapping(run: Any) -> None:
+    def by_dict(given: dict[str, Any]) -> str:
+        return str(sorted(given))
+
+    def by_mapping(given: "Mapping[str, Any]") -> str:
+        return str(sorted(given))
+
+    def named_like_a_field(a: dict[str, Any]) -> str:
+        return str(a)
+
+    assert run(Hooks(), by_dict, {"a": 1, "b": 2}).llm_content == "['a', 'b']"
+    assert run(Hooks(), by_mapping, {"a": 1}).llm_content == "['a']"
+    assert run(Hooks(), named_like_a_field, {"a": {"x": 1}}).llm_content == "{'x': 1}"
+
+
+def test_a_call_of_ones_own_overrides_how_the_tool_is_called(run: Any) -> None:
+    result = run(Hooks(), shell, {"x": 1}, call=lambda given: f"mine {given}")
+    assert result.llm_content == "mine {'x': 1}"
+
+
+def test_a_block_is_the_result_and_the_tool_does_not_run(run: Any) -> None:
+    ran: list[str] = []
+    result = run(hooks_that("BeforeTool", deny("no")), ran.append, {"x": 1}, name="t")
+    assert (result.llm_content, ran) == ("no", [])
+    assert result.error is not None
+    assert result.error.type == "blocked_by_hook"
+
+
+def test_a_stop_before_or_after_ends_the_loop(run: Any) -> None:
+    for event in ("BeforeTool", "AfterTool"):
+        result = run(hooks_that(event, stop("enough")), shell, {"command": "ls"})
+        assert (result.stop_reason, result.llm_content) == ("enough", "enough")
+
+
+def test_a_rewrite_reaches_the_tool_and_after_tool_hears_of_both(run: Any) -> None:
+    hooks = hooks_that("BeforeTool", rewrite(command="pwd"))
+    seen: list[Any] = []
+    hooks.on("AfterTool")(lambda event: seen.append(event))
+    assert run(hooks, shell, {"command": "ls"}).llm_content == "ran pwd"
+    assert seen[0]["tool_input"] == {"command": "pwd"}
+    assert seen[0]["original_tool_input"] == {"command": "ls"}
+
+
+def test_the_tool_gets_its_own_objects_but_for_what_was_rewritten(run: Any) -> None:
+    given = {"path": Path("/x"), "mode": "r"}
+    got: dict[str, Any] = {}
+    hooks = hooks_that("BeforeTool", rewrite(mode="w"))
+    run(hooks, lambda **fields: got.update(fields), given, name="open")
+    assert got["path"] is given["path"]
+    assert got["mode"] == "w"
+
+
+def test_what_hooks_add_is_appended_for_the_model(run: Any) -> None:
+    hooks = hooks_that("BeforeTool", message("before"))
+    hooks.on("AfterTool")(lambda _event: combine(add_context("context"), message("after")))
+    content = run(hooks, shell, {"command": "ls"}).llm_content
+    assert content == "ran ls\n\ncontext\n\n[System] before\n\n[System] after"
+
+
+def test_a_replaced_result_is_what_the_model_reads(run: Any) -> None:
+    hooks = hooks_that("AfterTool", replace_result("[redacted]"))
+    assert run(hooks, shell, {"command": "ls"}).llm_content == "[redacted]"
+
+
+@pytest.mark.parametrize("value", [{"a": [1]}, {"path": Path("/x")}])
+def test_a_result_that_is_no_text_is_read_as_json(run: Any, value: Any) -> None:
+    seen: list[Any] = []
+    hooks = Hooks()
+    hooks.on("AfterTool")(lambda event: seen.append(event["tool_response"]["llmContent"]))
+    text = '{"a":[1]}' if "a" in value else '{"path":"/x"}'
+    assert run(hooks, lambda: value, {}, name="t").llm_content == text
+    assert seen == [text]
+
+
+def test_a_tool_that_raises_fires_after_tool_with_the_error_and_goes_on(run: Any) -> None:
+    seen: list[Any] = []
+    hooks = Hooks()
+    hooks.on("AfterTool")(lambda event: seen.append(event["tool_response"]))
+
+    def broken() -> str:
+        raise LookupError("no such file")
+
+    with pytest.raises(LookupError, match="no such file"):
+        run(hooks, broken, {})
+    error = {"type": "tool_failed", "message": "LookupError: no such file"}
+    assert [response["error"] for response in seen] == [error]
+
+
+def test_a_question_is_asked_of_who_can_be_asked(run: Any) -> None:
+    hooks = hooks_that("BeforeTool", combine(ask("sure?"), rewrite(command="rm -i x")))
+    asked: list[ConfirmationRequest] = []
+
+    def confirm(request: ConfirmationRequest) -> bool:
+        asked.append(request)
+        return True
+
+    async def refuse(_request: ConfirmationRequest) -> bool:
+        return False
+
+    assert run(hooks, shell, {"command": "rm x"}, confirm=confirm).llm_content == "ran rm -i x"
+    assert asked[0].tool_input == {"command": "rm -i x"}
+    refused = run(hooks, shell, {"command": "rm x"}, confirm=refuse)
+    assert refused.llm_content == "The user did not allow this call of shell: sure?"
+    nobody = run(hooks, shell, {"command": "rm x"})
+    assert nobody.llm_content == "sure? (nobody can be asked to confirm it)"
+
+
+def test_only_true_is_a_yes(run: Any) -> None:
+    hooks = hooks_that("BeforeTool", ask("sure?"))
+    for answer in ("no", 1, "yes", None):
+        result = run(hooks, shell, {"command": "x"}, confirm=lambda _request, a=answer: a)
+        assert result.error is not None
+
+
+def test_a_deferral_goes_through_and_the_tool_does_not_run(run: Any) -> None:
+    class Later(Deferred):
+        pass
+
+    def confirm(_request: ConfirmationRequest) -> bool:
+        raise Later("tomorrow")
+
+    ran: list[str] = []
+    with pytest.raises(Later):
+        run(hooks_that("BeforeTool", ask("sure?")), ran.append, {"x": 1}, name="t", confirm=confirm)
+    assert ran == []
+
+
+def test_a_tool_that_hooks_want_to_follow_runs_at_once(run: Any) -> None:
+    hooks = Hooks()
+    names: list[tuple[str, Any]] = []
+
+    @hooks.on("AfterTool")
+    def follow(event: Any) -> Any:
+        names.append((event["tool_name"], event.get("original_request_name")))
+        if event["tool_name"] == "shell":
+            tail = {"name": "note", "args": {"text": "x"}}
+            return {"hookSpecificOutput": {"tailToolCallRequest": tail}}
+        return None
+
+    @hooks.wrap
+    def note(text: str) -> str:
+        return f"noted {text}"
+
+    assert run(hooks, shell, {"command": "ls"}).llm_content == "noted x"
+    assert names == [("shell", None), ("note", "shell")]
+    others = run(hooks, shell, {"command": "ls"}, run_other=lambda name, given: f"{name} {given}")
+    assert others.llm_content == "note {'text': 'x'}"
+
+
+def test_a_tool_that_cannot_follow_is_warned_of(run: Any, caplog: pytest.LogCaptureFixture) -> None:
+    tail = {"hookSpecificOutput": {"tailToolCallRequest": {"name": "gone", "args": {}}}}
+    assert run(hooks_that("AfterTool", tail), shell, {"command": "ls"}).llm_content == "ran ls"
+    assert "the tail call of 'gone' that a hook asked for did not run" in caplog.text
+
+
+async def test_the_halves_are_the_whole_for_who_runs_the_tool_himself() -> None:
+    hooks = hooks_that("BeforeTool", rewrite(command="pwd"))
+    hooks.on("AfterTool")(lambda _event: add_context("seen"))
+    gate = await hooks.tool_gate("shell", {"command": "ls"})
+    assert (gate.refusal, gate.input) == (None, {"command": "pwd"})
+    value = {"framework": "object"}
+    outcome = await gate.finish(result=value)
+    assert outcome.value is value
+    assert (outcome.replaced, outcome.added, outcome.stop) == (False, "seen", None)
+    assert outcome.text == '{"framework":"object"}\n\nseen'
+    blocking = hooks.sync.tool_gate("shell", {"command": "ls"})
+    assert blocking.input == {"command": "pwd"}
+    assert blocking.finish(result="x").text == "x\n\nseen"
+
+
+async def test_a_gate_that_refuses_says_why_and_an_untouched_result_is_untouched() -> None:
+    gate = await hooks_that("BeforeTool", deny("no")).tool_gate("shell", {})
+    assert gate.refusal is not None
+    assert gate.refusal.llm_content == "no"
+    gate = await hooks_that("AfterTool", None).tool_gate("shell", {})
+    outcome = await gate.finish(result="x")
+    assert (outcome.blocked, outcome.replaced, outcome.added, outcome.text) == (
+        False,
+        False,
+        "",
+        "x",
+    )
+
+
+async def test_a_deferral_that_an_adapter_names_goes_through() -> None:
+    class Interrupt(Exception):
+        pass
+
+    def confirm(_request: ConfirmationRequest) -> bool:
+        raise Interrupt
+
+    hooks = hooks_that("BeforeTool", ask("sure?"))
+    with pytest.raises(Interrupt):
+        await hooks.tool_gate("t", {}, confirm=confirm, deferrals=(Interrupt,))
+    gate = await hooks.tool_gate("t", {}, confirm=confirm)
+    assert gate.refusal is not None
+
+
+async def test_parts_of_a_result_stay_parts() -> None:
+    hooks = hooks_that("AfterTool", add_context("seen"))
+    gate = await hooks.tool_gate("t", {})
+    outcome = await gate.finish(result=[{"inlineData": {"data": "x"}}])
+    assert outcome.result.llm_content == [{"inlineData": {"data": "x"}}, {"text": "seen"}]
+    assert outcome.added == "seen"

@@ -1,0 +1,87 @@
+"""What a type checker knows of the front; checked, never run."""
+
+from collections.abc import Coroutine, Mapping
+from typing import Any, assert_type
+
+from hookline import Answer, Hooks, SyncHooks, ToolGate, ToolResult, deny
+from hookline.front import HookSession, SyncToolGate
+from hookline.replies import Reply
+from hookline.wire.inputs import AfterModelEvent, BeforeToolEvent, SessionStartEvent
+from hookline.wire.model import LLMResponse
+
+
+def a_literal_name_gives_the_event_its_type(hooks: Hooks) -> None:
+    @hooks.on("BeforeTool", matcher="shell")
+    def guard(event: BeforeToolEvent) -> Reply | None:
+        assert_type(event["tool_input"], dict[str, Any])
+        assert_type(event["session_id"], str)
+        event["prompt"]  # type: ignore[typeddict-item]
+        return deny("no")
+
+    @hooks.on("AfterModel", timeout=500, on_failure="block")
+    async def redact(event: AfterModelEvent) -> None:
+        assert_type(event["llm_response"], LLMResponse)
+
+    @hooks.on("BeforeAgent")
+    def anything(event: Mapping[str, Any]) -> None:
+        assert event["prompt"]
+
+    hooks.on("SessionStart")(lambda event: str(event["source"]))
+    hooks.on("BeforeTool")(wrong)  # type: ignore[arg-type]
+    hooks.on("BeforeTool", on_failure="sometimes")  # type: ignore[call-overload]
+
+
+def decorated_functions_keep_their_type(hooks: Hooks, event: BeforeToolEvent) -> None:
+    @hooks.on("BeforeTool")
+    def guard(event: BeforeToolEvent) -> Reply:
+        return deny(event["tool_name"])
+
+    assert_type(guard(event), Reply)
+
+
+def wrong(event: SessionStartEvent) -> None:
+    assert event["source"]
+
+
+async def methods_answer_an_answer(hooks: Hooks) -> None:
+    answer = await hooks.before_tool("shell", {"command": "ls"})
+    assert_type(answer, Answer)
+    assert_type(answer.blocked, bool)
+    assert_type(answer.reason, str | None)
+    assert_type(answer.tools, frozenset[str] | None)
+    assert_type(await hooks.session_start("resume"), Answer)
+    assert_type(await hooks.run_tool(len, {"obj": "x"}), ToolResult)
+    assert_type(await hooks.tool_gate("shell", {}), ToolGate)
+    await hooks.before_tool("shell")  # type: ignore[call-arg]
+
+
+def the_synchronous_front_has_the_same_signatures(hooks: Hooks) -> None:
+    assert_type(hooks.sync, SyncHooks)
+    assert_type(hooks.sync.before_tool("shell", {"command": "ls"}), Answer)
+    assert_type(hooks.sync.run_tool(len, {"obj": "x"}), ToolResult)
+    assert_type(hooks.sync.tool_gate("shell", {}), SyncToolGate)
+    hooks.sync.before_tool("shell")  # type: ignore[call-arg]
+    hooks.sync.before_agent(7)  # type: ignore[arg-type]
+
+
+def sessions_and_options(hooks: Hooks) -> None:
+    assert_type(hooks.session("chat"), HookSession)
+    assert_type(hooks.session("chat").sync, SyncHooks)
+    assert_type(Hooks.load(".", trusted=True, warm=False, session_id="s"), Hooks)
+    Hooks(working_dir=".", hooks={}, on_unavailable="block")
+    Hooks(work_dir=".")  # type: ignore[call-arg]
+    Hooks.load(".", on_unavailable="never")  # type: ignore[arg-type]
+
+
+def wrapped_functions_keep_their_type(hooks: Hooks) -> None:
+    @hooks.wrap
+    def shell(command: str) -> int:
+        return len(command)
+
+    @hooks.wrap(on_block="return", name="fetch")
+    async def fetch(url: str) -> str:
+        return url
+
+    assert_type(shell("ls"), int)
+    shell(7)  # type: ignore[arg-type]
+    assert_type(fetch("u"), Coroutine[Any, Any, str])

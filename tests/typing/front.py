@@ -84,4 +84,5 @@ def wrapped_functions_keep_their_type(hooks: Hooks) -> None:
 
     assert_type(shell("ls"), int)
     shell(7)  # type: ignore[arg-type]
-    assert_type(fetch("u"), Coroutine[Any, Any, str])
+    called = fetch("u")
+    assert_type(called, Coroutine[Any, Any, str])

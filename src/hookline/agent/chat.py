@@ -10,9 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hookline.agent.providers import ModelProvider
+from hookline.agent.providers import FunctionCall, ModelProvider
 from hookline.config import Config
-from hookline.translate.genai_conversation import FunctionCall
 from hookline.triggers.model import (
     BeforeModelHookResult,
     fire_after_model_hook,

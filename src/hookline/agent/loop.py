@@ -14,8 +14,6 @@ from hookline.agent.providers import ModelProvider
 from hookline.agent.scheduler import OnStatus, Publish, ScheduledCall, ToolScheduler
 from hookline.agent.tools import Tool
 from hookline.config import Config
-from hookline.translate.genai_forms import field, list_field
-from hookline.translate.genai_parts import visible_texts
 from hookline.triggers.lifecycle import (
     fire_after_agent_hook,
     fire_before_agent_hook,
@@ -232,10 +230,10 @@ class Agent:
         for finished in done:
             content = finished.result.llm_content
             listed = [content] if isinstance(content, str) else content
-            text = "\n\n".join(visible_texts([part for part in listed if _is_text(part)]))
+            texts, others = conversation.split_parts(listed)
             name = "error" if finished.result.error is not None else "output"
-            parts.append(conversation.function_response(finished.call, {name: text}))
-            parts += [part for part in listed if not _is_text(part)]
+            answer = {name: "\n\n".join(texts)}
+            parts += [conversation.function_response(finished.call, answer), *others]
         return conversation.content("user", parts)
 
     async def _compress_if_large(self) -> None:
@@ -250,9 +248,15 @@ class Agent:
     def _split_history(self) -> tuple[list[Any], list[Any]]:
         """What to summarize, and the last turns, which stay: each begins with a user's text."""
         history = self.chat.history
-        begins = [place for place, content in enumerate(history) if _begins_turn(content)]
+        begins = [place for place, content in enumerate(history) if self._begins_turn(content)]
         place = begins[-self._keep_turns] if len(begins) >= self._keep_turns else 0
         return history[:place], history[place:]
+
+    def _begins_turn(self, content: Any) -> bool:
+        conversation = self._provider.conversation
+        texts = conversation.texts_of_content(content)
+        is_users = conversation.role_of_content(content) == "user"
+        return is_users and bool(texts) and not texts[0].startswith("[System] ")
 
 
 def _said(output: DefaultHookOutput) -> list[str]:
@@ -265,15 +269,6 @@ def _turn_result(turn: ModelTurn) -> TurnResult:
     return TurnResult(
         text=turn.text, blocked=turn.blocked, reason=turn.reason, stop_reason=turn.stop_reason
     )
-
-
-def _begins_turn(content: Any) -> bool:
-    texts = visible_texts(list_field(content, "parts"))
-    return field(content, "role") == "user" and bool(texts) and not texts[0].startswith("[System] ")
-
-
-def _is_text(part: Any) -> bool:
-    return isinstance(part, str) or isinstance(field(part, "text"), str)
 
 
 def _with_tools(model_config: Any, tools: Iterable[Tool], provider: ModelProvider) -> Any:

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from hookline.agent.providers import FunctionCall
 from hookline.agent.tools import Tool
 from hookline.config import Config
-from hookline.translate.genai_conversation import FunctionCall
 from hookline.triggers.results import ToolError, ToolResult
 from hookline.triggers.tool import Confirm, execute_tool_with_hooks
 

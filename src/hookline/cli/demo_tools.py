@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hookline.agent.providers import FunctionCall
 from hookline.agent.tools import Tool
 from hookline.cli.text import count
-from hookline.translate.genai_conversation import FunctionCall
 from hookline.triggers.results import ToolResult
 from hookline.wire import codec
 

@@ -97,13 +97,16 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         return self.should_stop and self._is_blockable
 
     @property
-    def blocked(self) -> bool:
-        """What was about to happen must not happen, or what happened is rejected; so after a stop
-        as well. On events that cannot be blocked, a block has no effect."""
+    def denied(self) -> bool:
+        """The hooks forbid what is about to happen, or reject what happened. On events that cannot
+        be blocked, that has no effect."""
         output = self.final_output
-        if output is None or not self._is_blockable:
-            return False
-        return self.should_stop or output.is_blocking_decision()
+        return output is not None and self._is_blockable and output.is_blocking_decision()
+
+    @property
+    def blocked(self) -> bool:
+        """What is about to happen must not happen: the hooks deny it, or stop the loop."""
+        return self.stopped or self.denied
 
     @property
     def asks(self) -> bool:
@@ -177,15 +180,17 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
     @cached_property
     def response(self) -> Any:
         """The model's response as the hooks left it, in the caller's own type. Before the model it
-        is what a hook answers in its place, None where it is to be called; after a block it is a
-        response that holds nothing but the reason."""
+        is None where it is to be called, else what a hook answers in its place. Where a hook
+        answers nothing, and after a response was rejected, it holds nothing but the reason."""
         response = self.fired.field("llm_response") if self.fired is not None else None
         output = self.final_output
         if isinstance(output, BeforeModelHookOutput) and self.blocked:
             synthetic = output.get_synthetic_response()
             return self._empty_response() if synthetic is None else synthetic
+        if isinstance(output, BeforeToolSelectionHookOutput) and self.stopped:
+            return self._empty_response()
         if isinstance(output, AfterModelHookOutput):
-            if output.is_blocking_decision():
+            if self.denied:
                 return self._empty_response()
             changed = output.get_modified_response(response)
             return response if changed is None else changed
@@ -195,9 +200,9 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
     def tools(self) -> frozenset[str] | None:
         """The names of the tools that the model may call now; None for all of them."""
         output = self.final_output
-        if not isinstance(output, BeforeToolSelectionHookOutput):
+        if not isinstance(output, BeforeToolSelectionHookOutput) or self.fired is None:
             return None
-        return output.get_allowed_tools()
+        return output.get_allowed_tools(self.fired.field("llm_request"))
 
     @property
     def is_synthetic(self) -> bool:

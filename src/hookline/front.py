@@ -282,6 +282,10 @@ class _Face:
         )
         return outcome.result
 
+    def warn(self, message: str) -> None:
+        """Tell people something, as the engine does: in the log, and in Python's logging."""
+        self._engine.warn(message)
+
     def _call(
         self,
         name: str,
@@ -608,7 +612,7 @@ class SyncHooks:
         self._hooks = hooks
         blocking = _BlockingEngine(hooks._engine)
         self._face = _Face(blocking, hooks._session_id, hooks._transcript_path)
-        self.wrap = hooks.wrap
+        self.wrap, self.warn = hooks.wrap, hooks.warn
 
     before_tool = _Blocking(_Face.before_tool)
     after_tool = _Blocking(_Face.after_tool)
@@ -638,6 +642,11 @@ class SyncHooks:
             name, tool_input, confirm=confirm, deferrals=deferrals, mcp_context=mcp_context
         )
         return SyncToolGate(complete(opening))
+
+
+def hooks_of(hooks: HookSession | Config) -> HookSession:
+    """The front itself, or that of a configuration."""
+    return Hooks.of(hooks) if isinstance(hooks, Config) else hooks
 
 
 def _name_of(function: Callable[..., Any]) -> str:

@@ -164,7 +164,7 @@ class ToolGate:
             reason = after.reason or ""
             applied = ToolResult(reason, return_display=reason, stop_reason=reason)
             replaced = True
-        elif after.blocked:
+        elif after.denied:
             reason = after.reason or ""
             applied = msgspec.structs.replace(given, llm_content=reason, return_display=reason)
             replaced = True
@@ -177,7 +177,7 @@ class ToolGate:
         return ToolOutcome(
             value=result,
             result=applied,
-            blocked=after.blocked and not after.stopped,
+            blocked=after.denied and not after.stopped,
             replaced=replaced,
             added=_added(kept, applied),
             stop=applied.stop_reason,

@@ -8,7 +8,7 @@ import pytest
 
 from hookline import Config
 from hookline.agent import CallStatus, ScheduledCall, Tool, ToolScheduler
-from hookline.translate.genai_conversation import FunctionCall
+from hookline.agent.providers import FunctionCall
 from hookline.triggers import ToolResult
 from tests.agent.scripts import hooks, say
 from tests.eleven import until

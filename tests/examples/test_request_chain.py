@@ -24,7 +24,7 @@ async def run_after_long_history(work: Workplace) -> list[str]:
             for place, text in enumerate(texts[:4])
         ]
         await agent.run(texts[4])
-        return [conversation.text_of_content(content) for content in agent.chat.history]
+        return ["".join(conversation.texts_of_content(content)) for content in agent.chat.history]
 
 
 async def test_each_hook_works_on_what_those_before_it_left(work: Workplace) -> None:

@@ -9,7 +9,7 @@ from hookline.wire.model import (
     llm_request_problem,
     llm_response_problem,
     merge_llm_request,
-    tool_config_problem,
+    read_tool_config,
 )
 from tests.translate.forms import Json, said
 
@@ -71,8 +71,9 @@ def test_a_problem_says_what_is_wrong_and_where() -> None:
     assert "messages[1].content" in problem
     assert "str" in problem
     assert llm_request_problem({"model": "b", "config": {"topK": 3}}) is None
-    assert tool_config_problem({"mode": "ANY"}) is None
-    assert tool_config_problem({"mode": 1}) is not None
+    assert read_tool_config({"mode": "ANY"}).mode == "ANY"
+    with pytest.raises(ValueError, match=r"is malformed: .*mode"):
+        read_tool_config({"mode": 1})
 
 
 def test_text_or_candidates_make_a_response() -> None:

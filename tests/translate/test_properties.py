@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from hookline.errors import TranslationError
-from hookline.translate.genai_parts import visible_texts
+from hookline.translate.genai_values import visible_texts
 from hookline.wire import codec
 from hookline.wire.model import llm_request_problem, merge_llm_request
 from tests.translate import strategies as some

@@ -1,6 +1,6 @@
 """What a type checker knows of the front; checked, never run."""
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, assert_type
 
 from hookline import Answer, Hooks, SyncHooks, ToolGate, ToolResult, deny
@@ -84,5 +84,5 @@ def wrapped_functions_keep_their_type(hooks: Hooks) -> None:
 
     assert_type(shell("ls"), int)
     shell(7)  # type: ignore[arg-type]
-    called = fetch("u")
-    assert_type(called, Coroutine[Any, Any, str])
+    kept: Callable[[str], Coroutine[Any, Any, str]] = fetch
+    assert kept is fetch

@@ -10,15 +10,11 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hookline.agent.providers import ModelProvider
+from hookline.agent.providers import FunctionCall, ModelProvider
+from hookline.answer import Answer
 from hookline.config import Config
-from hookline.translate.genai_conversation import FunctionCall
-from hookline.triggers.model import (
-    BeforeModelHookResult,
-    fire_after_model_hook,
-    fire_before_model_hook,
-    fire_before_tool_selection_hook,
-)
+from hookline.front import HookSession, hooks_of
+from hookline.wire.events import HookEventName
 
 Display: TypeAlias = Literal["live", "after_hooks"]
 
@@ -46,14 +42,14 @@ class Chat:
 
     def __init__(
         self,
-        config: Config,
+        hooks: HookSession | Config,
         provider: ModelProvider,
         *,
         model_config: Any = None,
         display: Display = "live",
         history: Sequence[Any] = (),
     ) -> None:
-        self._config = config
+        self._hooks = hooks_of(hooks)
         self._provider = provider
         self._model_config = model_config
         self._display = display
@@ -79,7 +75,7 @@ class Chat:
         added = [self._content(content) for content in contents]
         # At the end, since nothing may stand between a tool call and its answer.
         added += [self._system_content(text) for text in self._pending_messages]
-        call = _ModelCall(self._config, self._provider, self._display)
+        call = _ModelCall(self._hooks, self._provider, self._display)
         request = self._provider.conversation.request(
             self._provider.model, [*self.history, *added], self._model_config
         )
@@ -109,81 +105,52 @@ class Chat:
 class _ModelCall:
     """One call: tool selection, before the model, the stream, after the model."""
 
-    def __init__(self, config: Config, provider: ModelProvider, display: Display) -> None:
-        self._config = config
+    def __init__(self, hooks: HookSession, provider: ModelProvider, display: Display) -> None:
+        self._hooks = hooks
         self._provider = provider
         self._display = display
         self.turn: ModelTurn | None = None
         self.system_message: str | None = None
 
     async def stream(self, request: Any, system_content: Any) -> AsyncGenerator[Any, None]:
-        selection = await fire_before_tool_selection_hook(self._config, request)
-        if selection.should_stop:
-            self.turn = self._stopped(request, selection.stop_reason or "")
+        conversation = self._provider.conversation
+        selection = await self._hooks.before_tool_selection(request)
+        if selection.stopped:
+            self.turn = self._turn_of(selection, None)
             return
-        allowed = self._provider.conversation.allowed_names(selection.tool_config)
-        if selection.tool_config is not None:
-            request = self._provider.conversation.with_tool_config(request, selection.tool_config)
-        before = await fire_before_model_hook(self._config, request)
+        allowed = selection.tools
+        before = await self._hooks.before_model(selection.request)
         if before.blocked:
-            self.turn = self._answered(request, before, allowed)
+            self.system_message = before.message
+            self.turn = self._turn_of(before, allowed)
             yield self.turn.response
             return
-        if before.modified_request is not None:
-            request = before.modified_request
-        if before.system_message:
-            content = system_content(before.system_message)
-            request = self._provider.conversation.with_content(request, content)
+        request = before.request
+        if before.message:
+            request = conversation.with_content(request, system_content(before.message))
         chunks: list[Any] = []
         async with aclosing(self._provider.stream(request)) as stream:
             async for chunk in stream:
                 chunks.append(chunk)
                 if self._display == "live":
                     yield chunk
-        is_shown = await self._finish(request, chunks, allowed)
-        if self._display == "after_hooks" and is_shown:
-            assert self.turn is not None
+        after = await self._hooks.after_model(request, conversation.merged(chunks))
+        self.system_message = after.message
+        self.turn = self._turn_of(after, allowed)
+        if self._display == "after_hooks" and not after.suppressed:
             yield self.turn.response
 
-    async def _finish(
-        self, request: Any, chunks: list[Any], allowed: frozenset[str] | None
-    ) -> bool:
-        """Have AfterModel hooks answer; whether the response may be displayed."""
-        conversation = self._provider.conversation
-        after = await fire_after_model_hook(self._config, request, conversation.merged(chunks))
-        self.system_message = after.system_message
-        self.turn = ModelTurn(
-            response=after.response,
-            text=conversation.text(after.response),
-            calls=() if after.blocked else tuple(conversation.calls(after.response)),
-            blocked=after.blocked,
-            reason=after.reason,
-            stop_reason=after.stop_reason,
-            allowed_tools=allowed,
-        )
-        return not after.suppress_output
-
-    def _answered(
-        self, request: Any, before: BeforeModelHookResult, allowed: frozenset[str] | None
-    ) -> ModelTurn:
-        """The turn of a call that hooks answered or forbade."""
-        conversation = self._provider.conversation
-        response = before.synthetic_response
-        if response is None:
-            translator = self._config.get_translator()
-            response = translator.empty_response(before.reason or "", like=request)
-        synthetic = before.synthetic_response is not None
-        self.system_message = before.system_message
+    def _turn_of(self, answer: Answer, allowed: frozenset[str] | None) -> ModelTurn:
+        """What came of the call, as hooks left it, answered it or forbade it."""
+        conversation, response = self._provider.conversation, answer.response
+        is_response = answer.event is HookEventName.AFTER_MODEL
+        is_rejected = answer.denied if is_response else not answer.is_synthetic
         return ModelTurn(
             response=response,
             text=conversation.text(response),
-            calls=tuple(conversation.calls(response)) if synthetic else (),
-            blocked=not synthetic,
-            reason=before.reason,
-            stop_reason=before.reason if before.should_stop else None,
+            calls=() if is_rejected else tuple(conversation.calls(response)),
+            blocked=is_rejected,
+            reason=answer.reason if answer.denied or not is_response else None,
+            stop_reason=answer.reason if answer.stopped else None,
             allowed_tools=allowed,
         )
-
-    def _stopped(self, request: Any, reason: str) -> ModelTurn:
-        response = self._config.get_translator().empty_response(reason, like=request)
-        return ModelTurn(response=response, blocked=True, reason=reason, stop_reason=reason)

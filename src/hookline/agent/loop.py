@@ -13,20 +13,12 @@ from hookline.agent.chat import Chat, Display, ModelTurn
 from hookline.agent.providers import ModelProvider
 from hookline.agent.scheduler import OnStatus, Publish, ScheduledCall, ToolScheduler
 from hookline.agent.tools import Tool
+from hookline.answer import Answer
 from hookline.config import Config
+from hookline.front import HookSession, hooks_of
 from hookline.toolcall import Confirm, ConfirmationRequest
-from hookline.translate.genai_forms import field, list_field
-from hookline.translate.genai_parts import visible_texts
-from hookline.triggers.lifecycle import (
-    fire_after_agent_hook,
-    fire_before_agent_hook,
-    fire_pre_compress_hook,
-    fire_session_end_hook,
-    fire_session_start_hook,
-    fire_tool_notification_hook,
-)
+from hookline.wire.confirmation import tool_notification
 from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionStartSource
-from hookline.wire.outputs import DefaultHookOutput
 
 MAX_SENT_BACK = 8
 
@@ -50,7 +42,7 @@ class Agent:
 
     def __init__(
         self,
-        config: Config,
+        hooks: HookSession | Config,
         provider: ModelProvider,
         tools: Iterable[Tool] = (),
         *,
@@ -65,7 +57,7 @@ class Agent:
         max_model_calls: int = 100,
         source: SessionStartSource = SessionStartSource.STARTUP,
     ) -> None:
-        self._config = config
+        self._hooks = hooks_of(hooks)
         self._max_model_calls = max_model_calls
         self._provider = provider
         self._tools = {tool.name: tool for tool in tools}
@@ -78,9 +70,9 @@ class Agent:
         self._ended = False
         self._opening: list[str] = []
         declared = _with_tools(model_config, self._tools.values(), provider)
-        self.chat = Chat(config, provider, model_config=declared, display=display)
+        self.chat = Chat(self._hooks, provider, model_config=declared, display=display)
         self._scheduler = ToolScheduler(
-            config,
+            self._hooks,
             self._tools,
             confirm=self._confirm if confirm is not None else None,
             on_status=on_status,
@@ -113,7 +105,7 @@ class Agent:
         """End the session, once; a session that never began has no end either."""
         if self._started and not self._ended:
             self._ended = True
-            await fire_session_end_hook(self._config, reason)
+            await self._hooks.session_end(reason)
 
     async def run(self, prompt: str) -> TurnResult:
         """One turn: the prompt, the model and its tools until it is done, and what hooks say."""
@@ -129,14 +121,14 @@ class Agent:
                 return answer
             opening, self._opening = self._opening, []
             prompt, asked = answer, "\n\n".join([*opening, answer])
-        self._config.get_debug_logger().warning(
+        self._hooks.warn(
             f"AfterAgent hooks sent the turn back {MAX_SENT_BACK} times; it ends here: {answer}"
         )
         return msgspec.structs.replace(result, reason=prompt)
 
     async def compress(self, trigger: PreCompressTrigger = PreCompressTrigger.MANUAL) -> None:
         """Replace all but the last turns of the history by a summary."""
-        await fire_pre_compress_hook(self._config, trigger)
+        await self._hooks.pre_compress(trigger)
         old, kept = self._split_history()
         if len(old) < 2:
             return
@@ -146,24 +138,19 @@ class Agent:
         await self._start_session(SessionStartSource.COMPRESS)
 
     async def _start_session(self, source: SessionStartSource) -> None:
-        output = await fire_session_start_hook(self._config, source)
-        self._opening += _said(output) if output is not None else []
+        self._opening += _texts_for_model(await self._hooks.session_start(source))
 
     async def _before(self, prompt: str) -> tuple[str, TurnResult | None]:
         """The prompt as hooks left it, or how the turn ended before it began."""
-        before = await fire_before_agent_hook(self._config, prompt)
-        told: list[str] = []
-        if before is not None:
-            reason = before.get_effective_reason()
-            if before.should_stop_execution():
-                content = self._provider.conversation.text_content("user", prompt)
-                self.chat.history.append(content)
-                return prompt, TurnResult(reason=reason, stop_reason=reason)
-            if before.is_blocking_decision():
-                return prompt, TurnResult(refused=True, reason=reason)
-            told = _said(before)
+        before = await self._hooks.before_agent(prompt)
+        if before.stopped:
+            content = self._provider.conversation.text_content("user", prompt)
+            self.chat.history.append(content)
+            return prompt, TurnResult(reason=before.reason, stop_reason=before.reason)
+        if before.denied:
+            return prompt, TurnResult(refused=True, reason=before.reason)
         opening, self._opening = self._opening, []
-        return "\n\n".join([*opening, prompt, *told]), None
+        return "\n\n".join([*opening, prompt, *_texts_for_model(before)]), None
 
     async def _converse(self, asked: str) -> TurnResult:
         """Model and tools, in turn, until the model has nothing more to ask for."""
@@ -193,26 +180,26 @@ class Agent:
 
     async def _after(self, prompt: str, result: TurnResult, *, active: bool) -> TurnResult | str:
         """How the turn ended, or the reason that hooks send the agent back to work with."""
-        after = await fire_after_agent_hook(self._config, prompt, result.text, active)
-        if after is None:
-            return result
-        if after.should_clear_context():
+        after = await self._hooks.after_agent(prompt, result.text, stop_hook_active=active)
+        if after.clear_context:
             self.chat.history.clear()
-        if after.system_message:
-            self._opening.append(f"[System] {after.system_message}")
-        reason = after.get_effective_reason()
+        if after.message:
+            self._opening.append(f"[System] {after.message}")
         if result.stop_reason is not None:
             return result
-        if after.should_stop_execution():
-            return msgspec.structs.replace(result, reason=reason, stop_reason=reason)
-        return reason if after.is_blocking_decision() else result
+        if after.stopped:
+            return msgspec.structs.replace(result, reason=after.reason, stop_reason=after.reason)
+        return (after.reason or "") if after.denied else result
 
     async def _confirm(self, request: ConfirmationRequest) -> bool:
         """Tell hooks that the user is about to be asked, then ask."""
         assert self._ask is not None
         tool = self._tools.get(request.tool_name)
         if tool is not None:
-            await fire_tool_notification_hook(self._config, tool.confirmation(request.tool_input))
+            told = tool_notification(tool.confirmation(request.tool_input))
+            await self._hooks.notification(
+                told.message, notification_type=told.notification_type, details=told.details
+            )
         answer = self._ask(request)
         return await answer if isawaitable(answer) else answer
 
@@ -232,10 +219,10 @@ class Agent:
         for finished in done:
             content = finished.result.llm_content
             listed = [content] if isinstance(content, str) else content
-            text = "\n\n".join(visible_texts([part for part in listed if _is_text(part)]))
+            texts, others = conversation.split_parts(listed)
             name = "error" if finished.result.error is not None else "output"
-            parts.append(conversation.function_response(finished.call, {name: text}))
-            parts += [part for part in listed if not _is_text(part)]
+            answer = {name: "\n\n".join(texts)}
+            parts += [conversation.function_response(finished.call, answer), *others]
         return conversation.content("user", parts)
 
     async def _compress_if_large(self) -> None:
@@ -250,14 +237,20 @@ class Agent:
     def _split_history(self) -> tuple[list[Any], list[Any]]:
         """What to summarize, and the last turns, which stay: each begins with a user's text."""
         history = self.chat.history
-        begins = [place for place, content in enumerate(history) if _begins_turn(content)]
+        begins = [place for place, content in enumerate(history) if self._begins_turn(content)]
         place = begins[-self._keep_turns] if len(begins) >= self._keep_turns else 0
         return history[:place], history[place:]
 
+    def _begins_turn(self, content: Any) -> bool:
+        conversation = self._provider.conversation
+        texts = conversation.texts_of_content(content)
+        is_users = conversation.role_of_content(content) == "user"
+        return is_users and bool(texts) and not texts[0].startswith("[System] ")
 
-def _said(output: DefaultHookOutput) -> list[str]:
+
+def _texts_for_model(answer: Answer) -> list[str]:
     """What hooks want the model to read beside a prompt."""
-    context, message = output.get_additional_context(), output.system_message
+    context, message = answer.context, answer.message
     return [*([context] if context else []), *([f"[System] {message}"] if message else [])]
 
 
@@ -265,15 +258,6 @@ def _turn_result(turn: ModelTurn) -> TurnResult:
     return TurnResult(
         text=turn.text, blocked=turn.blocked, reason=turn.reason, stop_reason=turn.stop_reason
     )
-
-
-def _begins_turn(content: Any) -> bool:
-    texts = visible_texts(list_field(content, "parts"))
-    return field(content, "role") == "user" and bool(texts) and not texts[0].startswith("[System] ")
-
-
-def _is_text(part: Any) -> bool:
-    return isinstance(part, str) or isinstance(field(part, "text"), str)
 
 
 def _with_tools(model_config: Any, tools: Iterable[Tool], provider: ModelProvider) -> Any:

@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from hookline.agent.providers import FunctionCall
 from hookline.agent.tools import Tool
 from hookline.config import Config
+from hookline.front import HookSession, hooks_of
 from hookline.toolcall import Confirm, ToolError, ToolResult
-from hookline.translate.genai_conversation import FunctionCall
-from hookline.triggers.tool import execute_tool_with_hooks
 
 
 class CallStatus(StrEnum):
@@ -49,14 +49,14 @@ class ToolScheduler:
 
     def __init__(
         self,
-        config: Config,
+        hooks: HookSession | Config,
         tools: Mapping[str, Tool],
         *,
         confirm: Confirm | None = None,
         on_status: OnStatus | None = None,
         publish: Publish | None = None,
     ) -> None:
-        self._config = config
+        self._hooks = hooks_of(hooks)
         self._tools = tools
         self._confirm = confirm
         self._on_status = on_status
@@ -97,12 +97,13 @@ class ToolScheduler:
         if call.name not in self._tools:
             return _refused("unknown_tool", f"There is no tool named {call.name}.")
         try:
-            return await execute_tool_with_hooks(
-                self._config,
-                call.name,
+            run = self._tools[call.name].run
+            return await self._hooks.run_tool(
+                run,
                 call.args,
-                self._tools[call.name].run,
-                run_tool=self._run_by_name,
+                name=call.name,
+                call=run,
+                run_other=self._run_by_name,
                 confirm=self._confirm,
             )
         except Exception as error:

@@ -1,25 +1,26 @@
 """The caller's side of mediated execution: send a request, wait for its one response."""
 
-from collections.abc import Awaitable, Mapping
-from typing import Any, Protocol
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from hookline.bus.messages import (
     HookExecutionResponse,
     MessageBus,
+    MessageBusType,
     make_request,
     new_correlation_id,
+    unanswered_response,
 )
-from hookline.bus.pending import ask_by_publishing
+from hookline.errors import message_of
+from hookline.stepping import TimedOut, first_step, go_on
 
 DEFAULT_REQUEST_TIMEOUT = 70.0
-
-
-class Ask(Protocol):
-    """A bus's own way to ask."""
-
-    def __call__(
-        self, message: Mapping[str, Any], *, timeout: float
-    ) -> Awaitable[HookExecutionResponse]: ...
+# Longer than a hook that is told to end may take; somebody else's handler may not end at all.
+_END_SECONDS = 10.0
 
 
 async def request_hook_execution(
@@ -36,7 +37,52 @@ async def request_hook_execution(
     executing on behalf of the request in this process is stopped then.
     """
     request = make_request(event_name, input, correlation_id or new_correlation_id())
-    ask: Ask | None = getattr(bus, "request", None)
-    if ask is None:
-        return await ask_by_publishing(bus, request, timeout)
-    return await ask(request, timeout=timeout)
+    ask: Callable[..., Awaitable[HookExecutionResponse]] | None = getattr(bus, "request", None)
+    if ask is not None:
+        return await ask(request, timeout=timeout)
+    return await _ask_by_publishing(bus, request, timeout)
+
+
+async def _ask_by_publishing(
+    bus: MessageBus, request: Mapping[str, Any], timeout: float
+) -> HookExecutionResponse:
+    """Ask over a bus that can do no more than a bus must.
+
+    A bus may return from publishing when all handlers of the request are done with it. They are not
+    cut short because one of them has answered, but they are by the end of the time.
+    """
+    correlation_id, deadline = request["correlationId"], time.monotonic() + timeout
+    loop, thread = asyncio.get_running_loop(), threading.get_ident()
+    arrived, responses = asyncio.Event(), list[HookExecutionResponse]()
+
+    def hear(response: HookExecutionResponse) -> None:
+        # A handler that is stopped at the deadline answers for that, too late.
+        is_ours = response.get("correlationId") == correlation_id
+        if is_ours and not responses and time.monotonic() < deadline:
+            responses.append(response)
+            if threading.get_ident() == thread:
+                arrived.set()
+            else:
+                loop.call_soon_threadsafe(arrived.set)
+
+    unsubscribe = bus.subscribe(MessageBusType.HOOK_EXECUTION_RESPONSE, hear)
+    try:
+        # In this task, without a timer until something waits: most requests are answered by then.
+        waiting, first = first_step(bus.publish(request))
+        if waiting is not None:
+            await go_on(waiting, first, timeout, _END_SECONDS)
+        if not responses:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(deadline - time.monotonic()):
+                    await arrived.wait()
+    except TimedOut:
+        pass
+    except Exception as error:
+        if not responses:
+            said = f"publishing failed: {message_of(error)}"
+            return unanswered_response(request, "internal_error", said)
+    finally:
+        unsubscribe()
+    if responses:
+        return responses[0]
+    return unanswered_response(request, "timeout", f"no response within {timeout:g} s")

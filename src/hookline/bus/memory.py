@@ -1,21 +1,17 @@
 """A bus within one process: publishing runs the handlers, in the publisher's own event loop."""
 
+import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from inspect import isawaitable
 from typing import Any
 
-from hookline.bus.delivery import deliver, kind_of
-from hookline.bus.messages import (
-    HookExecutionResponse,
-    MessageBusType,
-    MessageHandler,
-    Respond,
-)
-from hookline.bus.pending import answer_within, ask_by_publishing
+from hookline.bus.messages import MessageBusType, MessageHandler
+from hookline.notices import warn
+from hookline.wire.validators import is_object
 
-_REQUEST = MessageBusType.HOOK_EXECUTION_REQUEST.value
-_RESPONSE = MessageBusType.HOOK_EXECUTION_RESPONSE.value
+_KINDS = {kind.value: kind for kind in MessageBusType}
 
 
 class InProcessMessageBus:
@@ -24,7 +20,7 @@ class InProcessMessageBus:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._handlers: dict[str, tuple[partial[Any], ...]] = {_REQUEST: (), _RESPONSE: ()}
+        self._handlers: dict[str, tuple[partial[Any], ...]] = dict.fromkeys(_KINDS, ())
 
     def subscribe(self, type: MessageBusType, handler: MessageHandler) -> Callable[[], None]:
         """Hear messages of one type until the returned function is called."""
@@ -44,28 +40,38 @@ class InProcessMessageBus:
     async def publish(self, message: Mapping[str, Any]) -> None:
         """Deliver to every handler of the message's type; a message of no known type is refused."""
         kind = kind_of(message)
-        if kind is not None:
-            waiting = deliver(self._handlers[kind.value], message)
-            if waiting is not None:
-                await waiting
+        waiting: list[Awaitable[None]] = []
+        for handler in self._handlers[kind] if kind is not None else ():
+            try:
+                answer = handler(message)
+            except Exception as error:
+                warn("a bus handler failed", error=error)
+            else:
+                if isawaitable(answer):
+                    waiting.append(_finish(answer))
+        if len(waiting) == 1:
+            await waiting[0]
+        elif waiting:
+            await asyncio.gather(*waiting)
 
-    def request(
-        self, message: Mapping[str, Any], *, timeout: float
-    ) -> Awaitable[HookExecutionResponse]:
-        """The response to a request; a failed one if there is none within ``timeout`` seconds.
 
-        Where nobody else would hear of either, who serves the bus is called and no message sent.
-        """
-        respond = self._sole_responder()
-        if respond is None:
-            return ask_by_publishing(self, message, timeout)
-        return answer_within(timeout, respond(message), message)
+def kind_of(message: Any) -> MessageBusType | None:
+    """The type of a message; one of no known type is refused with a warning."""
+    given = message.get("type") if is_object(message) else None
+    kind = _KINDS.get(given) if isinstance(given, str) else None
+    if kind is None:
+        warn(f"a bus message of type {given!r} was not delivered: no such type")
+    return kind
 
-    def _sole_responder(self) -> Respond | None:
-        listening = self._handlers[_REQUEST]
-        if len(listening) != 1 or self._handlers[_RESPONSE]:
-            return None
-        if type(self) is not InProcessMessageBus:
-            # Whose ``publish`` may do more.
-            return None
-        return getattr(listening[0].func, "respond", None)
+
+async def _finish(answer: Awaitable[None]) -> None:
+    try:
+        await answer
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        # Nobody cancelled this task: the handler waited for something that was cancelled.
+        warn("a bus handler was cancelled", error=error)
+    except Exception as error:
+        warn("a bus handler failed", error=error)

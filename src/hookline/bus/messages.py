@@ -4,7 +4,6 @@ import os
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
-from types import NoneType
 from typing import Any, Literal, NotRequired, Protocol, TypeAlias, TypedDict, cast
 
 import msgspec
@@ -64,18 +63,14 @@ MessageBusMessage: TypeAlias = HookExecutionRequest | HookExecutionResponse
 MessageHandler: TypeAlias = Callable[[Any], Awaitable[None] | None]
 
 
-Respond: TypeAlias = Callable[[Any], Awaitable[HookExecutionResponse]]
-
-
 class MessageBus(Protocol):
     """Carries messages to whoever subscribed to their type.
 
     Handlers are plain or async; one that raises is logged and does not keep a message from the
     others. ``subscribe`` returns the function that ends the subscription, which may be called
-    more than once. A bus that can carry a request to one server and its response back to who asked
+    more than once. A bus that can carry a request to one worker and its response back to the caller
     has a ``request(message, *, timeout)`` as well, which ``request_hook_execution`` prefers: what
-    keeps a response from coming is a failed response there too. A handler of requests that has a
-    ``respond(message)`` of its own answers with the response instead of publishing it.
+    keeps a response from coming is a failed response there too.
     """
 
     def subscribe(self, type: MessageBusType, handler: MessageHandler) -> Callable[[], None]: ...
@@ -101,10 +96,6 @@ def correlation_of(message: object) -> str:
     return given if isinstance(given, str) and given else str(uuid.uuid4())
 
 
-# Made anew with each check, the union of the two takes longer than the check.
-_TEXT_OR_NOTHING = (str, NoneType)
-
-
 def read_request(message: object) -> tuple[str, dict[str, Any]]:
     """Name and input of the event that a request is for; raises RequestError if its envelope is
     not in order."""
@@ -112,7 +103,8 @@ def read_request(message: object) -> tuple[str, dict[str, Any]]:
         raise RequestError(f"the request must be an object, not {type(message).__name__}")
     if message.get("type") != "hook-execution-request":
         raise RequestError(f"the request has the type {message.get('type')!r}")
-    if not isinstance(message.get("correlationId"), _TEXT_OR_NOTHING):
+    correlation_id = message.get("correlationId")
+    if correlation_id is not None and not isinstance(correlation_id, str):
         raise RequestError("correlationId must be a string")
     event_name, input = message.get("eventName"), message.get("input")
     if not isinstance(event_name, str):
@@ -125,8 +117,7 @@ def read_request(message: object) -> tuple[str, dict[str, Any]]:
 def make_request(
     event_name: str, input: Mapping[str, Any], correlation_id: str
 ) -> HookExecutionRequest:
-    """A request for the hooks of an event; whether there is such an event is for who serves it
-    to say."""
+    """A request for the hooks of an event; the worker says whether there is such an event."""
     return {
         "type": "hook-execution-request",
         "eventName": cast("HookEventName", str(event_name)),
@@ -171,3 +162,11 @@ def failure_response(correlation_id: str, error: HookError) -> HookExecutionResp
             },
         },
     }
+
+
+def unanswered_response(
+    request: Mapping[str, Any], code: str, message: str
+) -> HookExecutionResponse:
+    """The response that a caller's side makes itself, when none came."""
+    error = HookError(code=code, message=message, stage="response")
+    return failure_response(correlation_of(request), error)

@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from hookline.agent.providers import FunctionCall
 from hookline.agent.scheduler import CallStatus, ScheduledCall
 from hookline.cli.demo_tools import describe, not_done
 from hookline.debuglog import DebugLogger
 from hookline.toolcall import BLOCKED_BY_HOOK
-from hookline.translate.genai_conversation import FunctionCall
 from hookline.wire.events import HookEventName
 from hookline.wire.outputs import BeforeToolHookOutput, DefaultHookOutput
 from hookline.wire.results import ProcessedHookResult

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hookline.agent.providers import FunctionCall
 from hookline.agent.tools import Tool
 from hookline.cli.text import count
 from hookline.toolcall import ToolResult
-from hookline.translate.genai_conversation import FunctionCall
 from hookline.wire import codec
 
 _LONGEST = 100_000

@@ -65,14 +65,12 @@ async def fire_after_model_hook(
 ) -> AfterModelHookResult:
     """The model has answered in full."""
     answer = await Hooks.of(config).after_model(llm_request, llm_response)
-    output = answer.final_output
-    if output is None:
+    if answer.final_output is None:
         return AfterModelHookResult(llm_response)
-    is_rejected = output.is_blocking_decision()
     return AfterModelHookResult(
         answer.response,
-        blocked=is_rejected,
-        reason=answer.reason if is_rejected else None,
+        blocked=answer.denied,
+        reason=answer.reason if answer.denied else None,
         should_stop=answer.stopped,
         stop_reason=answer.reason if answer.stopped else None,
         system_message=answer.message,

@@ -205,11 +205,6 @@ def llm_response_problem(value: object) -> str | None:
     return _problem(read_llm_response, value)
 
 
-def tool_config_problem(value: object) -> str | None:
-    """What keeps a hook's ``toolConfig`` from being applied (``is malformed: …``), or None."""
-    return _problem(read_tool_config, value)
-
-
 def is_llm_response(value: object) -> bool:
     """Whether a hook's ``llm_response`` is one, so that it can answer in the model's place."""
     return llm_response_problem(value) is None
@@ -217,7 +212,14 @@ def is_llm_response(value: object) -> bool:
 
 def well_formed(fields: Mapping[str, Any], kind: type[Change]) -> dict[str, Any]:
     """Those of the fields that a hook could send back, so that an echo is never refused."""
-    return {name: value for name, value in fields.items() if _fits({name: value}, kind)}
+    fitting: dict[str, Any] = {}
+    for name, value in fields.items():
+        try:
+            msgspec.convert({name: value}, kind)
+        except ValueError:
+            continue
+        fitting[name] = value
+    return fitting
 
 
 def merge_llm_request(base: Mapping[str, Any], change: object) -> dict[str, Any]:
@@ -256,11 +258,3 @@ def _problem(read: Any, value: object) -> str | None:
     except ValueError as error:
         return str(error)
     return None
-
-
-def _fits(fields: Mapping[str, Any], kind: type[Change]) -> bool:
-    try:
-        msgspec.convert(fields, kind)
-    except ValueError:
-        return False
-    return True

@@ -55,6 +55,8 @@ class ModelTranslator(Protocol):
         self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
     ) -> Any: ...
 
+    def to_hook_tool_config(self, tool_config: object) -> Mapping[str, Any]: ...
+
     def tool_selection(self, request: object) -> tuple[Any | None, Any | None]: ...
 
     def empty_response(self, reason: str, like: object = None) -> Any: ...
@@ -249,15 +251,14 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
             "toolConfig", lambda: translate({"toolConfig": change}, request), request
         )
 
-    def get_allowed_tools(self) -> frozenset[str] | None:
-        """The names of the tools the hooks left, None where they named none."""
-        change = self._specific("toolConfig")
-        if not isinstance(change, dict):
-            return None
-        if str(change.get("mode")).upper() == "NONE":
+    def get_allowed_tools(self, request: Any) -> frozenset[str] | None:
+        """The names of the tools that the request may use after the hooks, None for all."""
+        selected = self.select_tools(request).tool_config
+        shown = self._model_call().translator.to_hook_tool_config(selected)
+        if str(shown.get("mode")).upper() == "NONE":
             return frozenset()
-        names = change.get("allowedFunctionNames")
-        return frozenset(names) if isinstance(names, list) else None
+        names = shown.get("allowedFunctionNames")
+        return None if names is None else frozenset(names)
 
 
 class AfterAgentHookOutput(DefaultHookOutput, frozen=True, kw_only=True):

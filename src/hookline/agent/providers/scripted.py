@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from hookline.translate.genai_conversation import GenAIConversation
+from hookline.agent.providers.genai import GenAIConversation
 
 # A text, a list of parts, a whole response, an exception to raise, or a function of the request
 # that gives one of these; a tuple is streamed in as many chunks.

@@ -14,8 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hookline.bus.client import DEFAULT_REQUEST_TIMEOUT
-from hookline.bus.delivery import kind_of
-from hookline.bus.memory import InProcessMessageBus
+from hookline.bus.memory import InProcessMessageBus, kind_of
 from hookline.bus.messages import HookExecutionResponse, MessageBusType, MessageHandler
 from hookline.bus.nats.asking import failed
 from hookline.bus.nats.background import BackgroundLoop

@@ -1,0 +1,90 @@
+"""One alignment for the message lists of all SDKs: it finds what a hook did to the messages it was
+shown, and does that to the messages of the SDK."""
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile, zip_longest
+from typing import Protocol, TypeVar
+
+from hookline.wire.model import LLMMessage, MessageChange, Role
+
+M = TypeVar("M")
+
+
+class MessageForm(Protocol[M]):
+    """How the messages of one SDK are read and made; no message is ever altered.
+
+    Hooks are shown the text of a message and nothing else it holds, and no message without text.
+    """
+
+    def role(self, message: M) -> Role:
+        """The role that hooks are shown."""
+        ...
+
+    def text(self, message: M) -> str:
+        """The text that hooks are shown."""
+        ...
+
+    def with_text(self, message: M, role: Role, text: str) -> M:
+        """The message with another text, or in another role, and all else it holds."""
+        ...
+
+    def without_text(self, message: M) -> M | None:
+        """The message with all it holds but its text; None when that is nothing."""
+        ...
+
+    def new(self, role: Role, text: str) -> M:
+        """A message of one text."""
+        ...
+
+
+def show_messages(messages: Sequence[M], form: MessageForm[M]) -> list[LLMMessage]:
+    """The messages that hooks are shown."""
+    shown = ((form.role(message), form.text(message)) for message in messages)
+    return [{"role": role, "content": text} for role, text in shown if text]
+
+
+def edit_messages(
+    messages: Sequence[M], wanted: Sequence[MessageChange], form: MessageForm[M]
+) -> list[M]:
+    """The messages such that hooks would be shown ``wanted``: what an edit does not name is the
+    identical message, and what hooks are not shown stays in its place and order."""
+    places = [place for place, message in enumerate(messages) if form.text(message)]
+    shown = [MessageChange(form.text(messages[p]), form.role(messages[p])) for p in places]
+    edited: dict[int, M | None] = {}
+    added: dict[int, list[M]] = {}
+    for i1, i2, j1, j2 in _differences(shown, wanted):
+        # Additions go right before the next message shown, never between a hidden call and its
+        # hidden answer.
+        following = places[i2] if i2 < len(places) else len(messages)
+        for place, change in zip_longest(places[i1:i2], wanted[j1:j2]):
+            if change is None:
+                edited[place] = form.without_text(messages[place])
+            elif place is None:
+                added.setdefault(following, []).append(form.new(change.role, change.content))
+            else:
+                edited[place] = form.with_text(messages[place], change.role, change.content)
+    result: list[M] = []
+    for place, message in enumerate(messages):
+        result += added.get(place, ())
+        left = edited.get(place, message)
+        if left is not None:
+            result.append(left)
+    return result + added.get(len(messages), [])
+
+
+def _differences(
+    before: Sequence[MessageChange], after: Sequence[MessageChange]
+) -> Iterator[tuple[int, int, int, int]]:
+    """The runs that differ, as difflib sees them before the end that is alike.
+
+    Without setting that end apart, difflib would take one edited message among equal ones for a
+    message added and another one removed.
+    """
+    from difflib import SequenceMatcher
+
+    pairs = zip(reversed(before), reversed(after), strict=False)
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    old, new = before[: len(before) - alike], after[: len(after) - alike]
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield i1, i2, j1, j2

@@ -1,11 +1,20 @@
 """Every block of every document runs; tests/harness/documents.py has the rules for writing one."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.harness.documents import REPOSITORY, DocumentError, Reader, with_free_ports
+from tests.harness.documents import (
+    REPOSITORY,
+    DocumentError,
+    Reader,
+    read_blocks,
+    with_free_ports,
+)
 
 DOCUMENTS = [
     REPOSITORY / "README.md",
@@ -27,7 +36,28 @@ def read(text: str) -> int:
     return Reader(document.resolve(), home=Path.home()).run()
 
 
-def test_blocks_share_files_and_names_from_top_to_bottom() -> None:
+def test_every_python_snippet_passes_a_strict_type_check(tmp_path: Path) -> None:
+    """As a file of its own, those that do not run here included."""
+    for document in DOCUMENTS:
+        name = "_".join(document.relative_to(REPOSITORY).with_suffix("").parts)
+        for block in read_blocks(document.read_text(encoding="utf-8")):
+            if block.kind == "python":
+                snippet = tmp_path / f"{name.replace('-', '_')}_{block.line}.py"
+                snippet.write_text("\n" * block.line + block.text, encoding="utf-8")
+    snippets = sorted(map(str, tmp_path.glob("*.py")))
+    cache = f"--cache-dir={REPOSITORY / '.mypy_cache'}"
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", cache, *snippets]
+    checked = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MYPYPATH": str(REPOSITORY / "src")},
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert len(snippets) >= 10
+
+
+def test_blocks_share_files_from_top_to_bottom() -> None:
     blocks = read(
         """
 ```jsonc file=.hookline/settings.json
@@ -38,6 +68,7 @@ def test_blocks_share_files_and_names_from_top_to_bottom() -> None:
 echo "from $PWD in 12 ms"; exit 3
 ```
 ```console
+$ chmod +x hooks/hello.sh
 $ hooks/hello.sh; cat .hookline/settings.json
 from ~/project in 7.5 ms
 {"hooks": {}}  // none yet
@@ -50,14 +81,14 @@ some 2 lines
 ```
 1. indented
    ```python
-   import asyncio
-   value = await asyncio.sleep(0, "slept")
+   value = "of its own"
    ```
 ```python
-print(value, 2026)
+import pathlib
+print(pathlib.Path("hooks/hello.sh").exists(), "value" in globals(), 2026)
 ```
 ```output
-slept 2026
+True False 2026
 ```
 """
     )
@@ -75,7 +106,7 @@ slept 2026
         ("```sh\nmake demo\nmake tea\n```", "no target tea"),
         ("```console\n$ make demo\nsomething\n```", "its output is not checked"),
         ("```python\nprint(1)\n```\n```output\n2\n```", "guide.md:4: AssertionError"),
-        ("text\n```python\n\n1 / 0\n```", "guide.md:2: ZeroDivisionError"),
+        ("text\n```python\n\n1 / 0\n```", "line 4, in <module>"),
         ("```python file=hook.py\ndef\n```", "SyntaxError"),
         ('```json\n{"a": 1,}\n```', "JSONDecodeError"),
         ('```jsonc\n{"a": }\n```', "JsoncError"),

@@ -2,7 +2,7 @@
 
 | block | what happens |
 |---|---|
-| `python` | runs in the document's one namespace; may await at the top level |
+| `python` | runs as a file of its own, as `python FILE` does |
 | `output` | is what the python block before it printed |
 | `console` | what follows `$ ` (and then `> `) runs in bash; the lines below are what it prints |
 | `sh` | runs as a script and succeeds |
@@ -15,18 +15,16 @@ looked up.  A port of 127.0.0.1 stands for one that is free here, the same where
 """
 
 import ast
-import asyncio
 import contextlib
-import inspect
-import io
 import json
 import re
 import shutil
 import socket
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import CodeType
 from typing import NamedTuple
 
 from hookline.pipeline import jsonc
@@ -82,15 +80,8 @@ def _key_and_value(word: str) -> tuple[str, str]:
     return key, value
 
 
-def _compile(text: str, *, name: str = "<block>", line: int = 0) -> CodeType:
-    # The empty lines make tracebacks point into the document.
-    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    code: CodeType = compile("\n" * line + text, name, "exec", flags=flags, dont_inherit=True)
-    return code
-
-
 _CHECKS: Mapping[str, Callable[[str], object]] = {
-    "python": _compile,
+    "python": ast.parse,
     "json": json.loads,
     "jsonc": jsonc.parse,
     "toml": tomllib.loads,
@@ -103,7 +94,6 @@ class Reader:
     def __init__(self, document: Path, *, home: Path) -> None:
         self._document = document
         self._home = home
-        self._names: dict[str, object] = {"__name__": "__main__"}
         self._printed = ""
         self._runs: Mapping[str, Callable[[Block], None]] = {
             "python": self._run_python,
@@ -118,7 +108,7 @@ class Reader:
         blocks = list(read_blocks(text))
         project = self._home / "project"
         project.mkdir(parents=True)
-        with contextlib.chdir(project), asyncio.Runner() as self._runner:
+        with contextlib.chdir(project):
             for block in blocks:
                 self._read(block)
         return len(blocks)
@@ -146,13 +136,16 @@ class Reader:
             check(block.text)
 
     def _run_python(self, block: Block) -> None:
-        code = _compile(block.text, name=str(self._document), line=block.line)
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            if code.co_flags & inspect.CO_COROUTINE:
-                self._runner.run(eval(code, self._names))
-            else:
-                exec(code, self._names)
-        self._printed = printed.getvalue()
+        path = Path(f"snippet_{block.line}.py")
+        # The empty lines make tracebacks point into the document.
+        path.write_text("\n" * block.line + block.text, encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, path], stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+        path.unlink()
+        if done.returncode or done.stderr:
+            raise AssertionError(f"it ended with {done.returncode}:\n{done.stderr}")
+        self._printed = done.stdout
 
     def _compare_output(self, block: Block) -> None:
         console.compare(block.text, self._printed, home=self._home, of="the python block above")
@@ -175,4 +168,3 @@ class Reader:
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    path.chmod(0o755 if text.startswith("#!") else 0o644)

@@ -3,11 +3,12 @@
 from typing import Any
 
 from benchmarks import fixtures
-from benchmarks.sampling import Group, Loop, Measurement, Workload, awaiting
+from benchmarks.sampling import Group, Loop, Measurement, Workload, awaiting, calling
 from hookline import (
     AggregatedHookResult,
     Config,
     HookEventHandler,
+    Hooks,
     HookSystem,
     ProcessedHookResult,
 )
@@ -30,6 +31,11 @@ def firing(loop: Loop) -> Group:
     elsewhere = no_match("1,000 hooks on another event", _hooks("AfterTool", matchers))
     allowing = _fire(loop, "one async in-process hook, which allows", Config(), _allow)
     silent = _fire(loop, "one async in-process hook, which says nothing", Config(), _say_nothing)
+    front, mixed = Hooks(), Hooks()
+    mixed.on("BeforeTool", matcher="^another$")(_allow)
+    awaited = Workload("hooks.before_tool, no match", _awaited(loop, front.before_tool))
+    blocking = _blocking("hooks.sync.before_tool, no match", front)
+    unrelated = _blocking("the same beside an unrelated function hook", mixed)
     flat = 1.1
     return Group(
         200,
@@ -39,7 +45,10 @@ def firing(loop: Loop) -> Group:
             Measurement(ours=hundred, baseline=none, target=flat, peer="no-match-100"),
             Measurement(ours=thousand, baseline=none, target=flat, peer="no-match-1000"),
             Measurement(ours=elsewhere, baseline=none, target=flat, peer="other-event-1000"),
-            Measurement(ours=allowing, baseline=call, peer="in-process-allow", peer_target=0.9),
+            Measurement(ours=awaited, baseline=none),
+            Measurement(ours=blocking, baseline=awaited, target=3.0),
+            Measurement(ours=unrelated, baseline=awaited, target=3.0),
+            Measurement(ours=allowing, baseline=call, peer="in-process-allow", peer_target=1.0),
             Measurement(ours=silent, baseline=call, peer="in-process-silent"),
         ],
     )
@@ -80,6 +89,10 @@ def _fire(loop: Loop, name: str, config: Config, hook: Any = None) -> Workload:
     if hook is not None:
         system.register_hook("BeforeTool", hook)
     return Workload(name, _awaited(loop, _handler(system).fire_before_tool_event))
+
+
+def _blocking(name: str, hooks: Hooks) -> Workload:
+    return Workload(name, calling(hooks.sync.before_tool, fixtures.TOOL_NAME, fixtures.TOOL_INPUT))
 
 
 def _handler(system: HookSystem) -> HookEventHandler:

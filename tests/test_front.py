@@ -122,7 +122,7 @@ def test_what_could_never_run_is_refused_where_it_is_registered() -> None:
     with pytest.raises(UnknownEventError, match="did you mean BeforeTool"):
         hooks.on("BeforeTol")
     with pytest.raises(InvalidHookError):
-        hooks.on("BeforeTool")("not a function")  # type: ignore[arg-type]
+        hooks.on("BeforeTool")("not a function")  # type: ignore[call-overload]
     with pytest.raises(InvalidHookError, match="timeout"):
         hooks.on("BeforeTool", timeout=-1)(lambda _event: None)
     with pytest.raises(InvalidHookError, match="matcher"):

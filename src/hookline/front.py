@@ -388,7 +388,13 @@ class HookSession(_Face):
 class Register(Protocol[E]):
     """What ``Hooks.on`` gives: a decorator for functions that take the event."""
 
+    @overload
     def __call__(self, function: Callable[[E], T], /) -> Callable[[E], T]: ...
+
+    @overload
+    def __call__(
+        self, function: Callable[[dict[str, Any]], T], /
+    ) -> Callable[[dict[str, Any]], T]: ...
 
 
 class Hooks(HookSession):

@@ -26,6 +26,10 @@ def a_literal_name_gives_the_event_its_type(hooks: Hooks) -> None:
     def anything(event: Mapping[str, Any]) -> None:
         assert event["prompt"]
 
+    @hooks.on("BeforeAgent")
+    def by_dict(event: dict[str, Any]) -> dict[str, Any]:
+        return event
+
     hooks.on("SessionStart")(lambda event: str(event["source"]))
     hooks.on("BeforeTool")(wrong)  # type: ignore[arg-type]
     hooks.on("BeforeTool", on_failure="sometimes")  # type: ignore[call-overload]

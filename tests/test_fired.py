@@ -35,8 +35,8 @@ class Session:
         raise NotImplementedError
 
 
-def payload(event: HookEventName, given: Json) -> Json:
-    return build_payload(read_fired_event(event, given), Session(), GenAITranslator()).document
+def payload(event: HookEventName, given: Json) -> Any:
+    return build_payload(read_fired_event(event, given), Session(), GenAITranslator()).value
 
 
 @pytest.mark.requirement("INV-6")

@@ -99,7 +99,7 @@ class LocalExecutor:
                     self.log_event(answer, fired, None)
                 return answer
             stage, started = "translation", time.perf_counter()
-            translator = self.get_translator() if fired.spec.model else None
+            translator = self.get_translator() if EVENTS[fired.event].model else None
             payload, cuts, as_text = build_payload(fired, self.session, translator)
             stage = "validation"
             document = InputDocument.checked(fired.event, payload)
@@ -115,9 +115,13 @@ class LocalExecutor:
             return self.fail(error, stage, fired, duration=passed)
         if cuts or as_text:
             self._warn_of_input(fired.event, cuts, as_text)
-        if self.debug_log.enabled or any(result.failed or result.warnings for result in results):
-            self.log_event(answer, fired, payload)
-        self.warn_of_no_effect(answer, fired.event)
+        for result in results:
+            if result.failed or result.warnings or self.debug_log.enabled:
+                self.log_event(answer, fired, payload)
+                break
+        output = aggregated.final_output
+        if output is not None and (output.decision == "ask" or not EVENTS[fired.event].blockable):
+            self.warn_of_no_effect(answer, fired.event)
         return answer
 
     def get_translator(self) -> "HookTranslator":

@@ -5,14 +5,14 @@ hooks cannot tell how they were called.
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from hookline.errors import InvalidPayloadError
 from hookline.wire.clock import timestamp
 from hookline.wire.events import EVENTS, EventSpec, HookEventName
-from hookline.wire.shown import show
+from hookline.wire.shown import Shown, is_json, show
 from hookline.wire.validators import ALIASES, read_values
 
 if TYPE_CHECKING:
@@ -91,38 +91,40 @@ def read_fired_event(
     )
 
 
-class Payload(NamedTuple):
-    """The document hooks read. ``cuts`` says what of the event's values it does not hold,
-    ``as_text`` the types of which it has nothing but their ``repr``."""
-
-    document: dict[str, Any]
-    cuts: list[str]
-    as_text: list[str]
-
-
 def build_payload(
     fired: FiredEvent, session: Session, translator: "HookTranslator | None"
-) -> Payload:
-    """The document hooks read; raises TranslationError for a model event it cannot show.
-
-    ``translator`` is for the events of a model.
+) -> Shown:
+    """The document hooks read, and what of the event's values it does not hold; raises
+    TranslationError for a model event it cannot show. ``translator`` is for the events of a model.
     """
-    base = {
-        **session_fields(fired, session),
+    spec = EVENTS[fired.event]
+    session_id, transcript = fired.session_id, fired.transcript_path
+    document: dict[str, Any] = {
+        "session_id": session.get_session_id() if session_id is None else session_id,
+        "transcript_path": session.get_transcript_path() if transcript is None else transcript,
         "cwd": session.get_working_dir(),
         "hook_event_name": fired.event._value_,  # ``value`` is a Python-level descriptor
         "timestamp": timestamp(),
     }
-    if fired.spec.model:
+    values = fired.values
+    if spec.model:
         assert translator is not None
-        shown = translate_values(
+        values = translate_values(
             fired, translator, translator.to_hook_llm_request, translator.to_hook_llm_response
         )
-        base |= named_values(fired, shown)
-        own, cuts, as_text = show(fired.extra)
-    else:
-        own, cuts, as_text = show(named_values(fired, fired.values) | fired.extra)
-    return Payload(base | own, cuts, as_text)
+    is_plain = not fired.extra
+    given = iter(values)
+    for name in spec.required:
+        document[name] = value = next(given)
+        is_plain = is_plain and (type(value) is str or is_json(value))
+    for name in spec.optional:
+        value = next(given, None)
+        if value is not None:
+            document[name] = value
+            is_plain = is_plain and is_json(value)
+    if is_plain:
+        return Shown(document, [], [])
+    return show(document | fired.extra)
 
 
 def session_fields(fired: FiredEvent, session: Session) -> dict[str, Any]:

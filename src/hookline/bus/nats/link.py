@@ -1,18 +1,22 @@
-"""A connection with its two sides, asking and serving, all in the event loop it was opened in."""
+"""A connection with its two sides, asking and serving, all in the event loop it was opened in; and
+an event loop in a thread of its own, for callers that have none that lasts."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from concurrent.futures import Future
+from typing import Any, TypeVar
 
-from hookline.bus.messages import HookExecutionResponse
-from hookline.bus.nats.asking import Asker, failed
+from hookline.bus.messages import HookExecutionResponse, unanswered_response
+from hookline.bus.nats.asking import Asker
 from hookline.bus.nats.client import Receive
 from hookline.bus.nats.connection import Connection, ConnectionState
-from hookline.bus.nats.counters import Counters
-from hookline.bus.nats.intake import Intake, ServingOptions
+from hookline.bus.nats.intake import Counters, Intake, ServingOptions
 from hookline.bus.nats.options import BusConnectionError, ConnectionOptions
-from hookline.bus.nats.subjects import Subjects
+from hookline.bus.nats.protocol import Subjects
 from hookline.errors import message_of
+
+T = TypeVar("T")
 
 # How long after a failed attempt the next request fails at once instead of trying again.
 _FIRST_REST = 0.5
@@ -77,7 +81,7 @@ class Link:
             try:
                 asker = await self._open_within(timeout)
             except BusConnectionError as error:
-                return failed(message, error.code, message_of(error))
+                return unanswered_response(message, error.code, message_of(error))
             timeout = deadline - self.loop.time()
         return await asker.ask(message, timeout=timeout)
 
@@ -102,13 +106,12 @@ class Link:
         *,
         execute: Callable[[dict[str, Any]], Coroutine[Any, Any, None]],
         is_wanted: Callable[[], bool],
-    ) -> Intake:
+    ) -> None:
         """Begin to take requests, as soon as they are wanted."""
         connection = self._open_connection()
         self.intake = Intake(
             connection, self._subjects, options, counters, execute=execute, is_wanted=is_wanted
         )
-        return self.intake
 
     async def drain(self) -> None:
         """Take no more requests, and return when those that were taken are answered."""
@@ -166,3 +169,39 @@ class Link:
         if state is ConnectionState.CONNECTED and self.intake is not None:
             self.intake.reconnected()
         self._changed(state)
+
+
+class BackgroundLoop:
+    """Runs from the start until ``stop()``."""
+
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        # A program that forgets to stop it still ends.
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Run a coroutine there."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def stop(self) -> None:
+        """Cancel what still runs in the loop, and end it and its thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_forever()
+            # Whoever waits for one of its tasks from another thread would wait for ever.
+            self._loop.run_until_complete(_cancel_all())
+        finally:
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.close()
+
+
+async def _cancel_all() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)

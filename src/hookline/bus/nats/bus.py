@@ -77,10 +77,8 @@ class NatsMessageBus:
         self._lock = threading.Lock()
         self._local = InProcessMessageBus()
         self._counters = Counters()
-        self._subscribed = dict.fromkeys(MessageBusType, 0)
         self._listeners: list[StateListener] = []
         self._link: Link | None = None
-        self._hears_responses = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._background: BackgroundLoop | None = None
         self._background_link: Link | None = None
@@ -141,9 +139,9 @@ class NatsMessageBus:
                 self._serving,
                 self._counters,
                 execute=self._local.publish,
-                is_wanted=lambda: self._subscribed[_REQUEST] > 0,
+                is_wanted=lambda: self._local.hears(_REQUEST),
             )
-            self._link, self._hears_responses = link, False
+            self._link = link
             await self._update()
             await link.flush()
         except BaseException:
@@ -181,7 +179,7 @@ class NatsMessageBus:
             await asyncio.wait(tasks)
         # The requests that are ended have an answer to send yet.
         await link.close()
-        self._link, self._hears_responses = None, False
+        self._link = None
 
     def close_blocking(self) -> None:
         """``close()`` for synchronous callers; raises BusConnectionError in an event loop, which
@@ -210,15 +208,12 @@ class NatsMessageBus:
 
     def subscribe(self, type: MessageBusType, handler: MessageHandler) -> Callable[[], None]:
         """Hear messages of one type until the returned function is called."""
-        kind = MessageBusType(type)
-        end = self._local.subscribe(kind, handler)
-        self._count(kind, 1)
-        ended = threading.Lock()
+        end = self._local.subscribe(type, handler)
+        self._update_soon()
 
         def unsubscribe() -> None:
-            if ended.acquire(blocking=False):
-                end()
-                self._count(kind, -1)
+            end()
+            self._update_soon()
 
         return unsubscribe
 
@@ -309,14 +304,10 @@ class NatsMessageBus:
         if message is not None and kind_of(message) is _RESPONSE:
             self._soon(self._local.publish(message))
 
-    def _count(self, kind: MessageBusType, change: int) -> None:
-        with self._lock:
-            self._subscribed[kind] += change
-        link = self._open_link()
-        if link is None:
-            return
-        # In its own loop at once, so that what is published next finds the subscription made.
-        link.loop.call_soon_threadsafe(lambda: self._soon(self._update()))
+    def _update_soon(self) -> None:
+        if (link := self._open_link()) is not None:
+            # In its own loop at once, so that what is published next finds the subscription made.
+            link.loop.call_soon_threadsafe(lambda: self._soon(self._update()))
 
     def _soon(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -330,8 +321,7 @@ class NatsMessageBus:
             return
         try:
             await link.intake.update()
-            if self._subscribed[_RESPONSE] and not self._hears_responses:
-                self._hears_responses = True
+            if self._local.hears(_RESPONSE) and not link.hears(self._subjects.response):
                 await link.hear(self._subjects.response, self._hear_response)
         except BusConnectionError as error:
             warn(f"the bus cannot be heard: {message_of(error)}")

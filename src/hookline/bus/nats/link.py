@@ -96,8 +96,13 @@ class Link:
 
     async def hear(self, subject: str, receive: Receive) -> None:
         """Hear a subject until the link is closed; raises BusConnectionError."""
-        await self._open_connection().subscribe(subject, receive)
+        connection = self._open_connection()
         self._heard.append((subject, receive))
+        await connection.subscribe(subject, receive)
+
+    def hears(self, subject: str) -> bool:
+        """True if a subject is heard, over this connection or the next."""
+        return any(subject == known for known, _ in self._heard)
 
     def serve(
         self,
@@ -175,7 +180,8 @@ class BackgroundLoop:
     """Runs from the start until ``stop()``."""
 
     def __init__(self, name: str) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        self._loop = self._runner.get_loop()
         # A program that forgets to stop it still ends.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
@@ -190,18 +196,6 @@ class BackgroundLoop:
         self._thread.join()
 
     def _run(self) -> None:
-        try:
+        # Its end cancels the tasks that are left, so that no caller elsewhere waits for ever.
+        with self._runner:
             self._loop.run_forever()
-            # Whoever waits for one of its tasks from another thread would wait for ever.
-            self._loop.run_until_complete(_cancel_all())
-        finally:
-            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-            self._loop.close()
-
-
-async def _cancel_all() -> None:
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.wait(tasks)

@@ -156,9 +156,11 @@ async def test_a_response_larger_than_the_server_takes_fails_with_a_code(tmp_pat
 async def test_who_was_never_connected_asks_from_a_thread_of_the_bus(
     nats_url: str, prefix: str, tmp_path: Path
 ) -> None:
-    async with NatsMessageBus(nats_url, prefix=prefix) as serving:
-        system = await started(tmp_path / "w", message_bus=serving)
-        system.register_hook("BeforeTool", lambda _input: {"decision": "ask"})
+    serving = NatsMessageBus(nats_url, prefix=prefix)
+    # Before it connects: then the server knows of it when it has.
+    system = await started(tmp_path / "w", message_bus=serving)
+    system.register_hook("BeforeTool", lambda _input: {"decision": "ask"})
+    async with serving:
         lazy = NatsMessageBus(nats_url, prefix=prefix)
         response = await request_hook_execution(lazy, "BeforeTool", TOOL)
         assert lazy.state is ConnectionState.CONNECTED

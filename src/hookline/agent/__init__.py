@@ -2,7 +2,7 @@
 
 from hookline.agent.chat import Chat, ModelTurn
 from hookline.agent.loop import Agent, TurnResult
-from hookline.agent.providers import ModelProvider
+from hookline.agent.providers import Conversation, FunctionCall, ModelProvider
 from hookline.agent.providers.genai import GenAIProvider
 from hookline.agent.providers.scripted import ScriptedProvider
 from hookline.agent.scheduler import CallStatus, ScheduledCall, ToolScheduler
@@ -12,6 +12,8 @@ __all__ = [
     "Agent",
     "CallStatus",
     "Chat",
+    "Conversation",
+    "FunctionCall",
     "GenAIProvider",
     "ModelProvider",
     "ModelTurn",

@@ -37,6 +37,10 @@ class InProcessMessageBus:
 
         return unsubscribe
 
+    def hears(self, type: MessageBusType) -> bool:
+        """True if there is a handler of that type."""
+        return bool(self._handlers[type])
+
     async def publish(self, message: Mapping[str, Any]) -> None:
         """Deliver to every handler of the message's type; a message of no known type is refused."""
         kind = kind_of(message)

@@ -77,8 +77,8 @@ class Worker:
         """Serve until told to end; raises BusConnectionError when there is no bus to serve, or no
         more."""
         async with self._serving():
-            self._say(f"serving {self._hooks_told()} of {self._config.get_working_dir()}")
-            await self._until_told()
+            self._say(f"serving {self._count_hooks()} of {self._config.get_working_dir()}")
+            await self._wait_for_end()
             if self._bus.state is ConnectionState.CLOSED:
                 raise BusConnectionError(f"the connection to {self._bus.address} has ended")
             self._say("ending: finishing what was taken")
@@ -90,7 +90,7 @@ class Worker:
         told = {"worker": self._name, "hooks": self._hooks(), **self._bus.serving_status()}
         return msgspec.convert(told, WorkerStatus)
 
-    def _hooks_told(self) -> str:
+    def _count_hooks(self) -> str:
         return "1 hook" if self._hooks() == 1 else f"{self._hooks()} hooks"
 
     def _hooks(self) -> int:
@@ -125,29 +125,26 @@ class Worker:
 
     def _tell_reload(self, _report: ReloadReport) -> None:
         # What is wrong in the settings is in the log already.
-        self._say(f"settings have changed; serving {self._hooks_told()} now")
+        self._say(f"settings have changed; serving {self._count_hooks()} now")
 
-    async def _until_told(self) -> None:
+    async def _wait_for_end(self) -> None:
         """Wait to be told to end, or for the bus to be gone for good."""
-        gone = asyncio.Event()
-        stop = self._bus.listen(
-            lambda state: gone.set() if state is ConnectionState.CLOSED else None
-        )
-        if self._bus.state is ConnectionState.CLOSED:
-            gone.set()
-        waits = [asyncio.ensure_future(event.wait()) for event in (self._ending, gone)]
+
+        def hear(state: ConnectionState) -> None:
+            if state is ConnectionState.CLOSED:
+                self._ending.set()
+
+        stop = self._bus.listen(hear)
+        hear(self._bus.state)
         try:
-            while not any(wait.done() for wait in waits):
-                await asyncio.wait(
-                    waits, timeout=self._health_seconds, return_when=asyncio.FIRST_COMPLETED
-                )
-                if not any(wait.done() for wait in waits):
+            while not self._ending.is_set():
+                try:
+                    async with asyncio.timeout(self._health_seconds):
+                        await self._ending.wait()
+                except TimeoutError:
                     self._say(str(self.status()))
         finally:
             stop()
-            for wait in waits:
-                wait.cancel()
-            await asyncio.wait(waits)
 
     async def _drain(self) -> None:
         draining = asyncio.ensure_future(self._bus.drain())

@@ -1,58 +1,39 @@
-"""The side of who asks: one wildcard subscription for all answers, and a request that has exactly
-one owner until it is answered.
+"""The caller's side: one wildcard subscription for all answers, and a request that has exactly one
+owner until it is answered.
 
 A request goes to the workers that are free. A worker that got it and has no place for it says so,
-and has not touched it; then it is sent again, and where nobody is free at all it goes to those who
-queue. It is sent again only after the word that nobody has it: so it is executed once at most. When
-no worker is there, the server says so at once.
+and has not touched it; then it is sent again, and where no worker is free at all it goes to those
+that queue. It is sent again only after the word that nobody has it: so it is executed once at most.
+When no worker is there, the server says so at once.
 """
 
 import asyncio
-import contextlib
 import os
 import time
-from collections.abc import Coroutine, Mapping
-from typing import Any, NamedTuple, cast
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from hookline.bus.messages import HookExecutionResponse, correlation_of, failure_response
-from hookline.bus.nats.client import Incoming
+from hookline.bus.messages import HookExecutionResponse, unanswered_response
 from hookline.bus.nats.connection import Connection
-from hookline.bus.nats.subjects import Subjects
+from hookline.bus.nats.protocol import (
+    BUSY,
+    LONGEST_SECONDS,
+    OVERLOADED,
+    Incoming,
+    RequestFailed,
+    Subjects,
+    encode_headers,
+    encode_request,
+    read_response,
+)
 from hookline.errors import HooklineError, message_of
-from hookline.wire import codec
-from hookline.wire.results import HookError
 
-# Unix time in milliseconds: who answers later than that answers nobody.
-DEADLINE = "Hookline-Deadline"
-# How often a request was handed back before.
-ATTEMPT = "Hookline-Attempt"
-# A worker's words for a request that it did not touch: it has no place now, it has no room at all.
-BUSY = "busy"
-OVERLOADED = "overloaded"
-# Nobody waits longer than that, whatever is asked for.
-LONGEST_SECONDS = 3600.0
-# Ids are remembered, and names of events shown to people: neither may be of any length.
-LONGEST_NAME = 256
-# How long those who ask wait for a connection that was lost, from the moment it was.
-GRACE_SECONDS = 2.0
+# How long a request waits for a connection that was lost, from the moment it was.
+_GRACE_SECONDS = 2.0
 _NO_RESPONDERS = "503"
 _RETURN_SECONDS = 0.05
 # How many workers must be found to have no room before that is the answer.
 _OVERLOADED_WORKERS = 3
-
-
-class Unanswered(HooklineError):
-    """A request that came to nothing, with the code to say so."""
-
-    def __init__(self, code: str, message: str) -> None:
-        self.code = code
-        super().__init__(message)
-
-
-def failed(message: Mapping[str, Any], code: str, said: str) -> HookExecutionResponse:
-    """The response to a request that was not carried out."""
-    failure = HookError(code=code, message=said, stage="response")
-    return failure_response(correlation_of(message), failure)
 
 
 class _Question(NamedTuple):
@@ -66,8 +47,8 @@ class _Question(NamedTuple):
         if not self.answered.done():
             self.answered.set_result(response)
 
-    def fail(self, code: str, said: str) -> None:
-        self.settle(failed(self.request, code, said))
+    def fail(self, code: str, message: str) -> None:
+        self.settle(unanswered_response(self.request, code, message))
 
     def expire(self) -> None:
         self.fail("timeout", f"no response within {self.timeout:g} s")
@@ -96,7 +77,8 @@ class Asker:
         try:
             return await self._ask(message, timeout)
         except HooklineError as error:
-            return failed(message, getattr(error, "code", "internal_error"), message_of(error))
+            code = getattr(error, "code", "internal_error")
+            return unanswered_response(message, code, message_of(error))
 
     async def ask_all(self, subject: str, *, wait: float, silence: float) -> list[bytes]:
         """What everybody who hears a subject answers, until for a moment nobody does; ``wait`` is
@@ -123,65 +105,59 @@ class Asker:
         timeout = min(LONGEST_SECONDS, timeout)
         deadline = asyncio.get_running_loop().time() + timeout
         until = int((time.time() + timeout) * 1000)
-        body = _body_of(message)
-        if not self._connection.is_connected:
-            await self._check_connected(timeout)
+        body = encode_request(message)
+        grace = min(_GRACE_SECONDS, timeout)
+        if not self._connection.is_connected and not await self._connection.wait_connected(
+            grace, since_lost=True
+        ):
+            raise RequestFailed("disconnected", "the connection to the bus is lost")
         free, queue = self._subjects.asked(message.get("eventName"))
         subject, attempt, overloaded = free, 0, 0
         while True:
-            headers = _headers(until, attempt)
+            headers = encode_headers(until, attempt)
             self._check_size(len(headers) + len(body))
             question = _Question(message, timeout, asyncio.Future())
             response = await self._exchange(question, subject, body, headers, deadline)
-            if response is None:
-                subject = queue if subject is free else await self._nobody_there(message, free)
-                continue
-            code = None if response["success"] is True else response.get("error", {}).get("code")
-            overloaded += code == OVERLOADED
-            if code not in (BUSY, OVERLOADED) or overloaded == _OVERLOADED_WORKERS:
-                return response
-            attempt += 1
-            subject = queue if code == OVERLOADED else free
-
-    async def _nobody_there(self, message: Mapping[str, Any], again: str) -> str:
-        """Where to ask next, when not even those who queue are there."""
-        if not self._connection.returned_within(GRACE_SECONDS):
-            event = message.get("eventName")
-            raise Unanswered("unavailable", f"no worker serves {event} on this bus")
-        # The workers lost the server too, and may not be back yet.
-        await asyncio.sleep(_RETURN_SECONDS)
-        return again
+            if response is None and subject is free:
+                subject = queue
+            elif response is None:
+                if not self._connection.returned_within(_GRACE_SECONDS):
+                    problem = f"no worker serves {message.get('eventName')} on this bus"
+                    raise RequestFailed("unavailable", problem)
+                # The workers lost the server too, and may not be back yet.
+                await asyncio.sleep(_RETURN_SECONDS)
+                subject = free
+            else:
+                failed = response["success"] is not True
+                code = response.get("error", {}).get("code") if failed else None
+                overloaded += code == OVERLOADED
+                if code not in (BUSY, OVERLOADED) or overloaded == _OVERLOADED_WORKERS:
+                    return response
+                attempt += 1
+                subject = queue if code == OVERLOADED else free
 
     def _check_size(self, size: int) -> None:
         most = self._connection.max_payload
         if size > most:
-            raise Unanswered(
+            raise RequestFailed(
                 "request_too_large",
                 f"the request has {size} bytes, more than the {most} the NATS server takes; "
                 "its max_payload says how many",
             )
 
-    async def _check_connected(self, timeout: float) -> None:
-        if not await self._connection.connected_within(min(GRACE_SECONDS, timeout)):
-            raise Unanswered("disconnected", "the connection to the bus is lost")
-
     async def _exchange(
         self, question: _Question, subject: str, body: bytes, headers: bytes, deadline: float
     ) -> HookExecutionResponse | None:
         """The first answer to a message; a failure when it does not come in time."""
-        # Who may ask can have a worker answer to any inbox, so nobody may guess this one.
+        # A caller can have a worker answer to any inbox, so nobody may guess this one.
         token = os.urandom(8).hex()
         self._asked[token] = question
         # Cheaper than a timeout of asyncio's, which would take a good part of a round trip.
         alarm = asyncio.get_running_loop().call_at(deadline, question.expire)
         try:
-            sending = self._connection.publish(
-                subject, body, reply=f"{self._inbox}.{token}", headers=headers
+            await self._connection.publish(
+                subject, body, reply=f"{self._inbox}.{token}", headers=headers, until=deadline
             )
-            if self._connection.is_backed_up:
-                await _until(deadline, sending)
-            else:
-                await sending
             return await question.answered
         finally:
             alarm.cancel()
@@ -195,54 +171,10 @@ class Asker:
             question.settle(None)
             return
         try:
-            question.settle(_read(answer.data, question.request))
-        except Unanswered as error:
+            question.settle(read_response(answer.data, question.request))
+        except RequestFailed as error:
             question.fail(error.code, str(error))
 
 
 def _is_nobody_there(answer: Incoming) -> bool:
     return answer.headers is not None and answer.headers["Status"] == _NO_RESPONDERS
-
-
-async def _until(deadline: float, sending: Coroutine[Any, Any, None]) -> None:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout_at(deadline):
-            await sending
-
-
-def _headers(until: int, attempt: int) -> bytes:
-    handed_back = f"{ATTEMPT}: {attempt}\r\n" if attempt else ""
-    return f"NATS/1.0\r\n{DEADLINE}: {until}\r\n{handed_back}\r\n".encode()
-
-
-def _body_of(message: Mapping[str, Any]) -> bytes:
-    if too_long := long_name(message):
-        raise Unanswered("invalid_request", too_long)
-    return codec.encode(message)
-
-
-def long_name(message: Mapping[str, Any]) -> str | None:
-    """What is wrong with a request whose id or event is too long for a name."""
-    for field in ("correlationId", "eventName"):
-        given = message.get(field)
-        if isinstance(given, str) and len(given) > LONGEST_NAME:
-            return f"{field} must have {LONGEST_NAME} characters at most"
-    return None
-
-
-def _read(data: bytes, request: Mapping[str, Any]) -> HookExecutionResponse:
-    try:
-        response = codec.decode(data)
-    except codec.DecodeError as error:
-        raise Unanswered("invalid_response", f"the response is not JSON: {error}") from None
-    if not isinstance(response, dict) or response.get("type") != "hook-execution-response":
-        raise Unanswered("invalid_response", "what came back is no response")
-    if not isinstance(response.get("error", {}), dict) or "success" not in response:
-        raise Unanswered("invalid_response", "the response says neither success nor an error")
-    asked = request.get("correlationId")
-    if asked and response.get("correlationId") != asked:
-        if response["success"] is True:
-            raise Unanswered("invalid_response", "the response belongs to another request")
-        # Who refuses a request may not have been able to read its id.
-        response["correlationId"] = asked
-    return cast(HookExecutionResponse, response)

@@ -1,6 +1,6 @@
-"""The bus over NATS: requests reach exactly one of those who serve, wherever it runs.
+"""The bus over NATS: a request reaches exactly one of the workers, wherever it runs.
 
-It belongs to the event loop in which ``connect()`` was awaited. A request from anywhere else
+The bus belongs to the event loop in which ``connect()`` was awaited. A request from anywhere else
 (another loop, a thread without one, or when nobody ever connected) goes through a connection in a
 thread of the bus's own, made on first use: slower by two changes of thread, and safe.
 """
@@ -11,26 +11,24 @@ import ssl
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from hookline.bus.client import DEFAULT_REQUEST_TIMEOUT
 from hookline.bus.memory import InProcessMessageBus, kind_of
-from hookline.bus.messages import HookExecutionResponse, MessageBusType, MessageHandler
-from hookline.bus.nats.asking import failed
-from hookline.bus.nats.background import BackgroundLoop
-from hookline.bus.nats.client import Incoming
+from hookline.bus.messages import (
+    HookExecutionResponse,
+    MessageBusType,
+    MessageHandler,
+    unanswered_response,
+)
 from hookline.bus.nats.connection import ConnectionState
-from hookline.bus.nats.counters import Counters
-from hookline.bus.nats.intake import ServingOptions
-from hookline.bus.nats.link import Link
+from hookline.bus.nats.intake import Counters, ServingOptions
+from hookline.bus.nats.link import BackgroundLoop, Link
 from hookline.bus.nats.options import BusConnectionError, connection_options, url_options
-from hookline.bus.nats.subjects import subjects_of
+from hookline.bus.nats.protocol import Incoming, subjects_of
 from hookline.errors import message_of
 from hookline.notices import warn
 from hookline.wire import codec
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 T = TypeVar("T")
 StateListener = Callable[[ConnectionState], None]
@@ -44,9 +42,9 @@ class NatsMessageBus:
 
     Handlers of requests hear them from ``connect()`` on, as one member of the queue group of
     ``serving``; all handlers of one bus hear each request that it takes. ``publish`` returns when
-    a message is on its way. ``request`` is how to ask: it gives back the one response, and a
-    failed one in time when there is none. ``servers`` is one URL or several; ``prefix`` begins
-    every subject, so that deployments can share a server. ``nkey`` and ``credentials`` are files.
+    a message is on its way. ``request`` is how to ask: it gives back the one response, or a
+    failed one in time. ``servers`` is one URL or several; ``prefix`` begins every subject, so that
+    deployments can share a server. ``nkey`` and ``credentials`` are files.
     """
 
     def __init__(
@@ -79,10 +77,8 @@ class NatsMessageBus:
         self._lock = threading.Lock()
         self._local = InProcessMessageBus()
         self._counters = Counters()
-        self._subscribed = dict.fromkeys(MessageBusType, 0)
         self._listeners: list[StateListener] = []
         self._link: Link | None = None
-        self._hears_responses = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._background: BackgroundLoop | None = None
         self._background_link: Link | None = None
@@ -102,12 +98,12 @@ class NatsMessageBus:
     @property
     def state(self) -> ConnectionState:
         """Where the connection is in its life."""
-        link = self._open_link or self._background_link
+        link = self._open_link() or self._background_link
         return link.state if link is not None else ConnectionState.CLOSED
 
     def serving_status(self) -> dict[str, Any]:
         """How serving goes: the state of the connection, what is held, and what was counted."""
-        link = self._open_link
+        link = self._open_link()
         intake = link.intake if link is not None else None
         return {
             "state": self.state.value,
@@ -117,7 +113,6 @@ class NatsMessageBus:
             **self._counters.snapshot(),
         }
 
-    @property
     def _open_link(self) -> Link | None:
         """The link, unless the loop that it lived in has ended without closing it."""
         link = self._link
@@ -131,42 +126,39 @@ class NatsMessageBus:
 
     async def connect(self) -> None:
         """Connect in this event loop; raises BusConnectionError with the reason."""
-        if self._open_link is not None:
+        if self._open_link() is not None:
             return
         link = Link(self._options, self._subjects, changed=self._become)
         try:
             await link.open()
-            await self._begin(link)
+            if self._open_link() is not None:
+                # Another caller has connected in the meantime.
+                await link.close()
+                return
+            link.serve(
+                self._serving,
+                self._counters,
+                execute=self._local.publish,
+                is_wanted=lambda: self._local.hears(_REQUEST),
+            )
+            self._link = link
+            await self._update()
+            await link.flush()
         except BaseException:
             if self._link is link:
                 self._link = None
             await link.close()
             raise
 
-    async def _begin(self, link: Link) -> None:
-        if self._open_link is not None:
-            # Somebody else has connected in the meantime.
-            await link.close()
-            return
-        link.serve(
-            self._serving,
-            self._counters,
-            execute=self._local.publish,
-            is_wanted=lambda: self._subscribed[_REQUEST] > 0,
-        )
-        self._link, self._hears_responses = link, False
-        await self._update()
-        await link.flush()
-
     async def drain(self) -> None:
         """Take no more requests, and return when those that were taken are answered."""
-        if (link := self._open_link) is not None:
+        if (link := self._open_link()) is not None:
             await _in_loop_of(link, link.drain())
 
     async def close(self) -> None:
-        """Disconnect; what is being carried out is ended, and who waits is told."""
+        """Disconnect; what is being carried out is ended, and callers that wait are told."""
         try:
-            link = self._open_link
+            link = self._open_link()
             if link is not None:
                 await _in_loop_of(link, self._close_link(link))
         finally:
@@ -179,22 +171,22 @@ class NatsMessageBus:
                 background.stop()
 
     async def _close_link(self, link: Link) -> None:
-        # Who closes it may be one of them.
+        # This may be one of them: a handler may close the bus.
         tasks = self._tasks - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        # Those who are ended have something to answer yet.
+        # The requests that are ended have an answer to send yet.
         await link.close()
-        self._link, self._hears_responses = None, False
+        self._link = None
 
     def close_blocking(self) -> None:
         """``close()`` for synchronous callers; raises BusConnectionError in an event loop, which
         would wait for itself."""
         if asyncio._get_running_loop() is not None:
             raise BusConnectionError("an event loop is running here: await close() in it")
-        link = self._open_link
+        link = self._open_link()
         if link is not None and not link.loop.is_running():
             # Nobody else can end what was begun there.
             link.loop.run_until_complete(self.close())
@@ -216,39 +208,50 @@ class NatsMessageBus:
 
     def subscribe(self, type: MessageBusType, handler: MessageHandler) -> Callable[[], None]:
         """Hear messages of one type until the returned function is called."""
-        kind = MessageBusType(type)
-        end = self._local.subscribe(kind, handler)
-        self._count(kind, 1)
-        ended = threading.Lock()
+        end = self._local.subscribe(type, handler)
+        self._update_soon()
 
         def unsubscribe() -> None:
-            if ended.acquire(blocking=False):
-                end()
-                self._count(kind, -1)
+            end()
+            self._update_soon()
 
         return unsubscribe
 
     async def publish(self, message: Mapping[str, Any]) -> None:
-        """Send a message; one of no known type is refused. What answers a request goes to who
-        asked, and the answer to a request is delivered to the handlers of responses here."""
+        """Send a message; one of no known type is refused. What answers a request goes to its
+        caller, and the answer to a request is delivered to the handlers of responses here."""
         kind = kind_of(message)
         if kind is None:
             return
         link = self._connected_link()
-        if kind is _REQUEST:
-            await _in_loop_of(link, self._publish_request(message))
-        else:
-            await _in_loop_of(link, self._publish_response(link, message))
+        send = self._publish_request if kind is _REQUEST else self._publish_response
+        await _in_loop_of(link, send(link, message))
 
     async def request(
         self, message: Mapping[str, Any], *, timeout: float = DEFAULT_REQUEST_TIMEOUT
     ) -> HookExecutionResponse:
-        """Have a request carried out by one of those who serve; what keeps its response from
-        coming within ``timeout`` seconds is a failed response, not an exception."""
+        """Have a request carried out by one of the workers; what keeps its response from coming
+        within ``timeout`` seconds is a failed response, not an exception."""
         link = self._link
         if link is not None and link.loop is asyncio.get_running_loop():
             return await link.ask(message, timeout=timeout)
-        asking = self._in_background(lambda link: _ask_behind(link, message, timeout))
+
+        async def ask_in_background() -> HookExecutionResponse:
+            if self._background_link is None:
+                self._background_link = Link(
+                    self._options, self._subjects, changed=self._become_behind
+                )
+            try:
+                return await self._background_link.ask(message, timeout=timeout)
+            except asyncio.CancelledError:
+                # The bus is being closed: the caller, in another loop, is told.
+                return unanswered_response(message, "disconnected", "the bus was closed")
+
+        with self._lock:
+            if self._background is None:
+                self._background = BackgroundLoop("hookline nats")
+            # Whoever closes the bus finds either no loop, or one that knows of the request.
+            asking = self._background.submit(ask_in_background())
         return await asyncio.wrap_future(asking)
 
     async def ask_workers(self, *, wait: float = 2.0, silence: float = 0.3) -> list[Any]:
@@ -262,31 +265,30 @@ class NatsMessageBus:
         """Say this whenever somebody asks how the workers are."""
         link = self._connected_link()
 
-        def tell(question: Incoming) -> None:
+        async def tell(reply: str) -> None:
+            try:
+                await link.publish(reply, codec.encode(describe()))
+            except BusConnectionError as error:
+                warn(f"this worker's status could not be sent: {message_of(error)}")
+
+        def hear(question: Incoming) -> None:
             if question.reply:
-                self._soon(self._tell(link, question.reply, describe()))
+                self._soon(tell(question.reply))
 
-        await _in_loop_of(link, link.hear(self._subjects.stats, tell))
-
-    async def _tell(self, link: Link, reply: str, said: Mapping[str, Any]) -> None:
-        try:
-            await link.publish(reply, codec.encode(said))
-        except BusConnectionError as error:
-            warn(f"who asked how this worker is was not told: {message_of(error)}")
+        await _in_loop_of(link, link.hear(self._subjects.stats, hear))
 
     def _connected_link(self) -> Link:
-        if (link := self._open_link) is None:
+        if (link := self._open_link()) is None:
             raise BusConnectionError(f"the bus at {self.address} is not connected")
         return link
 
-    async def _publish_request(self, message: Mapping[str, Any]) -> None:
-        await self._update()
-        self._soon(self._ask_and_tell(message))
+    async def _publish_request(self, link: Link, message: Mapping[str, Any]) -> None:
+        async def ask() -> None:
+            response = await link.ask(message, timeout=DEFAULT_REQUEST_TIMEOUT)
+            await self._local.publish(response)
 
-    async def _ask_and_tell(self, message: Mapping[str, Any]) -> None:
-        assert self._link is not None
-        response = await self._link.ask(message, timeout=DEFAULT_REQUEST_TIMEOUT)
-        await self._local.publish(response)
+        await self._update()
+        self._soon(ask())
 
     async def _publish_response(self, link: Link, message: Mapping[str, Any]) -> None:
         intake = link.intake
@@ -302,17 +304,10 @@ class NatsMessageBus:
         if message is not None and kind_of(message) is _RESPONSE:
             self._soon(self._local.publish(message))
 
-    def _count(self, kind: MessageBusType, change: int) -> None:
-        with self._lock:
-            self._subscribed[kind] += change
-        link = self._open_link
-        if link is None:
-            return
-        # In its own loop at once, so that what is published next finds the subscription made.
-        link.loop.call_soon_threadsafe(self._update_soon)
-
     def _update_soon(self) -> None:
-        self._soon(self._update())
+        if (link := self._open_link()) is not None:
+            # In its own loop at once, so that what is published next finds the subscription made.
+            link.loop.call_soon_threadsafe(lambda: self._soon(self._update()))
 
     def _soon(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -320,31 +315,16 @@ class NatsMessageBus:
         task.add_done_callback(self._tasks.discard)
 
     async def _update(self) -> None:
-        """Have the server know who is heard here."""
+        """Have the server know which messages are heard here."""
         link = self._link
         if link is None or link.intake is None:
             return
         try:
             await link.intake.update()
-            if self._subscribed[_RESPONSE] and not self._hears_responses:
-                self._hears_responses = True
+            if self._local.hears(_RESPONSE) and not link.hears(self._subjects.response):
                 await link.hear(self._subjects.response, self._hear_response)
         except BusConnectionError as error:
             warn(f"the bus cannot be heard: {message_of(error)}")
-
-    def _in_background(self, work: Callable[[Link], Coroutine[Any, Any, T]]) -> "Future[T]":
-        async def run() -> T:
-            if self._background_link is None:
-                self._background_link = Link(
-                    self._options, self._subjects, changed=self._become_behind
-                )
-            return await work(self._background_link)
-
-        with self._lock:
-            if self._background is None:
-                self._background = BackgroundLoop("hookline nats")
-            # Who closes the bus finds either no loop, or one that knows of the work.
-            return self._background.submit(run())
 
     def _become_behind(self, state: ConnectionState) -> None:
         if self._link is None:
@@ -364,16 +344,6 @@ def _read(data: bytes) -> Any:
     except codec.DecodeError as error:
         warn(f"a message on the bus is not JSON: {error}")
         return None
-
-
-async def _ask_behind(
-    link: Link, message: Mapping[str, Any], timeout: float
-) -> HookExecutionResponse:
-    try:
-        return await link.ask(message, timeout=timeout)
-    except asyncio.CancelledError:
-        # By who closes the bus: whoever asked, in another loop, is told.
-        return failed(message, "disconnected", "the bus was closed")
 
 
 async def _in_loop_of(link: Link, work: Coroutine[Any, Any, T]) -> T:

@@ -1,8 +1,7 @@
 """One connection to NATS in one event loop: it comes back by itself, and leaves nothing behind.
 
 nats-py is asked for what it does well: the protocol, the parsing, the sign-in. What it lacks is
-here: waits that grow between attempts, a subscription that pauses, and a ``close`` after which its
-tasks are gone.
+here: waits that grow between attempts, and states that others can follow.
 """
 
 import asyncio
@@ -18,10 +17,7 @@ from hookline.bus.nats.options import BusConnectionError, ConnectionOptions
 from hookline.errors import message_of
 from hookline.notices import warn
 
-_CLOSE_SECONDS = 2.0
 _FLUSH_SECONDS = 2
-# What nats-py cancels when it closes, and does not wait for.
-_TASKS = ("_reading_task", "_ping_interval_task", "_flusher_task", "_reconnection_task")
 
 
 class ConnectionState(StrEnum):
@@ -64,11 +60,6 @@ class Connection:
         return self.state is ConnectionState.CONNECTED
 
     @property
-    def is_backed_up(self) -> bool:
-        """Whether the server has yet to take what was said, so that who says more may wait."""
-        return self._client.is_backed_up
-
-    @property
     def reconnects(self) -> int:
         """How often the connection was lost and made again."""
         return int(self._client.stats["reconnects"])
@@ -89,30 +80,33 @@ class Connection:
         self._become(ConnectionState.CONNECTED)
 
     def returned_within(self, seconds: float) -> bool:
-        """Whether it is no longer ago that a lost connection came back."""
+        """Whether a lost connection came back no longer ago than that."""
         return asyncio.get_running_loop().time() < self._returned_at + seconds
 
-    async def connected_within(self, grace: float) -> bool:
-        """Wait for a lost connection, until it has been lost for so many seconds."""
-        if self._connected.is_set():
-            return True
-        left = self._lost_at + grace - asyncio.get_running_loop().time()
-        return left > 0 and await self.connected_after(left)
-
-    async def connected_after(self, seconds: float) -> bool:
-        """Wait so long at most for a connection that was lost."""
-        if self.state is not ConnectionState.CLOSED:
+    async def wait_connected(self, seconds: float, *, since_lost: bool = False) -> bool:
+        """Wait so long at most for a connection that was lost, counted from now or from when it
+        was lost; whether it is there."""
+        if since_lost:
+            seconds += self._lost_at - asyncio.get_running_loop().time()
+        if self.state is not ConnectionState.CLOSED and seconds > 0:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._connected.wait()
         return self._connected.is_set()
 
     async def publish(
-        self, subject: str, body: bytes, *, reply: str = "", headers: bytes = b""
+        self,
+        subject: str,
+        body: bytes,
+        *,
+        reply: str = "",
+        headers: bytes = b"",
+        until: float | None = None,
     ) -> None:
-        """Send, or while the connection is lost keep to be sent; raises BusConnectionError."""
+        """Send, or while the connection is lost keep to be sent; raises BusConnectionError. A
+        network that takes nothing is waited for, until that time of the loop at most."""
         try:
-            await self._client.send(subject, body, reply=reply, headers=headers)
+            await self._client.send(subject, body, reply=reply, headers=headers, until=until)
         except nats_errors.Error as error:
             raise BusConnectionError(message_of(error)) from None
 
@@ -129,13 +123,12 @@ class Connection:
             await self._client.forget(subscription)
 
     async def pause(self, subscription: Subscription) -> None:
-        """Have the server send no more; what it has sent is still heard, as it would not be if
-        the subscription were ended."""
-        await self._client._send_unsubscribe(subscription._id)
+        """Have the server send no more; what it has sent is still heard."""
+        await self._client.pause(subscription)
 
     async def resume(self, subscription: Subscription) -> None:
         """Have the server send again."""
-        await self._client._send_subscribe(subscription)
+        await self._client.resume(subscription)
 
     async def flush(self) -> None:
         """Wait, but not long, for the server to confirm all that was said until now."""
@@ -146,18 +139,10 @@ class Connection:
         """Disconnect for good; no task and no descriptor is left."""
         self._closing = True
         self._connected.clear()
-        tasks = [getattr(self._client, name, None) for name in _TASKS]
-        tasks += [sub._wait_for_msgs_task for sub in self._client._subs.values()]
-        if self._client._flush_queue is not None:
-            try:
-                async with asyncio.timeout(_CLOSE_SECONDS):
-                    await self._client.close()
-            except Exception as error:
-                warn(f"the connection to {self._options.shown} ended badly: {message_of(error)}")
-            finally:
-                self._client.hang_up()
-        tasks += [getattr(self._client, name, None) for name in _TASKS]
-        await _ended({task for task in tasks if task is not None})
+        try:
+            await self._client.end()
+        except Exception as error:
+            warn(f"the connection to {self._options.shown} ended badly: {message_of(error)}")
         self._become(ConnectionState.CLOSED)
 
     def _arguments(self) -> dict[str, Any]:
@@ -192,7 +177,7 @@ class Connection:
         """The server to try next and the seconds to wait before that."""
         attempt, self._attempts = self._attempts, self._attempts + 1
         wait = self._options.reconnect_wait * 2 ** min(attempt // len(servers), 16)
-        # Many who lost the same server must not come back in one moment.
+        # Clients that lost the same server must not all come back in one moment.
         spread = 0.5 + random.random() / 2
         return servers[attempt % len(servers)], min(wait, self._options.max_reconnect_wait) * spread
 
@@ -244,11 +229,3 @@ class Connection:
         cause = self._trouble if isinstance(error, nats_errors.NoServersError) else error
         said = message_of(cause or error).removeprefix("nats: ").strip("'")
         return BusConnectionError(f"cannot connect to {self._options.shown}: {said}")
-
-
-async def _ended(tasks: "set[asyncio.Task[Any]]") -> None:
-    left = {task for task in tasks if not task.done() and task is not asyncio.current_task()}
-    for task in left:
-        task.cancel()
-    if left:
-        await asyncio.wait(left, timeout=_CLOSE_SECONDS)

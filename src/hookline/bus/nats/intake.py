@@ -1,33 +1,41 @@
-"""The side of who serves: takes as many requests as it can carry out, and steps aside when full.
+"""The worker's side: takes as many requests as it can carry out, and steps aside when full.
 
 NATS gives a request to any member of a queue group, busy or not. So a worker whose places are all
 taken pauses its subscription to ``request``: the server sends it no more, while what was sent
 before is still heard. The server confirms the pause, and only then is each request that came too
-many handed back to who asked (code ``busy``), who sends it again, to a worker that is free. Where
-none is free, the server says so to who asked, who turns to ``wait``: every worker hears that, and
+many handed back to its caller (code ``busy``), who sends it again, to a worker that is free. Where
+none is free, the server says so to the caller, who turns to ``wait``: every worker hears that, and
 queues what it has no place for, up to ``backlog``. As another may be free sooner, it hands back
 what has waited for a moment too; the moment is twice as long each time.
 
-Nothing is lost: at any time a request belongs to who asked, to the server, or to a worker that
+Nothing is lost: at any time a request belongs to its caller, to the server, or to a worker that
 will answer it; a worker that ends first finishes what it holds. Nothing is executed twice: it is
-sent again only by who asked, and only after the word that nobody has it; and an id that was taken
-is not taken again.
+sent again only by its caller, and only after the word that nobody has it. A worker remembers the
+ids of the requests it took, the last so many of them: one that is repeated is refused, and a copy
+of a message, which has its answer on the way already, is dropped. What it hands back it forgets.
 """
 
 import asyncio
-from collections import deque
+import time
+from collections import Counter, deque
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from hookline.bus.messages import correlation_of, failure_response
-from hookline.bus.nats.admission import Admission, Copied, Held, Refused
-from hookline.bus.nats.asking import BUSY, OVERLOADED
-from hookline.bus.nats.client import Incoming
 from hookline.bus.nats.connection import Connection
-from hookline.bus.nats.counters import Counters
-from hookline.bus.nats.subjects import Subjects, check_name
+from hookline.bus.nats.protocol import (
+    BUSY,
+    OVERLOADED,
+    Held,
+    Incoming,
+    RequestFailed,
+    Subjects,
+    check_name,
+    read_request,
+)
 from hookline.errors import HooklineError, message_of
 from hookline.notices import warn
 from hookline.wire import codec
@@ -42,6 +50,7 @@ _FIRST_STAY = 0.1
 _LONGEST_STAY = 3.0
 _SWEEP_SECONDS = 0.1
 _RETURN_SECONDS = 0.5
+_RECENT_ANSWERS = 2_048
 
 
 class ServingOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +67,47 @@ class ServingOptions(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         # Without a queue every worker would hear, and carry out, every request.
         check_name(self.queue, "the name of a queue")
+
+
+class Counters:
+    """What a worker counts since its start; ``refused`` and ``failed`` by their code."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._durations: deque[float] = deque(maxlen=_RECENT_ANSWERS)
+        self.received = 0
+        self.answered = 0
+        self.handed_back = 0
+        self.hook_failures = 0
+        self.refused: Counter[str] = Counter()
+        self.failed: Counter[str] = Counter()
+
+    def answer(self, response: Any, seconds: float) -> None:
+        """One request was answered, so many seconds after it came."""
+        self.answered += 1
+        self._durations.append(seconds)
+        if response.get("success") is not True:
+            self.failed[str((response.get("error") or {}).get("code"))] += 1
+        elif (response.get("output") or {}).get("errors"):
+            self.hook_failures += 1
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything as JSON; times in milliseconds, of the last two thousand answers."""
+        times = sorted(self._durations)
+        shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0} if times else {}
+        return {
+            "uptime_s": round(time.monotonic() - self._started, 3),
+            "received": self.received,
+            "answered": self.answered,
+            "handed_back": self.handed_back,
+            "hook_failures": self.hook_failures,
+            "refused": dict(self.refused),
+            "failed": dict(self.failed),
+            "latency_ms": {
+                name: round(times[min(len(times) - 1, int(len(times) * share))] * 1000, 3)
+                for name, share in shares.items()
+            },
+        }
 
 
 class Intake:
@@ -80,9 +130,8 @@ class Intake:
         self._counters = counters
         self._execute = execute
         self._is_wanted = is_wanted
-        self._admission = Admission(
-            max_bytes=options.max_request_bytes, remembered=options.remembered_ids
-        )
+        # By id. Of where to answer a number is kept: it may be long, and is compared only.
+        self._taken: dict[str, int] = {}
         self._subscriptions: dict[str, list[Subscription]] = {kind: [] for kind in _KINDS}
         self._heard_by_server = (False, False)
         self._settling: asyncio.Task[None] | None = None
@@ -115,8 +164,7 @@ class Intake:
         """Go on over another connection, the one before having ended for good."""
         self._connection = connection
         self._subscriptions = {kind: [] for kind in _KINDS}
-        self._heard_by_server = (False, False)
-        self._settle()
+        self.reconnected()
 
     def reconnected(self) -> None:
         """The new server was told of every subscription, the paused ones too."""
@@ -142,7 +190,7 @@ class Intake:
             await asyncio.wait({self._settling})
         if any(self._heard_by_server) and self._connection.is_connected:
             # What the server has sent until now would get lost on its way.
-            await self._tell_all((False, False))
+            await self._tell_server((False, False))
         while waiting := self._backlog or self._surplus:
             await self._hand_back(waiting.popleft())
         for task in self._tasks:
@@ -155,7 +203,7 @@ class Intake:
         return self._unanswered.pop(correlation_id, None)
 
     async def answer(self, held: Held, response: Any) -> None:
-        """Send the answer to who asked; one that is too long is replaced by word of that."""
+        """Send the answer to the caller; one that is too long is replaced by word of that."""
         try:
             body = codec.encode(response)
             if len(body) > self._connection.max_payload:
@@ -166,79 +214,80 @@ class Intake:
         now = asyncio.get_running_loop().time()
         self._counters.answer(response, now - held.arrived)
         if not self._stopped:
-            await self._who_asked_hears(held.expires - now)
+            await self._wait_for_callers(held.expires - now)
         if held.reply:
             await self._connection.publish(held.reply, body)
 
-    async def _who_asked_hears(self, seconds: float) -> bool:
-        """Where the server was lost, wait so long at most for it, and a moment for who asked: they
-        have lost it too, and must be back first to hear anything."""
-        if not self._connection.is_connected and not await self._connection.connected_after(
-            seconds
-        ):
-            return False
-        if self._connection.returned_within(_RETURN_SECONDS):
+    async def _wait_for_callers(self, seconds: float) -> bool:
+        """Where the server was lost, wait so long at most for it, and a moment for the callers:
+        they have lost it too, and must be back first to hear anything."""
+        is_back = self._connection.is_connected or await self._connection.wait_connected(seconds)
+        if is_back and self._connection.returned_within(_RETURN_SECONDS):
             await asyncio.sleep(_RETURN_SECONDS)
-        return True
+        return is_back
 
-    def _hear_free(self, message: Incoming) -> None:
-        held = self._admitted(message)
-        if held is None or self._started(held):
+    def _receive(self, incoming: Incoming, *, may_wait: bool) -> None:
+        self._counters.received += 1
+        try:
+            held = self._take(incoming)
+        except RequestFailed as error:
+            self._soon(self._refuse(error, incoming.reply))
             return
-        if self._stopped:
+        if held is None or self._start(held):
+            return
+        loop = asyncio.get_running_loop()
+        if self._stopped or (may_wait and not self._is_wanted()):
             self._soon(self._hand_back(held))
-        else:
+        elif not may_wait:
             self._surplus.append(held)
             self._settle()
-
-    def _hear_waiting(self, message: Incoming) -> None:
-        held = self._admitted(message)
-        if held is None or self._started(held):
-            return
-        if not self._is_wanted() or self._stopped:
-            self._soon(self._hand_back(held))
         elif len(self._backlog) < self._options.backlog:
-            self._queue(held)
+            self._backlog.append(held)
+            stay = min(_FIRST_STAY * 2 ** min(held.attempt, 10), _LONGEST_STAY)
+            loop.call_later(stay, self._send_on, held)
+            self._settle()
         else:
-            self._soon(self._hand_back(held, OVERLOADED, "more requests wait here than are let"))
+            self._soon(self._hand_back(held, OVERLOADED, "this worker's queue is full"))
 
-    def _admitted(self, message: Incoming) -> Held | None:
-        self._counters.received += 1
+    def _take(self, incoming: Incoming) -> Held | None:
+        """The request of a message, whose id is remembered from now on; None for a copy of one
+        that was taken before. Raises RequestFailed."""
         now = asyncio.get_running_loop().time()
-        try:
-            return self._admission.take(message, now=now)
-        except Copied as error:
+        held = read_request(incoming, max_bytes=self._options.max_request_bytes, now=now)
+        correlation_id, reply = held.correlation_id, hash(held.reply)
+        if self._taken.get(correlation_id) == reply:
             self._counters.refused["copy"] += 1
-            warn(f"{error}; it is answered once")
-        except Refused as error:
-            self._soon(self._refuse(error, message.reply))
-        return None
+            warn(f"the request {correlation_id!r} was delivered twice; it is answered once")
+            return None
+        if correlation_id in self._taken:
+            problem = "a request of this id was taken before"
+            raise RequestFailed("duplicate_request", problem, held.message)
+        self._taken[correlation_id] = reply
+        if len(self._taken) > self._options.remembered_ids:
+            # Dictionaries keep their order: this is the oldest.
+            del self._taken[next(iter(self._taken))]
+        return held
 
-    async def _refuse(self, error: Refused, reply: str) -> None:
+    async def _refuse(self, error: RequestFailed, reply: str) -> None:
         self._counters.refused[error.code] += 1
         warn(f"a request was refused: {error}")
-        correlation_id = correlation_of(error.message)
+        correlation_id = correlation_of(error.request)
         await self._send(reply, _failure(correlation_id, error.code, str(error)))
 
     async def _hand_back(
-        self, held: Held, code: str = BUSY, said: str = "this worker has no place free"
+        self, held: Held, code: str = BUSY, problem: str = "this worker has no place free"
     ) -> None:
         self._counters.handed_back += 1
-        self._admission.forget(held)
-        await self._send(held.reply, _failure(held.correlation_id, code, said))
+        self._taken.pop(held.correlation_id, None)
+        await self._send(held.reply, _failure(held.correlation_id, code, problem))
 
     def _soon(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 
-    def _queue(self, held: Held) -> None:
-        self._backlog.append(held)
-        stay = min(_FIRST_STAY * 2 ** min(held.attempt, 10), _LONGEST_STAY)
-        asyncio.get_running_loop().call_later(stay, self._send_on, held)
-        self._settle()
-
     def _send_on(self, held: Held) -> None:
+        """Hand back what has waited here for a while."""
         # A worker that is about to end finishes what it holds: there may be no other.
         if held in self._backlog and not self._draining:
             self._backlog.remove(held)
@@ -249,22 +298,28 @@ class Intake:
         limit = self._options.concurrency
         return (limit is None or len(self._tasks) < limit) and self._is_wanted()
 
-    def _started(self, held: Held) -> bool:
-        """Whether there was a place for a request; then it is being carried out."""
+    def _start(self, held: Held) -> bool:
+        """Carry out a request, if there is a place for it; whether there was."""
         if not self._has_place() or self._stopped:
             return False
         self._unanswered[held.correlation_id] = held
         loop = asyncio.get_running_loop()
-        late = held.expires <= loop.time()
-        work = self._give_up(held) if late else self._execute(held.message)
+        is_late = held.expires <= loop.time()
+        work = self._give_up(held) if is_late else self._execute(held.message)
         task = loop.create_task(work, name="hookline request")
         self._tasks[task] = held
-        task.add_done_callback(self._end)
+        task.add_done_callback(self._finish)
         if self._sweeping is None:
             self._sweeping = loop.call_later(_SWEEP_SECONDS, self._sweep)
         if not self._has_place():
             self._settle()
         return True
+
+    async def _give_up(self, held: Held) -> None:
+        """It waited here until its deadline had passed."""
+        self.claim(held.correlation_id)
+        problem = "no place was free before its deadline"
+        await self._refuse(RequestFailed("deadline_exceeded", problem, held.message), held.reply)
 
     def _sweep(self) -> None:
         """End what nobody waits for any longer; one look at all costs less than an alarm each."""
@@ -276,37 +331,27 @@ class Intake:
         again = bool(self._tasks) and not self._stopped
         self._sweeping = loop.call_later(_SWEEP_SECONDS, self._sweep) if again else None
 
-    def _end(self, task: "asyncio.Task[None]") -> None:
-        held = self._tasks.pop(task)
+    def _finish(self, task: "asyncio.Task[None]") -> None:
+        held, loop = self._tasks.pop(task), asyncio.get_running_loop()
         if not task.cancelled() and (error := task.exception()) is not None:
             warn(f"a request failed: {message_of(error)}")
         if held.correlation_id in self._unanswered:
-            self._end_unanswered(held, given_up=task.cancelled() or self._stopped)
-        while (waiting := self._backlog or self._surplus) and self._started(waiting[0]):
+            if task.cancelled() or self._stopped:
+                # Its handler was ended before it began, or serves no longer.
+                del self._unanswered[held.correlation_id]
+                problem = "the worker ended before it had run its hooks"
+                failure = _failure(held.correlation_id, "execution_failed", problem)
+                self._counters.answer(failure, loop.time() - held.arrived)
+                self._soon(self._send(held.reply, failure))
+            else:
+                # A handler may answer later, from elsewhere, but not for ever.
+                loop.call_at(held.expires, self._unanswered.pop, held.correlation_id, None)
+        while (waiting := self._backlog or self._surplus) and self._start(waiting[0]):
             waiting.popleft()
         if not all(self._heard_by_server):
             # Where the server sends already, one place more changes nothing.
             self._settle()
         self._idle.set()
-
-    def _end_unanswered(self, held: Held, *, given_up: bool) -> None:
-        loop = asyncio.get_running_loop()
-        if not given_up:
-            # A handler may answer later, from elsewhere, but not for ever.
-            loop.call_at(held.expires, self._unanswered.pop, held.correlation_id, None)
-            return
-        # Its handler was ended before it began, or serves no longer.
-        del self._unanswered[held.correlation_id]
-        said = "the worker ended before it had run its hooks"
-        failure = _failure(held.correlation_id, "execution_failed", said)
-        self._counters.answer(failure, loop.time() - held.arrived)
-        self._soon(self._send(held.reply, failure))
-
-    async def _give_up(self, held: Held) -> None:
-        """It waited here until its deadline had passed."""
-        self.claim(held.correlation_id)
-        late = Refused("deadline_exceeded", "no place was free before its deadline", held.message)
-        await self._refuse(late, held.reply)
 
     def _wanted(self) -> tuple[bool, bool]:
         """Which of the kinds the server should send."""
@@ -314,20 +359,21 @@ class Intake:
         return serving and not self._backlog and self._has_place(), serving
 
     def _settle(self) -> None:
+        """Have the server know what is wanted, unless it does or is being told."""
         if self._settling is not None or self._stopped:
             return
         if self._surplus or self._wanted() != self._heard_by_server:
-            self._settling = asyncio.get_running_loop().create_task(self._settled())
+            self._settling = asyncio.get_running_loop().create_task(self._settle_all())
 
-    async def _settled(self) -> None:
+    async def _settle_all(self) -> None:
         """Until the server knows what is wanted, which may change in the meantime."""
         try:
             while True:
                 if (wanted := self._wanted()) != self._heard_by_server:
-                    await self._tell_all(wanted)
-                elif not self._surplus or not await self._who_asked_hears(_LONGEST_STAY):
+                    await self._tell_server(wanted)
+                elif not self._surplus or not await self._wait_for_callers(_LONGEST_STAY):
                     break
-                elif self._surplus and not self._started(held := self._surplus.popleft()):
+                elif self._surplus and not self._start(held := self._surplus.popleft()):
                     await self._hand_back(held)
         except HooklineError as error:
             warn(f"requests cannot be taken: {message_of(error)}")
@@ -335,26 +381,26 @@ class Intake:
             self._settling = None
             self._idle.set()
 
-    async def _tell_all(self, wanted: tuple[bool, bool]) -> None:
+    async def _tell_server(self, wanted: tuple[bool, bool]) -> None:
         for kind, want, known in zip(_KINDS, wanted, self._heard_by_server, strict=True):
-            if want is not known:
-                await self._tell(kind, want)
+            subscriptions = self._subscriptions[kind]
+            if want is known:
+                continue
+            if want and not subscriptions:
+                receive = partial(self._receive, may_wait=kind == "wait")
+                for subject in self._subjects.served(kind, self._options.events):
+                    subscriptions.append(
+                        await self._connection.subscribe(
+                            subject, receive, queue=self._options.queue
+                        )
+                    )
+                continue
+            change = self._connection.resume if want else self._connection.pause
+            for subscription in subscriptions:
+                await change(subscription)
         self._heard_by_server = wanted
         if not all(wanted):
             await self._connection.flush()
-
-    async def _tell(self, kind: str, want: bool) -> None:
-        subscriptions = self._subscriptions[kind]
-        if want and not subscriptions:
-            receive = self._hear_free if kind == "request" else self._hear_waiting
-            for subject in self._subjects.served(kind, self._options.events):
-                subscriptions.append(
-                    await self._connection.subscribe(subject, receive, queue=self._options.queue)
-                )
-            return
-        change = self._connection.resume if want else self._connection.pause
-        for subscription in subscriptions:
-            await change(subscription)
 
     async def _send(self, reply: str, response: Any) -> None:
         if not reply:
@@ -365,5 +411,5 @@ class Intake:
             warn(f"a request could not be answered: {message_of(error)}")
 
 
-def _failure(correlation_id: str, code: str, said: str) -> Any:
-    return failure_response(correlation_id, HookError(code=code, message=said, stage="envelope"))
+def _failure(correlation_id: str, code: str, problem: str) -> Any:
+    return failure_response(correlation_id, HookError(code=code, message=problem, stage="envelope"))

@@ -1,18 +1,22 @@
-"""A connection with its two sides, asking and serving, all in the event loop it was opened in."""
+"""A connection with its two sides, asking and serving, all in the event loop it was opened in; and
+an event loop in a thread of its own, for callers that have none that lasts."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from concurrent.futures import Future
+from typing import Any, TypeVar
 
-from hookline.bus.messages import HookExecutionResponse
-from hookline.bus.nats.asking import Asker, failed
+from hookline.bus.messages import HookExecutionResponse, unanswered_response
+from hookline.bus.nats.asking import Asker
 from hookline.bus.nats.client import Receive
 from hookline.bus.nats.connection import Connection, ConnectionState
-from hookline.bus.nats.counters import Counters
-from hookline.bus.nats.intake import Intake, ServingOptions
+from hookline.bus.nats.intake import Counters, Intake, ServingOptions
 from hookline.bus.nats.options import BusConnectionError, ConnectionOptions
-from hookline.bus.nats.subjects import Subjects
+from hookline.bus.nats.protocol import Subjects
 from hookline.errors import message_of
+
+T = TypeVar("T")
 
 # How long after a failed attempt the next request fails at once instead of trying again.
 _FIRST_REST = 0.5
@@ -77,7 +81,7 @@ class Link:
             try:
                 asker = await self._open_within(timeout)
             except BusConnectionError as error:
-                return failed(message, error.code, message_of(error))
+                return unanswered_response(message, error.code, message_of(error))
             timeout = deadline - self.loop.time()
         return await asker.ask(message, timeout=timeout)
 
@@ -92,8 +96,13 @@ class Link:
 
     async def hear(self, subject: str, receive: Receive) -> None:
         """Hear a subject until the link is closed; raises BusConnectionError."""
-        await self._open_connection().subscribe(subject, receive)
+        connection = self._open_connection()
         self._heard.append((subject, receive))
+        await connection.subscribe(subject, receive)
+
+    def hears(self, subject: str) -> bool:
+        """True if a subject is heard, over this connection or the next."""
+        return any(subject == known for known, _ in self._heard)
 
     def serve(
         self,
@@ -102,13 +111,12 @@ class Link:
         *,
         execute: Callable[[dict[str, Any]], Coroutine[Any, Any, None]],
         is_wanted: Callable[[], bool],
-    ) -> Intake:
+    ) -> None:
         """Begin to take requests, as soon as they are wanted."""
         connection = self._open_connection()
         self.intake = Intake(
             connection, self._subjects, options, counters, execute=execute, is_wanted=is_wanted
         )
-        return self.intake
 
     async def drain(self) -> None:
         """Take no more requests, and return when those that were taken are answered."""
@@ -166,3 +174,28 @@ class Link:
         if state is ConnectionState.CONNECTED and self.intake is not None:
             self.intake.reconnected()
         self._changed(state)
+
+
+class BackgroundLoop:
+    """Runs from the start until ``stop()``."""
+
+    def __init__(self, name: str) -> None:
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        self._loop = self._runner.get_loop()
+        # A program that forgets to stop it still ends.
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Run a coroutine there."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def stop(self) -> None:
+        """Cancel what still runs in the loop, and end it and its thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def _run(self) -> None:
+        # Its end cancels the tasks that are left, so that no caller elsewhere waits for ever.
+        with self._runner:
+            self._loop.run_forever()

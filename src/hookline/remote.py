@@ -197,7 +197,9 @@ class RemoteEventHandler(HookEventHandler):
             return _outage(fired, failure.code, failure.message)
         failed = failure.as_error(fired.event)
         self._log.warning(
-            f"{fired.event} failed at {failed.stage}, remotely: {failed.message}", code=failed.code
+            f"{fired.event} failed at {failed.stage}, remotely: {failed.message}",
+            kind="event-failed",
+            code=failed.code,
         )
         return AggregatedHookResult(False, None, [], [failed])
 

@@ -12,7 +12,7 @@ from hookline.debuglog import DebugLogger
 from hookline.errors import HookSystemNotInitializedError, InvalidHookError, message_of
 from hookline.handler import HookEventHandler, Session
 from hookline.pipeline.aggregator import HookAggregator
-from hookline.pipeline.definitions import Problem, command_hook
+from hookline.pipeline.definitions import command_hook, runtime_hook
 from hookline.pipeline.dialects import dialect_of
 from hookline.pipeline.layers import Settings
 from hookline.pipeline.planner import HookPlanner
@@ -20,8 +20,9 @@ from hookline.pipeline.registry import HookRegistry, HookRegistryEntry
 from hookline.pipeline.runner.loop import is_running_asyncio
 from hookline.pipeline.runner.pollloop import PollLoop
 from hookline.pipeline.runner.runner import HookRunner, RunningHook
+from hookline.problem import Problem
 from hookline.wire.events import HookEventName, narrow_event
-from hookline.wire.hooks import HookConfig, HookFunction, HookSource, RuntimeHook
+from hookline.wire.hooks import HookConfig, HookFunction, HookSource
 from hookline.wire.results import ProcessedHookResult
 
 # Without a bus or a watch, what they take is not loaded.
@@ -194,7 +195,7 @@ class HookSystem:
             raise InvalidHookError(f"the matcher of {config.name!r} must be a string")
         matches, problem = dialect_of(config.dialect).compile_matcher(narrowed, matcher)
         if problem is not None:
-            self._log.warning(f"hook {config.name!r}: {problem}")
+            self._log.warning(f"hook {config.name!r}: matcher {problem}")
         return self._registry.register(
             HookRegistryEntry(
                 event=narrowed,
@@ -333,33 +334,10 @@ def _hook_of(
     given = {key: value for key, value in said.items() if value is not None}
     if not isinstance(hook, Mapping):
         called = getattr(hook, "__qualname__", "") or type(hook).__qualname__
-        return _runtime_hook({"name": called, "function": hook, **given}, source)
+        return runtime_hook({"name": called, "function": hook, **given}, source=source)
     if hook.get("type") == "runtime":
-        return _runtime_hook({**hook, **given}, source)
+        return runtime_hook({**hook, **given}, source=source)
     return command_hook({**hook, **given}, source=source)
-
-
-def _runtime_hook(config: Mapping[str, Any], source: HookSource) -> RuntimeHook:
-    function = config.get("function")
-    if not config.get("name"):
-        raise InvalidHookError("a runtime hook needs a name")
-    if not callable(function):
-        raise InvalidHookError("a hook is a function, or a mapping as in the settings")
-    # What all kinds of hooks have in common is read, and refused, as it is for commands.
-    common = command_hook({**config, "type": "command", "command": "-"}, source=source)
-    from inspect import iscoroutinefunction
-
-    call = getattr(function, "__call__", None)  # noqa: B004
-    return RuntimeHook(
-        name=common.name,
-        source=source,
-        description=common.description,
-        timeout=common.timeout,
-        on_failure=common.on_failure,
-        managed=common.managed,
-        function=function,
-        is_async=iscoroutinefunction(function) or iscoroutinefunction(call),
-    )
 
 
 def _layer_of(source: HookSource | str) -> HookSource:

@@ -42,12 +42,14 @@ def names(parsed: Parsed) -> list[str]:
 
 
 def said(parsed: Parsed) -> list[str]:
-    return [problem.message for problem in parsed.problems]
+    return [problem.text for problem in parsed.problems]
 
 
 def one(raw: Json, *, source: HookSource = HookSource.PROJECT) -> tuple[CommandHook, list[str]]:
     parsed = load(defined(raw), source=source)
-    return parsed.entries[0].hook, said(parsed)
+    hook = parsed.entries[0].hook
+    assert isinstance(hook, CommandHook)
+    return hook, said(parsed)
 
 
 def test_a_definition_gives_an_entry_for_each_of_its_hooks_in_order() -> None:
@@ -161,7 +163,7 @@ def test_a_matcher_that_does_not_compile_is_warned_of_and_its_hooks_load() -> No
     parsed = load(defined(GOOD, matcher="[grid"))
     assert names(parsed) == ["good"]
     assert parsed.entries[0].matches("[grid")
-    assert said(parsed)[0].startswith("BeforeTool[0].matcher: matcher '[grid' is not a regular")
+    assert said(parsed)[0].startswith("BeforeTool[0].matcher: '[grid' is not a regular")
 
 
 @pytest.mark.parametrize("matcher", [None, "", "  ", "*"])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from hookline.cli.document import fire_document, view_of
 from hookline.cli.screen import Screen
 from hookline.cli.verdict import ROLES, verdict_of
+from hookline.notices import Notice
 from hookline.pipeline.processing import process_common_hook_output_fields
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.results import (
@@ -62,7 +63,8 @@ class FireReport:
     def tell(self, screen: Screen, warnings: Iterable[str]) -> None:
         """What the engine warned of; a failed event's own sentence is its verdict."""
         for warning in warnings:
-            if self._verdict.word != "failed" or not warning.endswith(str(self._verdict.reason)):
+            is_verdict = isinstance(warning, Notice) and warning.kind == "event-failed"
+            if self._verdict.word != "failed" or not is_verdict:
                 screen.warning(warning)
 
     def conclude(self, screen: Screen, *, quiet: bool) -> None:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from hookline.pipeline.definitions import HookEntry, Problem
+from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.pipeline.redaction import Redaction
-from hookline.pipeline.registry import HookRegistryEntry, entry_of
 from hookline.pipeline.settings import Layer
+from hookline.problem import Problem
 from hookline.wire.hooks import HookConfig, HookSource
 
 
@@ -36,7 +36,7 @@ def combine(
     ``trusted`` says which of the project's hooks may run."""
     switches = _Switches(layers, disabled)
     entries = tuple(
-        entry_of(
+        msgspec.structs.replace(
             entry,
             enabled=switches.runs(entry),
             trusted=layer.source is not HookSource.PROJECT or trusted(entry.hook),
@@ -70,7 +70,7 @@ class _Switches:
     def on(self, source: HookSource) -> bool:
         return self._on.get(source, True)
 
-    def runs(self, entry: HookEntry) -> bool:
+    def runs(self, entry: HookRegistryEntry) -> bool:
         hook = entry.hook
         if not self._allows(HookSource.SYSTEM, hook.name):
             return False
@@ -86,17 +86,16 @@ class _Switches:
 
 def _redaction(layers: Sequence[Layer]) -> Redaction:
     """The system's word stands; the user may only ask for more to be kept back."""
-    said = {s: _first_redaction(layers, s) for s in (HookSource.SYSTEM, HookSource.USER)}
-    system, user = said[HookSource.SYSTEM], said[HookSource.USER]
+    said: dict[HookSource, Redaction] = {}
+    for layer in layers:
+        if layer.redaction is not None:
+            said.setdefault(layer.source, layer.redaction)
+    system, user = said.get(HookSource.SYSTEM), said.get(HookSource.USER)
     if system is None or user is None:
         return system or user or Redaction()
     if not system.enabled:
         return user
     return msgspec.structs.replace(system, blocked=(*system.blocked, *user.blocked))
-
-
-def _first_redaction(layers: Sequence[Layer], source: HookSource) -> Redaction | None:
-    return next((x.redaction for x in layers if x.source is source and x.redaction), None)
 
 
 def _held_back(count: int) -> tuple[Problem, ...]:
@@ -105,5 +104,10 @@ def _held_back(count: int) -> tuple[Problem, ...]:
     hooks, them = (
         ("1 project hook is", "it") if count == 1 else (f"{count} project hooks are", "them")
     )
-    told = f"{hooks} not trusted and will not run; review {them} with `hookline trust`"
-    return (Problem("trust", told),)
+    problem = Problem(
+        kind="untrusted",
+        file="trust",
+        message=f"{hooks} not trusted and will not run",
+        remedy=f"review {them} with `hookline trust`",
+    )
+    return (problem,)

@@ -6,7 +6,6 @@ engine takes and that does not do what it looks like.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from hookline.check.findings import Finding, Fix, Replace, Severity
 from hookline.check.reading import Checked, CheckedFile, RawHook, definitions, raw_hooks
@@ -49,6 +48,33 @@ _CLAUDE_EVENTS = {
     "PreCompact": "PreCompress",
 }
 _EVENTS = [event.value for event in HookEventName]
+# Keys in the wrong object: what to say about each, and what to do.
+_AT_THE_TOP = dict.fromkeys(
+    _EVENTS, ("stands outside of hooks, where nothing reads it", 'put it into "hooks"')
+)
+_IN_DEFINITION = dict.fromkeys(
+    _HOOK - _DEFINITION,
+    (
+        "belongs to a hook and means nothing beside the list of them",
+        'move it into each object of "hooks"',
+    ),
+)
+_IN_HOOK = {
+    **dict.fromkeys(
+        _DEFINITION - _HOOK,
+        (
+            "belongs to the definition and means nothing inside a hook",
+            'move it up, beside "hooks"',
+        ),
+    ),
+    **dict.fromkeys(
+        _OF_CLAUDE_CODE,
+        (
+            "is a key of Claude Code's and does nothing here",
+            "remove it, and see to it in the script",
+        ),
+    ),
+}
 
 # No process can be relied on to be done in so few milliseconds, and people wait that many seconds.
 _SURELY_SECONDS = 60
@@ -90,94 +116,58 @@ def unknown_keys(checked: Checked) -> Iterator[Finding]:
     """Everything that is written in the settings and means nothing there."""
     for file in checked.files:
         if file.is_own:
-            yield from _at_the_top(file)
+            yield from _keys_of(file, (), _TOP_LEVEL, "of the settings", misplaced=_AT_THE_TOP)
             for path, known in _SECTIONS.items():
-                yield from _unknown(file, path, known, f"of {spoken(path)}")
+                yield from _keys_of(file, path, known, f"of {spoken(path)}")
         for _, path, definition in definitions(file):
-            yield from _in_definition(file, path, definition)
+            if "hooks" in definition or "command" not in definition:
+                known = _DEFINITION | _HOOK
+                yield from _keys_of(file, path, known, "of a definition", misplaced=_IN_DEFINITION)
+                continue
+            yield file.finding(
+                "flat-definition",
+                Severity.ERROR,
+                path,
+                "the command stands in the definition itself, which is skipped",
+                'put it into a list: {"matcher": …, "hooks": [{"type": "command", "command": …}]}',
+            )
         for raw in raw_hooks(file):
-            yield from _in_hook(raw)
+            yield from _keys_of(file, raw.path, _HOOK, "of a hook", misplaced=_IN_HOOK)
 
 
-def _at_the_top(file: CheckedFile) -> Iterator[Finding]:
-    misplaced = [name for name in file.document.value if name in _EVENTS]
-    for name in misplaced:
-        yield file.finding(
-            "misplaced-key",
-            Severity.ERROR,
-            (name,),
-            f"{name} stands outside of hooks, where nothing reads it",
-            'put it into "hooks"',
-            at_key=True,
-            event=name,
-        )
-    yield from _unknown(file, (), _TOP_LEVEL.union(misplaced), "of the settings")
-
-
-def _in_definition(
-    file: CheckedFile, path: Path, definition: Mapping[str, Any]
-) -> Iterator[Finding]:
-    of_hook = [name for name in definition if name in _HOOK - _DEFINITION]
-    if "hooks" not in definition and "command" in of_hook:
-        yield file.finding(
-            "flat-definition",
-            Severity.ERROR,
-            path,
-            "the command stands in the definition itself, which is skipped",
-            'put it into a list: {"matcher": …, "hooks": [{"type": "command", "command": …}]}',
-        )
-        return
-    for name in of_hook:
-        yield file.finding(
-            "misplaced-key",
-            Severity.WARNING,
-            (*path, name),
-            f"{name} belongs to a hook and means nothing beside the list of them",
-            'move it into each object of "hooks"',
-            at_key=True,
-        )
-    yield from _unknown(file, path, _DEFINITION | _HOOK, "of a definition")
-
-
-def _in_hook(raw: RawHook) -> Iterator[Finding]:
-    for name in raw.config:
-        if name in _DEFINITION - _HOOK:
-            remedy = 'move it up, beside "hooks"'
-            what = f"{name} belongs to the definition and means nothing inside a hook"
-        elif name in _OF_CLAUDE_CODE:
-            remedy = "remove it, and see to it in the script"
-            what = f"{name} is a key of Claude Code's and does nothing here"
-        else:
-            continue
-        yield raw.file.finding(
-            "misplaced-key", Severity.WARNING, (*raw.path, name), what, remedy, at_key=True
-        )
-    elsewhere = _DEFINITION | _OF_CLAUDE_CODE
-    yield from _unknown(raw.file, raw.path, _HOOK | elsewhere, "of a hook", meant=_HOOK)
-
-
-def _unknown(
+def _keys_of(
     file: CheckedFile,
     path: Path,
     known: frozenset[str],
     where: str,
-    meant: frozenset[str] | None = None,
+    *,
+    misplaced: Mapping[str, tuple[str, str]] = {},
 ) -> Iterator[Finding]:
-    """Keys of an object that are not known; ``meant`` are those that could have been meant."""
-    value, names = file.value(path), known if meant is None else meant
+    """Keys of an object that mean nothing in it; ``misplaced`` are those that do elsewhere, with
+    what to say about them."""
+    value = file.value(path)
     for name in value if isinstance(value, Mapping) else ():
-        if name in known or name.startswith(("//", "$comment", "_comment")):
-            continue
-        here, one = (*path, name), only_one(name, names)
-        yield file.finding(
-            "unknown-key",
-            Severity.WARNING,
-            here,
-            f"{name!r} is not a key {where} and means nothing",
-            ask_which(name, names) or f"the keys are {', '.join(sorted(names))}",
-            at_key=True,
-            fixes=file.renamed_key(here, one) if one else (),
-        )
+        here = (*path, name)
+        if name in misplaced:
+            what, remedy = misplaced[name]
+            # A hook with a stray key still runs; a whole event outside of hooks does not.
+            severity, about = Severity.WARNING, {}
+            if not path:
+                severity, about = Severity.ERROR, {"event": name}
+            yield file.finding(
+                "misplaced-key", severity, here, f"{name} {what}", remedy, at_key=True, **about
+            )
+        elif name not in known and not name.startswith(("//", "$comment", "_comment")):
+            one = only_one(name, known)
+            yield file.finding(
+                "unknown-key",
+                Severity.WARNING,
+                here,
+                f"{name!r} is not a key {where} and means nothing",
+                ask_which(name, known) or f"the keys are {', '.join(sorted(known))}",
+                at_key=True,
+                fixes=file.renamed_key(here, one) if one else (),
+            )
 
 
 def types(checked: Checked) -> Iterator[Finding]:

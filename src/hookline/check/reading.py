@@ -96,12 +96,11 @@ class CheckedFile(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 class RawHook(msgspec.Struct, frozen=True, eq=False):
-    """An object where a hook is expected, with the key of its event and its definition."""
+    """An object where a hook is expected, with the key of its event."""
 
     file: CheckedFile
     key: str
     path: Path
-    definition: Mapping[str, Any]
     config: Mapping[str, Any]
 
 
@@ -131,18 +130,15 @@ class HookSite(msgspec.Struct, frozen=True, eq=False):
         remedy: str = "",
         *,
         fixes: Sequence[Fix] = (),
-        at_key: bool = False,
     ) -> Finding:
         """A finding about one of its fields, or about it as a whole."""
-        path = (*self.raw.path, *field)
         return self.file.finding(
             rule,
             severity,
-            path,
+            (*self.raw.path, *field),
             message,
             remedy,
             fixes=fixes,
-            at_key=at_key,
             event=self.event.value,
             hook=self.hook.name,
         )
@@ -213,7 +209,7 @@ def raw_hooks(file: CheckedFile) -> Iterator[RawHook]:
         listed = definition.get("hooks")
         for index, config in enumerate(listed) if isinstance(listed, list) else ():
             if isinstance(config, Mapping):
-                yield RawHook(file, key, (*path, "hooks", index), definition, config)
+                yield RawHook(file, key, (*path, "hooks", index), config)
 
 
 def _sites(files: Sequence[CheckedFile], settings: Settings) -> Iterator[HookSite]:

@@ -14,7 +14,7 @@ from hookline.check.findings import Finding, Fix, Replace, Severity
 from hookline.pipeline.definitions import RESERVED_KEYS
 from hookline.pipeline.dialects import Dialect, dialect_of
 from hookline.pipeline.jsonc import Document, Path, value_at
-from hookline.pipeline.layers import Settings, combine
+from hookline.pipeline.layers import combine
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import (
     Layer,
@@ -149,7 +149,6 @@ class Checked(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     files: tuple[CheckedFile, ...]
     hooks: tuple[HookSite, ...]
-    settings: Settings
     broken: tuple[Problem, ...]
     cwd: str
     project_dir: str
@@ -181,11 +180,10 @@ def read(
                     layer=layer,
                 )
             )
-    settings = combine([file.layer for file in checked], trusted=lambda _hook: True)
+    entries = combine([file.layer for file in checked], trusted=lambda _hook: True).entries
     return Checked(
         files=tuple(checked),
-        hooks=tuple(_sites(checked, settings)),
-        settings=settings,
+        hooks=tuple(_sites(checked, iter(entries))),
         broken=tuple(broken),
         cwd=cwd,
         project_dir=project_dir,
@@ -212,9 +210,10 @@ def raw_hooks(file: CheckedFile) -> Iterator[RawHook]:
                 yield RawHook(file, key, (*path, "hooks", index), config)
 
 
-def _sites(files: Sequence[CheckedFile], settings: Settings) -> Iterator[HookSite]:
+def _sites(
+    files: Sequence[CheckedFile], entries: Iterator[HookRegistryEntry]
+) -> Iterator[HookSite]:
     """Pairs what is written with what was registered; both are in the order of the files."""
-    entries = iter(settings.entries)
     entry = next(entries, None)
     for file in files:
         for raw in raw_hooks(file):

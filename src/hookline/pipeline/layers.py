@@ -45,14 +45,25 @@ def combine(
         for entry in layer.entries
     )
     managed = any(entry.hook.managed and entry.enabled for entry in entries)
+    problems = [problem for layer in layers for problem in layer.problems]
     held_back = sum(1 for entry in entries if not entry.trusted and entry.enabled)
+    if held_back:
+        are, them = ("hook is", "it") if held_back == 1 else ("hooks are", "them")
+        problems.append(
+            Problem(
+                kind="untrusted",
+                file="trust",
+                message=f"{held_back} project {are} not trusted and will not run",
+                remedy=f"review {them} with `hookline trust`",
+            )
+        )
     return Settings(
         entries=entries,
         enabled=switches.on(HookSource.SYSTEM) and (switches.on(HookSource.USER) or managed),
         only_managed=not switches.on(HookSource.USER),
         redaction=_redaction(layers),
         trace=next((layer.trace for layer in layers if layer.trace is not None), False),
-        problems=(*(p for layer in layers for p in layer.problems), *_held_back(held_back)),
+        problems=tuple(problems),
     )
 
 
@@ -96,18 +107,3 @@ def _redaction(layers: Sequence[Layer]) -> Redaction:
     if not system.enabled:
         return user
     return msgspec.structs.replace(system, blocked=(*system.blocked, *user.blocked))
-
-
-def _held_back(count: int) -> tuple[Problem, ...]:
-    if not count:
-        return ()
-    hooks, them = (
-        ("1 project hook is", "it") if count == 1 else (f"{count} project hooks are", "them")
-    )
-    problem = Problem(
-        kind="untrusted",
-        file="trust",
-        message=f"{hooks} not trusted and will not run",
-        remedy=f"review {them} with `hookline trust`",
-    )
-    return (problem,)

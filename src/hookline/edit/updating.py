@@ -52,7 +52,8 @@ def read_settings_text(file: str) -> SettingsText:
     except SettingsFileError as error:
         remedy = "" if error.problem.kind == "unreadable" else _MEND
         raise SettingsFileError(msgspec.structs.replace(error.problem, remedy=remedy)) from None
-    return SettingsText(file, *(found or (None, parse("{}\n"))))
+    raw, document = (None, parse("{}\n")) if found is None else found
+    return SettingsText(file, raw, document)
 
 
 def add_to_settings(
@@ -158,10 +159,8 @@ def with_additions(settings: SettingsText, additions: Mapping[str, Any]) -> str:
     Raises SettingsFileError, with the place, where an addition finds something of another kind.
     """
     document, origin = settings.document, Origin(settings.file, settings.document)
-    for path, offset in document.duplicates.items():
-        line, column = document.place_of(offset)
-        problem = origin.problem(path, "duplicate-key", f"the key {path[-1]!r} is given twice")
-        problem = msgspec.structs.replace(problem, line=line, column=column, remedy=_MEND)
+    for problem in origin.duplicate_keys():
+        problem = msgspec.structs.replace(problem, consequence="", remedy=_MEND)
         raise SettingsFileError(problem)
     text = document.text
     edits = list(_edits(origin, document, (), document.value, additions))

@@ -5,7 +5,7 @@ a hook can do without is replaced by its default.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -70,6 +70,22 @@ class Origin(msgspec.Struct, frozen=True):
             remedy=remedy,
             path=whole,
         )
+
+    def duplicate_keys(self) -> Iterator[Problem]:
+        """A problem for each key that one object has more than once."""
+        if self.document is None:
+            return
+        for path, offset in self.document.duplicates.items():
+            line, column = self.document.place_of(offset)
+            yield Problem(
+                kind="duplicate-key",
+                message=f"the key {path[-1]!r} is given twice",
+                consequence="only the last counts",
+                file=self.label,
+                line=line,
+                column=column,
+                path=path,
+            )
 
 
 class HookRegistryEntry(msgspec.Struct, frozen=True, kw_only=True, eq=False):

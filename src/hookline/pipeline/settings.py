@@ -193,20 +193,7 @@ class _LayerReader:
         self.problems: list[Problem] = []
         for name in ("hooksConfig", "security", "hookline"):
             self._typed((name,), dict, "an object")
-        if origin.document is not None:
-            for path, offset in origin.document.duplicates.items():
-                line, column = origin.document.place_of(offset)
-                self.problems.append(
-                    Problem(
-                        kind="duplicate-key",
-                        message=f"the key {path[-1]!r} is given twice",
-                        consequence="only the last counts",
-                        file=origin.label,
-                        line=line,
-                        column=column,
-                        path=path,
-                    )
-                )
+        self.problems += origin.duplicate_keys()
 
     def enabled(self) -> bool | None:
         said = [self._typed(path, bool, "true or false") for path in SWITCHES]

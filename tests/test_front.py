@@ -14,7 +14,8 @@ from hookline.answer import Answer
 from hookline.errors import InvalidHookError, UnknownEventError
 from hookline.front import HookSession
 from hookline.wire.events import EVENTS, HookEventName
-from tests.agent.scripts import hooks as settings_with, say
+from tests.agent.scripts import hooks as settings_with
+from tests.agent.scripts import say
 from tests.harness.scratch import Project
 
 REQUEST = {"model": "m", "contents": "q"}

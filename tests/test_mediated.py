@@ -7,7 +7,8 @@ from typing import Any, get_type_hints
 
 import msgspec
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookline.bus import (
     HookExecutionRequest,

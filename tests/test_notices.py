@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from hookline.notices import heard_warnings, warn
+from hookline.notices import Notice, heard_warnings, warn
 
 
 def test_a_warning_is_logged_with_the_error_it_comes_from(caplog: pytest.LogCaptureFixture) -> None:
@@ -28,6 +28,20 @@ def test_whoever_listens_hears_the_warnings_instead(caplog: pytest.LogCaptureFix
     assert caplog.records == []
     warn("fourth")
     assert caplog.messages == ["fourth"]
+
+
+def test_a_notice_is_heard_as_what_it_is_and_logged_as_its_text(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    notice = Notice("BeforeTool failed", "event-failed")
+    with heard_warnings() as heard:
+        warn(notice)
+    assert heard == ["BeforeTool failed"]
+    assert isinstance(heard[0], Notice)
+    assert heard[0].kind == "event-failed"
+    assert type(str(notice)) is str
+    warn(notice)
+    assert caplog.messages == ["BeforeTool failed"]
 
 
 def test_logging_is_loaded_by_the_first_warning_only() -> None:

@@ -78,12 +78,14 @@ def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
 
 def test_type_checkers_are_told_the_same_names() -> None:
     stub = Path(hookline.__file__).with_suffix(".pyi")
-    imports = [n for n in ast.parse(stub.read_text()).body if isinstance(n, ast.ImportFrom)]
-    assert sorted(alias.asname or "" for node in imports for alias in node.names) == PUBLIC
+    body = ast.parse(stub.read_text()).body
+    imports = [node for node in body if isinstance(node, ast.ImportFrom)]
+    assert sorted(alias.name for node in imports for alias in node.names) == PUBLIC
+    (exported,) = (node.value for node in body if isinstance(node, ast.Assign))
+    assert sorted(ast.literal_eval(exported)) == PUBLIC
     for node in imports:
         home = importlib.import_module(str(node.module))
         for alias in node.names:
-            assert alias.asname == alias.name
             assert getattr(home, alias.name) is getattr(hookline, alias.name)
 
 

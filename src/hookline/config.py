@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from hookline.notices import warn
-from hookline.pipeline.definitions import HookEntry
+from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.pipeline.layers import Settings, combine
 from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.runner.context import RunContext, RunLimits
@@ -364,7 +364,7 @@ def _remote_of(
     return remote_firing(bus, execution=execution, on_unavailable=on_unavailable, timeout=timeout)
 
 
-def _project_entries(layers: Iterable[Layer]) -> list[HookEntry]:
+def _project_entries(layers: Iterable[Layer]) -> list[HookRegistryEntry]:
     project = (layer for layer in layers if layer.source is HookSource.PROJECT)
     return [entry for layer in project for entry in layer.entries]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hookline.errors import HooklineError
 from hookline.hiding import Secrets
+from hookline.notices import Notice
 from hookline.notices import warn as warn_people
 from hookline.places import user_state_dir
 from hookline.wire import codec
@@ -63,9 +64,9 @@ class DebugLogger:
         """Whether anybody listens; callers build no record when not."""
         return self._sink is not None
 
-    def warning(self, message: str, **fields: Any) -> None:
-        """Say something people must see, and record it."""
-        self._guarded(self._warn, message)
+    def warning(self, message: str, *, kind: str = "", **fields: Any) -> None:
+        """Say something people must see, and record it; ``kind`` is that of a Notice."""
+        self._guarded(self._warn, Notice(message, kind))
         if self._sink is not None:
             self.record("warning", message=message, **fields)
 
@@ -114,7 +115,7 @@ class DebugLogger:
         for warning in result.warnings:
             self.warning(f"{who}: {warning}", **common, hook=result.hook.name)
         if result.failed is not None:
-            self._guarded(self._warn, f"{who} failed: {result.error}")
+            self._guarded(self._warn, Notice(f"{who} failed: {result.error}", "hook-failed"))
 
     def _record_hook(
         self, result: HookExecutionResult, payload: Mapping[str, Any] | None, common: Record

@@ -14,6 +14,8 @@ HooklineError
 
 from collections.abc import Iterable
 
+from hookline.nearest import did_you_mean
+
 
 def message_of(error: object) -> str:
     """What an error says, or its type where it says nothing or cannot even be asked."""
@@ -63,8 +65,8 @@ class UnknownEventError(HooklineError):
     def __init__(self, name: object, nearest: Iterable[str] = ()) -> None:
         self.name = name
         self.nearest = tuple(nearest)
-        hint = f"; did you mean {' or '.join(self.nearest)}?" if self.nearest else ""
-        super().__init__(f"{name!r} is not a hook event{hint}")
+        hint = did_you_mean(self.nearest)
+        super().__init__(f"{name!r} is not a hook event{hint and f'; {hint}'}")
 
 
 class InvalidPayloadError(HooklineError):

@@ -147,7 +147,10 @@ class LocalExecutor:
         failure = envelope.errors[0]
         what = failure.event_name or "an event"
         self.debug_log.warning(
-            f"{what} failed at {stage}: {failure.message}", code=failure.code, stage=stage
+            f"{what} failed at {stage}: {failure.message}",
+            kind="event-failed",
+            code=failure.code,
+            stage=stage,
         )
         return process_common_hook_output_fields(envelope, fired)
 

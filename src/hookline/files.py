@@ -15,29 +15,25 @@ def write_atomically(path: str, data: bytes, *, mode: int | None = None) -> None
     A file that exists keeps its mode unless one is given. A link stays a link: what it points to
     is replaced. Raises OSError, which names the file, and then nothing has changed.
     """
-    try:
-        _write(path, data, mode)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, path) from None
-
-
-def _write(path: str, data: bytes, mode: int | None) -> None:
     target = os.path.realpath(path)
     beside = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
-    permissions = _mode_of(target) if mode is None else mode
-    # Readable by nobody else until it has the mode that was asked for.
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with open(descriptor, "wb") as file:
-            os.fchmod(descriptor, permissions)
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-        os.replace(beside, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
-        raise
+        permissions = _mode_of(target) if mode is None else mode
+        # Readable by nobody else until it has the mode that was asked for.
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with open(descriptor, "wb") as file:
+                os.fchmod(descriptor, permissions)
+                file.write(data)
+                file.flush()
+                os.fsync(descriptor)
+            os.replace(beside, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(beside)
+            raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None
 
 
 def _mode_of(path: str) -> int:

@@ -6,6 +6,21 @@ A command has nobody to read a log: it hears the warnings itself, and shows them
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+
+class Notice(str):
+    """A warning that says what it is about, for who shows that in a place of its own.
+
+    ``kind`` is "hook-failed" or "event-failed", "" for any other.
+    """
+
+    kind = ""
+
+    def __new__(cls, text: str, kind: str) -> "Notice":
+        notice = super().__new__(cls, text)
+        notice.kind = kind
+        return notice
+
+
 _listeners: list[Callable[[str], None]] = []
 
 
@@ -21,7 +36,8 @@ def warn(message: str, *, error: BaseException | None = None) -> None:
 
 @contextmanager
 def heard_warnings() -> Iterator[list[str]]:
-    """What this process is warned of in the meantime, one text each, instead of logging it."""
+    """What this process is warned of in the meantime, one text each, instead of logging it; some
+    of them are a Notice."""
     heard: list[str] = []
     _listeners.append(heard.append)
     try:

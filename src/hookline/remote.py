@@ -202,7 +202,9 @@ class RemoteExecutor:
             details=details.get("details"),
         )
         self._local.debug_log.warning(
-            f"{fired.event} failed at {failed.stage}, remotely: {failed.message}", code=failed.code
+            f"{fired.event} failed at {failed.stage}, remotely: {failed.message}",
+            kind="event-failed",
+            code=failed.code,
         )
         return process_common_hook_output_fields(
             AggregatedHookResult(False, None, [], [failed]), fired

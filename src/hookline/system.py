@@ -15,7 +15,7 @@ from hookline.executor import Executor, LocalExecutor
 from hookline.fired import FiredEvent, read_fired_event
 from hookline.handler import HookEventHandler
 from hookline.pipeline.aggregator import HookAggregator
-from hookline.pipeline.definitions import Problem, command_hook
+from hookline.pipeline.definitions import command_hook, runtime_hook
 from hookline.pipeline.dialects import dialect_of
 from hookline.pipeline.layers import Settings
 from hookline.pipeline.planner import HookPlanner
@@ -23,8 +23,9 @@ from hookline.pipeline.registry import HookRegistry, HookRegistryEntry
 from hookline.pipeline.runner.loop import is_running_asyncio
 from hookline.pipeline.runner.pollloop import PollLoop
 from hookline.pipeline.runner.runner import HookRunner, RunningHook
+from hookline.problem import Problem
 from hookline.wire.events import HookEventName, narrow_event
-from hookline.wire.hooks import HookConfig, HookFunction, HookSource, OnFailure, RuntimeHook
+from hookline.wire.hooks import HookConfig, HookFunction, HookSource, OnFailure
 
 # Without a bus or a watch, what they take is not loaded.
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ class HookSystem:
         )
         matches, problem = dialect_of(config.dialect).compile_matcher(narrowed, matcher)
         if problem is not None:
-            self._log.warning(f"hook {config.name!r}: {problem}")
+            self._log.warning(f"hook {config.name!r}: matcher {problem}")
         return self._registry.register(
             HookRegistryEntry(
                 event=narrowed,
@@ -347,9 +348,11 @@ def _hook_of(
     given = {key: value for key, value in said.items() if value is not None}
     if not isinstance(hook, Mapping):
         called = getattr(hook, "__qualname__", "") or type(hook).__qualname__
-        config: HookConfig = _runtime_hook({"name": called, "function": hook, **given}, source)
+        config: HookConfig = runtime_hook(
+            {"name": called, "function": hook, **given}, source=source
+        )
     elif hook.get("type") == "runtime":
-        config = _runtime_hook({**hook, **given}, source)
+        config = runtime_hook({**hook, **given}, source=source)
     else:
         config = command_hook({**hook, **given}, source=source)
     if matcher is not None and not isinstance(matcher, str):
@@ -376,29 +379,6 @@ def check_hook(
         on_failure=on_failure,
         source=HookSource.RUNTIME,
         matcher=matcher,
-    )
-
-
-def _runtime_hook(config: Mapping[str, Any], source: HookSource) -> RuntimeHook:
-    function = config.get("function")
-    if not config.get("name"):
-        raise InvalidHookError("a runtime hook needs a name")
-    if not callable(function):
-        raise InvalidHookError("a hook is a function, or a mapping as in the settings")
-    # What all kinds of hooks have in common is read, and refused, as it is for commands.
-    common = command_hook({**config, "type": "command", "command": "-"}, source=source)
-    from inspect import iscoroutinefunction
-
-    call = getattr(function, "__call__", None)  # noqa: B004
-    return RuntimeHook(
-        name=common.name,
-        source=source,
-        description=common.description,
-        timeout=common.timeout,
-        on_failure=common.on_failure,
-        managed=common.managed,
-        function=function,
-        is_async=iscoroutinefunction(function) or iscoroutinefunction(call),
     )
 
 

@@ -36,10 +36,10 @@ def on(event: str, *hooks: Any, **definition: Any) -> dict[str, Any]:
 
 
 def brief(findings: list[Finding]) -> list[tuple[str, Severity]]:
-    return [(finding.rule, finding.severity) for finding in findings]
+    return [(finding.kind, finding.severity) for finding in findings]
 
 
 def only(findings: list[Finding], rule: str) -> Finding:
     """The one finding of a rule, and no other."""
-    assert [finding.rule for finding in findings] == [rule], findings
+    assert [finding.kind for finding in findings] == [rule], findings
     return findings[0]

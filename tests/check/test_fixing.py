@@ -122,7 +122,7 @@ def test_scripts_outside_of_the_project_are_not_touched(project: Project, tmp_pa
     hooks = [hook(str(outside)), hook("./link.sh"), hook("../outside.sh")]
     file = project.settings(on("BeforeAgent", *hooks))
     reviewed = checked((file, SOURCE), project=project)
-    assert [f.rule for f in check(reviewed)] == ["script-not-executable"] * 2
+    assert [f.kind for f in check(reviewed)] == ["script-not-executable"] * 2
     assert planned(reviewed) == []
 
 

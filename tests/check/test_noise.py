@@ -28,7 +28,7 @@ def test_text_beside_the_answer_is_a_hint_at_its_line(
 ) -> None:
     script = project.script("hooks/noisy", text)
     findings = review(project, on("BeforeAgent", hook("hooks/noisy", warm=False)))
-    assert [(f.rule, f.severity, f.file) for f in findings] == [("stdout-noise", HINT, str(script))]
+    assert [(f.kind, f.severity, f.file) for f in findings] == [("stdout-noise", HINT, str(script))]
     assert (findings[0].line, findings[0].column) == place
 
 

@@ -76,7 +76,7 @@ def test_what_cannot_be_started(
     project.script("hooks/dos.sh", SH.replace("\n", "\r\n"))
     project.script("hooks/dos.py", "#!/usr/bin/env python3\r\n")
     project.script("top.sh", SH)
-    findings = [f for f in review(project, on("BeforeAgent", hook(command))) if f.rule != "warm"]
+    findings = [f for f in review(project, on("BeforeAgent", hook(command))) if f.kind != "warm"]
     finding = only(findings, rule)
     assert finding.severity is severity
     assert said in finding.text
@@ -85,7 +85,7 @@ def test_what_cannot_be_started(
 def test_python_does_not_mind_how_lines_end(project: Project) -> None:
     project.write("hooks/dos.py", "import json\r\n")
     findings = review(project, on("BeforeAgent", hook("python3 hooks/dos.py")))
-    assert [finding.rule for finding in findings] == ["warm"]
+    assert [finding.kind for finding in findings] == ["warm"]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_with_args_the_command_is_one_program(
     project.script("hooks/ok.sh", SH)
     project.script("hooks/bare.sh", "cat > /dev/null\n")
     findings = review(project, on("BeforeAgent", hook(command, args=args)))
-    assert [finding.rule for finding in findings] == ([rule] if rule else [])
+    assert [finding.kind for finding in findings] == ([rule] if rule else [])
 
 
 def test_a_script_is_looked_for_where_hooks_run(project: Project) -> None:
@@ -132,7 +132,7 @@ def test_one_script_of_many_hooks_is_told_once(project: Project) -> None:
     hooks = [hook("hooks/plain.sh", name=str(number)) for number in range(5)]
     settings = {"hooks": {"BeforeTool": [{"matcher": "glob", "hooks": [h]} for h in hooks]}}
     findings = review(project, settings)
-    assert [f.rule for f in findings].count("script-not-executable") == 1
+    assert [f.kind for f in findings].count("script-not-executable") == 1
 
 
 def test_odd_files_are_survived(project: Project) -> None:

@@ -251,7 +251,7 @@ def test_a_new_settings_file_is_like_any_file_of_the_user(call: Call) -> None:
             '{"hooks": {"disabled": "x"}}',
             ":1:24: hooks.disabled must be a list, […]; mend it first",
         ),
-        ("[]", ": must hold an object, {…}; mend it first"),
+        ("[]", ":1:1: must hold an object, {…}; mend it first"),
     ],
 )
 def test_a_file_that_is_not_understood_is_left_alone(

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookline.cli.layout import Column, Row, fit_line, fit_table
 from hookline.cli.text import duration, printable, width_of

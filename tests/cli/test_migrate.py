@@ -276,7 +276,7 @@ def test_variables_of_the_settings_that_a_hook_reads_are_pointed_out(
     [
         (".claude/settings.json", "{", ":1:2: is not valid JSON: the file ends here, but"),
         (".hookline/settings.json", '{"hooks": 1}', ":1:11: hooks must be an object, {…}; mend"),
-        (".hookline/settings.local.json", "[]", ": must hold an object, {…}; mend it first"),
+        (".hookline/settings.local.json", "[]", ":1:1: must hold an object, {…}; mend it first"),
     ],
 )
 def test_a_bad_file_is_named_with_its_place_and_nothing_is_written(

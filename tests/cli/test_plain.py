@@ -3,7 +3,8 @@
 from typing import cast
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookline.cli import VERBS
 from hookline.cli.arguments import Verb

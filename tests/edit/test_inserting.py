@@ -2,13 +2,17 @@
 
 import json
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hookline.edit.inserting import InsertionError, inserted, merged
-from hookline.pipeline.jsonc import JsoncError, parse
+from hookline.edit.updating import SettingsText, merged, read_settings_text, with_additions
+from hookline.pipeline.jsonc import parse
+from hookline.pipeline.settings import SettingsFileError
 
 HOOK = {"type": "command", "command": "./new.sh"}
 ADDITIONS = {"hooks": {"BeforeTool": [{"matcher": "write_file", "hooks": [HOOK]}]}}
@@ -19,6 +23,10 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
     max_leaves=6,
 )
+
+
+def inserted(text: str, additions: Mapping[str, Any]) -> str:
+    return with_additions(SettingsText("s.json", None, parse(text or "{}\n")), additions)
 
 
 @st.composite
@@ -46,7 +54,7 @@ def test_whatever_the_text_it_then_holds_the_additions_and_all_it_held_before(
     text = data.draw(written(value))
     try:
         result = inserted(text, additions)
-    except InsertionError:
+    except SettingsFileError:
         return
     if parse(result).value != merged(value, additions):
         pytest.fail(result)
@@ -117,18 +125,22 @@ def test_lines_end_as_they_did() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"hooks": []}', "1:11: hooks must be an object, {…}"),
-        ('{"hooks": {"BeforeTool": {}}}', "1:26: hooks.BeforeTool must be a list, […]"),
-        ('{"a": 1,\n "a": 2}', "2:7: the key 'a' is given twice"),
-        ("[]", "1:1: the file must be an object, {…}"),
+        ('{"hooks": []}', "s.json:1:11: hooks must be an object, {…}; mend it first"),
+        (
+            '{"hooks": {"BeforeTool": {}}}',
+            "s.json:1:26: hooks.BeforeTool must be a list, […]; mend it first",
+        ),
+        ('{"a": 1,\n "a": 2}', "s.json:2:7: the key 'a' is given twice; mend it first"),
+        ("[]", "s.json:1:1: the file must be an object, {…}; mend it first"),
     ],
 )
 def test_what_has_no_room_for_them_is_refused_with_its_place(text: str, problem: str) -> None:
-    with pytest.raises(InsertionError) as caught:
+    with pytest.raises(SettingsFileError) as caught:
         inserted(text, ADDITIONS)
     assert str(caught.value) == problem
 
 
-def test_text_that_is_no_json_is_refused() -> None:
-    with pytest.raises(JsoncError):
-        inserted("{", ADDITIONS)
+def test_text_that_is_no_json_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text("{")
+    with pytest.raises(SettingsFileError, match="is not valid JSON"):
+        read_settings_text(str(tmp_path / "s.json"))

@@ -1,9 +1,10 @@
 """Items leave a list in a settings text, and the text around them stays."""
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hookline.edit.removing import without
+from hookline.edit.updating import without
 from hookline.pipeline.jsonc import JsoncError, parse
 
 PATH = ("hooks", "disabled")

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from hookline.edit.updating import SettingsFileError, add_to_settings
+from hookline.edit.updating import add_to_settings
+from hookline.pipeline.settings import SettingsFileError
 from tests.harness.scratch import Project
 
 MORE = {"hooks": {"disabled": ["x"]}}
@@ -65,8 +66,8 @@ def test_a_byte_order_mark_stays(project: Project) -> None:
     ("content", "problem"),
     [
         (b"{,}", ":1:2: is not valid JSON: expected a key in double quotes, or '}'; mend it first"),
-        (b'{"a": "\xff"}', ": is not UTF-8 at byte 7; mend it first"),
-        (b"[]", ": must hold an object, {…}; mend it first"),
+        (b'{"a": "\xff"}', ":1:8: is not valid JSON: this is not UTF-8; mend it first"),
+        (b"[]", ":1:1: must hold an object, {…}; mend it first"),
         (b'{"hooks": 1}', ":1:11: hooks must be an object, {…}; mend it first"),
     ],
 )

@@ -2,11 +2,12 @@
 
 from xml.etree import ElementTree
 
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookline.hooktests.cases import Failure, HookTest, HookTestFile, Outcome
 from hookline.hooktests.junit import junit_xml
-from hookline.pipeline.definitions import Problem
+from hookline.problem import Problem
 from hookline.wire.events import HookEventName
 
 
@@ -29,7 +30,9 @@ def test_a_suite_a_file_with_what_passed_failed_was_skipped_or_is_no_test() -> N
         Outcome(test=case_of("bad"), status="failed", failures=(failure,)),
         Outcome(test=case_of("later", skip="needs docker"), status="skipped"),
     ]
-    file = HookTestFile("a.hooktest.json", (), (Problem("a.hooktest.json:1:2", "is none"),))
+    name = "a.hooktest.json"
+    problem = Problem(kind="bad-test", message="is none", file=name, line=1, column=2)
+    file = HookTestFile(name, (), (problem,))
     (suite,) = ElementTree.fromstring(junit_xml([file], outcomes))
     counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped", "time")}
     assert counts == {

@@ -2,7 +2,8 @@
 
 import copy
 
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookline.pipeline.aggregator import HookAggregator, merge_outputs
 from hookline.wire import codec

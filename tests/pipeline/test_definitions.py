@@ -4,10 +4,17 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookline.errors import InvalidHookError
-from hookline.pipeline.definitions import Origin, Parsed, command_hook, parse_hooks
+from hookline.pipeline.definitions import (
+    Origin,
+    Parsed,
+    command_hook,
+    parse_hooks,
+    runtime_hook,
+)
 from hookline.pipeline.jsonc import parse
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource
@@ -15,6 +22,7 @@ from tests.arbitrary import JSON
 from tests.eleven import Json, command
 
 GOOD = command("true", name="good")
+FIRST = ("BeforeTool", 0, "hooks", 0)
 KEYS = st.sampled_from(
     [
         *("BeforeTool", "Notification", "enabled", "matcher", "sequential", "hooks", "type"),
@@ -41,12 +49,14 @@ def names(parsed: Parsed) -> list[str]:
 
 
 def said(parsed: Parsed) -> list[str]:
-    return [problem.message for problem in parsed.problems]
+    return [problem.text for problem in parsed.problems]
 
 
 def one(raw: Json, *, source: HookSource = HookSource.PROJECT) -> tuple[CommandHook, list[str]]:
     parsed = load(defined(raw), source=source)
-    return parsed.entries[0].hook, said(parsed)
+    hook = parsed.entries[0].hook
+    assert isinstance(hook, CommandHook)
+    return hook, said(parsed)
 
 
 def test_a_definition_gives_an_entry_for_each_of_its_hooks_in_order() -> None:
@@ -107,6 +117,33 @@ def test_a_hook_is_called_by_its_name_else_by_its_command(fields: Json, name: st
     assert hook.name == name
 
 
+@pytest.mark.parametrize(
+    ("raw", "kind", "path"),
+    [
+        ([], "skipped", ()),
+        ({"BeforeTol": []}, "unknown-event", ("BeforeTol",)),
+        ({"BeforeTool": {}}, "skipped", ("BeforeTool",)),
+        ({"BeforeTool": [1]}, "skipped", ("BeforeTool", 0)),
+        (defined(matcher=7), "skipped", ("BeforeTool", 0, "matcher")),
+        (defined(matcher="["), "bad-matcher", ("BeforeTool", 0, "matcher")),
+        (defined(sequential=7), "bad-field", ("BeforeTool", 0, "sequential")),
+        (defined({"type": "http"}), "skipped", FIRST),
+        (defined(command("x", timeout=0)), "bad-field", ("BeforeTool", 0, "hooks", 0, "timeout")),
+        (
+            defined(command("x", managed=True)),
+            "overreach",
+            ("BeforeTool", 0, "hooks", 0, "managed"),
+        ),
+    ],
+)
+def test_a_problem_says_by_its_kind_what_it_is_and_by_its_path_where(
+    raw: Any, kind: str, path: tuple[str | int, ...]
+) -> None:
+    (problem,) = load(raw).problems
+    assert (problem.kind, problem.path, problem.file) == (kind, path, "settings")
+    assert problem.skipped is (kind in ("skipped", "unknown-event"))
+
+
 @pytest.mark.parametrize("key", ["enabled", "disabled", "notifications"])
 @pytest.mark.parametrize("value", [True, ["x"], {"a": 1}, None])
 def test_reserved_keys_are_settings_and_not_events(key: str, value: object) -> None:
@@ -160,7 +197,7 @@ def test_a_matcher_that_does_not_compile_is_warned_of_and_its_hooks_load() -> No
     parsed = load(defined(GOOD, matcher="[grid"))
     assert names(parsed) == ["good"]
     assert parsed.entries[0].matches("[grid")
-    assert said(parsed)[0].startswith("BeforeTool[0].matcher: matcher '[grid' is not a regular")
+    assert said(parsed)[0].startswith("BeforeTool[0].matcher: '[grid' is not a regular")
 
 
 @pytest.mark.parametrize("matcher", [None, "", "  ", "*"])
@@ -333,3 +370,24 @@ def test_a_hook_given_in_code_that_a_file_would_be_warned_of_raises(config: Json
     with pytest.raises(InvalidHookError):
         command_hook(config, source=HookSource.RUNTIME)
     assert command_hook(GOOD, source=HookSource.RUNTIME).name == "good"
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"name": ""}, "a runtime hook needs a name"),
+        ({"function": 7}, "a hook is a function, or a mapping as in the settings"),
+        ({"timeout": "5"}, "timeout: must be a number of milliseconds above 0"),
+        ({"onFailure": "maybe"}, 'onFailure: must be "allow" or "block"'),
+        ({"managed": True}, "managed: counts only in the system's settings"),
+        ({"description": 7}, "description: must be a string"),
+    ],
+)
+def test_a_function_is_read_and_refused_as_a_command_is(fields: Json, problem: str) -> None:
+    config = {"name": "guard", "function": print, "timeout": 5, "onFailure": "block"}
+    hook = runtime_hook(config, source=HookSource.RUNTIME)
+    assert (hook.name, hook.timeout, hook.on_failure) == ("guard", 5, "block")
+    assert (hook.function, hook.is_async) == (print, False)
+    with pytest.raises(InvalidHookError) as caught:
+        runtime_hook({**config, **fields}, source=HookSource.RUNTIME)
+    assert str(caught.value) == problem

@@ -1,12 +1,23 @@
 """JSON with comments and trailing commas, and places for everything in it."""
 
 import json
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hookline.pipeline.jsonc import JsoncError, Path, parse, spoken, value_at
+from hookline.pipeline.jsonc import (
+    JsoncError,
+    Path,
+    Span,
+    parse,
+    spoken,
+    text_of,
+    value_at,
+)
 from tests.arbitrary import JSON
 
 PIECES = st.sampled_from(["{", "}", "[", "]", ",", ":", '"a"', "1", "//x\n", "/*", "*/", "\n", '"'])
@@ -20,6 +31,14 @@ def problem_of(text: str) -> JsoncError:
     with pytest.raises(JsoncError) as caught:
         parse(text)
     return caught.value
+
+
+def spans(span: Span, path: Path = ()) -> Iterator[tuple[Path, Span]]:
+    """Every span of a document with the path to it."""
+    yield path, span
+    members = span.members or ()
+    for step, member in members.items() if isinstance(members, dict) else enumerate(members):
+        yield from spans(member, (*path, step))
 
 
 @given(JSON)
@@ -106,6 +125,28 @@ def test_every_value_has_its_place() -> None:
     assert document.place(("hooks", "A", 1, "x")) == (4, 31)
 
 
+@given(value=JSON, indent=st.sampled_from([None, 2, "\t"]))
+def test_a_span_is_where_the_key_and_the_value_stand(
+    value: object, indent: int | str | None
+) -> None:
+    text = json.dumps({"top": value}, indent=indent).replace("NaN", "0").replace("Infinity", "0")
+    document = parse(text)
+    for path, span in spans(document.root):
+        assert value_of(text[span.start : span.end]) == value_at(document.value, path)
+        if path and isinstance(path[-1], str):
+            assert value_of(text[span.key : span.key_end]) == path[-1]
+        else:
+            assert span.key == span.key_end == span.start
+        assert document.span(path) is span
+        assert document.place(path) == document.place_of(span.start)
+
+
+def test_a_span_knows_nothing_of_what_is_not_there() -> None:
+    document = parse('{"a": [1, {"b": 2}]}')
+    for path in (("b",), ("a", 2), ("a", "b"), ("a", 0, 0), ("a", 1, "b", "c")):
+        assert document.span(path) is None
+
+
 def test_a_value_that_is_not_there_has_the_place_of_its_nearest_parent() -> None:
     document = parse('{\n  "hooks": {}}')
     assert document.place(("hooks", "BeforeTool", 0, "hooks")) == (2, 12)
@@ -115,13 +156,44 @@ def test_a_value_that_is_not_there_has_the_place_of_its_nearest_parent() -> None
 def test_keys_given_twice_are_remembered_and_the_last_counts() -> None:
     document = parse('{"a": {"b": 1, "b": 2}, "a": {"c": 3}}')
     assert document.value == {"a": {"c": 3}}
-    assert document.duplicates == [("a", "b"), ("a",)]
+    assert list(document.duplicates) == [("a", "b"), ("a",)]
 
 
 def test_nesting_without_end_is_an_error_with_a_place() -> None:
-    problem = problem_of("[" * 5_000)
-    assert problem.problem == "nested too deeply"
-    assert problem.line == 1
+    assert value_of("[" * 64 + "]" * 64)
+    problem = problem_of("\n" + "[" * 5_000)
+    assert (problem.kind, problem.line, problem.column) == ("too-deep", 2, 65)
+    assert problem.problem == "is nested more than 64 deep, the most that is read"
+
+
+def test_a_text_of_a_mebibyte_is_read_and_not_a_byte_more() -> None:
+    content = b"\n" * 1024 * 1024
+    assert text_of(content) == content.decode()
+    with pytest.raises(JsoncError) as caught:
+        text_of(content + b"{")
+    assert (caught.value.kind, caught.value.line) == ("too-large", 1024 * 1024 + 1)
+    told = "s.json:1048577:1: is larger than 1,048,576 bytes, the most that is read"
+    assert str(caught.value.problem_of("s.json")) == told
+
+
+def test_what_is_not_utf8_has_its_place() -> None:
+    with pytest.raises(JsoncError) as caught:
+        text_of(b'\xef\xbb\xbf{\n "\xc3\xa9\xff"}')
+    assert (caught.value.line, caught.value.column) == (2, 4)
+
+
+@pytest.mark.parametrize("member", ['"a":1,', '"a":{"a":[1,2,3]},', '"a":"\\u0041","b":[],'])
+def test_reading_is_linear_in_the_size_whatever_is_in_it(member: str) -> None:
+    def seconds(characters: int) -> float:
+        text = "{" + member * (characters // len(member)) + "}"
+        started = time.perf_counter()
+        document = parse(text)
+        for path in document.duplicates:
+            document.place(path)
+        return time.perf_counter() - started
+
+    small = min(seconds(50_000) for _ in range(5))
+    assert min(seconds(800_000) for _ in range(2)) < 16 * 5 * small
 
 
 def test_a_long_file_of_comments_is_read_in_a_moment() -> None:

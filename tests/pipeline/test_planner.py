@@ -4,12 +4,13 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from hookline.pipeline import planner as planning
 from hookline.pipeline.definitions import Origin, parse_hooks
 from hookline.pipeline.planner import HookPlanner
-from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, entry_of
+from hookline.pipeline.registry import HookRegistry, HookRegistryEntry
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource, RuntimeHook
 from hookline.wire.results import HookExecutionPlan
@@ -23,7 +24,7 @@ def entries(
 ) -> list[HookRegistryEntry]:
     defined = {event: [{**rest, "hooks": list(hooks)}]}
     parsed = parse_hooks(defined, source=source, origin=Origin("test"))
-    return [entry_of(entry, enabled=True, trusted=True) for entry in parsed.entries]
+    return list(parsed.entries)
 
 
 class Planned:
@@ -183,11 +184,9 @@ def test_registering_unregistering_switching_and_loading_are_seen_at_once() -> N
 
 
 def test_hooks_that_are_disabled_or_not_trusted_are_not_planned() -> None:
-    (defined,) = parse_hooks(
-        {"BeforeTool": [{"hooks": [command("a")]}]}, source=HookSource.PROJECT, origin=Origin("t")
-    ).entries
-    off = [entry_of(defined, enabled=False, trusted=True)]
-    held_back = [entry_of(defined, enabled=True, trusted=False)]
+    (defined,) = entries(command("a"))
+    off = [msgspec.structs.replace(defined, enabled=False)]
+    held_back = [msgspec.structs.replace(defined, trusted=False)]
     assert Planned(off, held_back).plan() is None
 
 

@@ -1,6 +1,7 @@
 """Settings files as people write them, break them and move them."""
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,42 @@ def test_a_file_that_holds_no_object_is_reported(project: Project, text: str) ->
     layer = layer_of(project, text)
     assert "must hold an object" in said(layer)
     assert layer.problems[0].broken
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "told"),
+    [
+        (
+            "[" * 65 + "]" * 65,
+            "too-deep",
+            ":1:65: is nested more than 64 deep, the most that is read",
+        ),
+        (
+            "{\n" + " " * 1024 * 1024 + "}",
+            "too-large",
+            ":2:1048575: is larger than 1,048,576 bytes, the most that is read",
+        ),
+    ],
+)
+def test_more_than_anybody_writes_is_not_read_and_told_with_its_place(
+    project: Project, text: str, kind: str, told: str
+) -> None:
+    path = project.settings(text)
+    first, second = read(path, project.settings(GOOD, file=OTHER))
+    (problem,) = first.problems
+    assert (problem.kind, problem.broken) == (kind, True)
+    assert str(problem).startswith(f"{path}{told}; the file was skipped")
+    assert names(second) == ["good"]
+
+
+def test_a_quarter_of_a_megabyte_of_equal_keys_is_read_in_a_moment(project: Project) -> None:
+    text = "{" + '"a": {"b": 1},' * 20_000 + '"hooks": {"disabled": ["a"]}}'
+    started = time.perf_counter()
+    layer = layer_of(project, text)
+    assert time.perf_counter() - started < 5
+    assert layer.disabled == ("a",)
+    (problem,) = layer.problems
+    assert (problem.kind, problem.path, problem.line) == ("duplicate-key", ("a",), 1)
 
 
 def test_an_empty_file_is_reported(project: Project) -> None:

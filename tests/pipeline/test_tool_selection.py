@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookline.pipeline.aggregator import merge_outputs
 from hookline.wire.events import HookEventName

@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hookline.trace.html import page
 from tests.trace.logs import fired, ran, session

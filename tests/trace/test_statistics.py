@@ -3,7 +3,8 @@
 import statistics
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookline.trace.statistics import latencies, percentile
 from tests.trace.logs import DENIED, FAILED, fired, ran

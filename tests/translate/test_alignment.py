@@ -1,6 +1,7 @@
 """The alignment by itself, over the smallest form of messages there is."""
 
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookline.translate.alignment import edit_messages, show_messages
 from hookline.wire.model import MessageChange, Role

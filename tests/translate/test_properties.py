@@ -5,7 +5,8 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from hookline.errors import TranslationError
 from hookline.translate.genai_values import visible_texts

@@ -2,7 +2,8 @@
 
 import re
 
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookline.wire.hooks import expanded, hook_variables
 

@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 import pydantic
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookline.wire import codec
 from hookline.wire.shown import MAX_DEPTH, MAX_REPR, show

@@ -5,7 +5,6 @@ try them all. Where alternatives overlap it depends, so such names are tried, in
 """
 
 import re
-from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -47,19 +46,18 @@ def exploding_name(text: str, *, search: bool) -> str | None:
     matches, _ = compile_matcher(text, search=search)
     end = _END.search(text)
     tails = (*_TAILS, f"!{end[0]}") if end else _TAILS
-    for name in islice(_names(reader.repeated, tails), _MAX_ATTEMPTS):
+    names = (
+        prefix + unit * (_REPEATED // len(unit) + 1) + tail
+        for prefix, units in reader.repeated
+        for unit in filter(None, units)
+        for tail in tails
+    )
+    for name in islice(names, _MAX_ATTEMPTS):
         try:
             matches(name)
         except MatchTimeout:
             return name
     return None
-
-
-def _names(repeated: list[tuple[str, list[str]]], tails: tuple[str, ...]) -> Iterator[str]:
-    for prefix, units in repeated:
-        for unit in filter(None, units):
-            for tail in tails:
-                yield prefix + unit * (_REPEATED // len(unit) + 1) + tail
 
 
 class _Reader:
@@ -107,16 +105,11 @@ class _Reader:
         endless = sign in "*+" or (found["comma"] == "," and not found["most"])
         optional = sign in "*?" or (sign == "{" and found["least"] in ("", "0"))
         if is_group and endless and not possessive:
-            self._note(prefix, units)
+            self.nested += [(prefix, u.sample) for u in units if u.only_repeats and u.sample]
+            if len(units) > 1:
+                samples = [unit.sample for unit in units]
+                self.repeated.append((prefix, [*samples, "".join(samples)]))
         return _Part(sample, optional=optional, endless=endless and not possessive)
-
-    def _note(self, prefix: str, units: list[_Part]) -> None:
-        for unit in units:
-            if unit.only_repeats and unit.sample:
-                self.nested.append((prefix, unit.sample))
-        samples = [unit.sample for unit in units]
-        if len(samples) > 1:
-            self.repeated.append((prefix, [*samples, "".join(samples)]))
 
     def _atom(self, prefix: str) -> tuple[list[_Part], bool]:
         """What stands here, and whether it is a group."""

@@ -1,13 +1,80 @@
-"""Values of a hook's fields that the engine takes and the author hardly meant."""
+"""Fields of the settings: keys that nobody reads, and values that the author hardly meant.
+
+A key may be misspelt, in the wrong object, or another program's; a value may be one that the
+engine takes and that does not do what it looks like.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
 
-from hookline.check.findings import Finding, Replace, Severity
-from hookline.check.near import only_one
-from hookline.check.reading import Checked, HookSite, RawHook, raw_hooks
+from hookline.check.findings import Finding, Fix, Replace, Severity
+from hookline.check.reading import Checked, CheckedFile, RawHook, definitions, raw_hooks
+from hookline.nearest import ask_which, only_one
+from hookline.pipeline.definitions import RESERVED_KEYS
+from hookline.pipeline.jsonc import Path, spoken
 from hookline.pipeline.runner.words import NAME, VARIABLE
+from hookline.wire.events import HookEventName
 from hookline.wire.hooks import hook_variables
+
+_TOP_LEVEL = frozenset({"$schema", "enableHooks", "hooks", "hooksConfig", "hookline", "security"})
+_SECTIONS: dict[Path, frozenset[str]] = {
+    ("hooksConfig",): frozenset({"enabled", "disabled", "notifications"}),
+    ("hookline",): frozenset({"trace"}),
+    ("security",): frozenset({"environmentVariableRedaction"}),
+    ("security", "environmentVariableRedaction"): frozenset({"enabled", "allowed", "blocked"}),
+}
+_DEFINITION = frozenset({"matcher", "sequential", "hooks", "description"})
+_HOOK = frozenset(
+    {
+        *("type", "command", "args", "name", "description", "timeout", "env", "onFailure"),
+        *("managed", "warm"),
+    }
+)
+_OF_CLAUDE_CODE = frozenset(
+    {
+        *("async", "asyncRewake", "continueOnBlock", "headers", "if", "model", "once", "prompt"),
+        *("shell", "statusMessage", "url"),
+    }
+)
+
+
+# Claude Code's events that have one of ours for them.
+_CLAUDE_EVENTS = {
+    "PreToolUse": "BeforeTool",
+    "PostToolUse": "AfterTool",
+    "PostToolUseFailure": "AfterTool",
+    "UserPromptSubmit": "BeforeAgent",
+    "Stop": "AfterAgent",
+    "PreCompact": "PreCompress",
+}
+_EVENTS = [event.value for event in HookEventName]
+# Keys in the wrong object: what to say about each, and what to do.
+_AT_THE_TOP = dict.fromkeys(
+    _EVENTS, ("stands outside of hooks, where nothing reads it", 'put it into "hooks"')
+)
+_IN_DEFINITION = dict.fromkeys(
+    _HOOK - _DEFINITION,
+    (
+        "belongs to a hook and means nothing beside the list of them",
+        'move it into each object of "hooks"',
+    ),
+)
+_IN_HOOK = {
+    **dict.fromkeys(
+        _DEFINITION - _HOOK,
+        (
+            "belongs to the definition and means nothing inside a hook",
+            'move it up, beside "hooks"',
+        ),
+    ),
+    **dict.fromkeys(
+        _OF_CLAUDE_CODE,
+        (
+            "is a key of Claude Code's and does nothing here",
+            "remove it, and see to it in the script",
+        ),
+    ),
+}
 
 # No process can be relied on to be done in so few milliseconds, and people wait that many seconds.
 _SURELY_SECONDS = 60
@@ -20,44 +87,127 @@ _SHELL_WORDS = r"[|&;<>]+|\d?>.*|<.+|&>.*|~(?:/.*)?|.*(?:\$\(|`).*"
 _GLOB = r"[^=\\]*(?:\*|\?)[^\\]*"
 
 
+def unknown_events(checked: Checked) -> Iterator[Finding]:
+    """Keys of ``hooks`` that name no event."""
+    for file in checked.files:
+        hooks = file.value(("hooks",))
+        for name in hooks if isinstance(hooks, Mapping) else ():
+            if name in RESERVED_KEYS or file.dialect.event_for(name) is not None:
+                continue
+            path: Path = ("hooks", name)
+            fixes: tuple[Fix, ...] = ()
+            if name in _CLAUDE_EVENTS:
+                message = f"{name} is Claude Code's name of an event"
+                remedy = f"call it {_CLAUDE_EVENTS[name]}, and write timeouts in milliseconds"
+            else:
+                names = [*_EVENTS, *RESERVED_KEYS]
+                message = f"{name!r} is not a hook event, so its hooks never run"
+                remedy = ask_which(name, names) or f"the events are {', '.join(_EVENTS)}"
+                if one := only_one(name, names):
+                    fixes = file.renamed_key(path, one)
+                    if not fixes:
+                        remedy = f"move what is in it into {one}, which is there too"
+            yield file.finding(
+                "unknown-event", Severity.ERROR, path, message, remedy, at_key=True, fixes=fixes
+            )
+
+
+def unknown_keys(checked: Checked) -> Iterator[Finding]:
+    """Everything that is written in the settings and means nothing there."""
+    for file in checked.files:
+        if file.is_own:
+            yield from _keys_of(file, (), _TOP_LEVEL, "of the settings", misplaced=_AT_THE_TOP)
+            for path, known in _SECTIONS.items():
+                yield from _keys_of(file, path, known, f"of {spoken(path)}")
+        for _, path, definition in definitions(file):
+            if "hooks" in definition or "command" not in definition:
+                known = _DEFINITION | _HOOK
+                yield from _keys_of(file, path, known, "of a definition", misplaced=_IN_DEFINITION)
+                continue
+            yield file.finding(
+                "flat-definition",
+                Severity.ERROR,
+                path,
+                "the command stands in the definition itself, which is skipped",
+                'put it into a list: {"matcher": …, "hooks": [{"type": "command", "command": …}]}',
+            )
+        for raw in raw_hooks(file):
+            yield from _keys_of(file, raw.path, _HOOK, "of a hook", misplaced=_IN_HOOK)
+
+
+def _keys_of(
+    file: CheckedFile,
+    path: Path,
+    known: frozenset[str],
+    where: str,
+    *,
+    misplaced: Mapping[str, tuple[str, str]] = {},
+) -> Iterator[Finding]:
+    """Keys of an object that mean nothing in it; ``misplaced`` are those that do elsewhere, with
+    what to say about them."""
+    value = file.value(path)
+    for name in value if isinstance(value, Mapping) else ():
+        here = (*path, name)
+        if name in misplaced:
+            what, remedy = misplaced[name]
+            # A hook with a stray key still runs; a whole event outside of hooks does not.
+            severity, about = Severity.WARNING, {}
+            if not path:
+                severity, about = Severity.ERROR, {"event": name}
+            yield file.finding(
+                "misplaced-key", severity, here, f"{name} {what}", remedy, at_key=True, **about
+            )
+        elif name not in known and not name.startswith(("//", "$comment", "_comment")):
+            one = only_one(name, known)
+            yield file.finding(
+                "unknown-key",
+                Severity.WARNING,
+                here,
+                f"{name!r} is not a key {where} and means nothing",
+                ask_which(name, known) or f"the keys are {', '.join(sorted(known))}",
+                at_key=True,
+                fixes=file.renamed_key(here, one) if one else (),
+            )
+
+
 def types(checked: Checked) -> Iterator[Finding]:
     """Objects with a command that do not say what they are."""
-    for file in checked.files:
-        for raw in raw_hooks(file):
-            kind = raw.config.get("type")
-            if kind == "command" or not isinstance(raw.config.get("command"), str):
-                continue
-            if "type" not in raw.config:
-                yield _untyped(raw)
-            elif isinstance(kind, str) and only_one(kind, ["command"]):
-                yield file.finding(
-                    "type",
-                    Severity.ERROR,
-                    raw.path,
-                    f"the type {kind!r} is unknown, so the hook is skipped",
-                    'write "command"',
-                    at=(*raw.path, "type"),
-                    fixes=file.replaced((*raw.path, "type"), "command"),
-                    event=raw.key,
-                )
+    for raw in (raw for file in checked.files for raw in raw_hooks(file)):
+        kind, at = raw.config.get("type"), (*raw.path, "type")
+        if kind == "command" or not isinstance(raw.config.get("command"), str):
+            continue
+        if "type" not in raw.config:
+            yield raw.file.finding(
+                "type",
+                Severity.ERROR,
+                raw.path,
+                "the hook has no type and is skipped",
+                'add "type": "command"',
+                fixes=_typed(raw),
+                event=raw.key,
+            )
+        elif isinstance(kind, str) and only_one(kind, ["command"]):
+            yield raw.file.finding(
+                "type",
+                Severity.ERROR,
+                raw.path,
+                f"the type {kind!r} is unknown, so the hook is skipped",
+                'write "command"',
+                at=at,
+                fixes=raw.file.replaced(at, "command"),
+                event=raw.key,
+            )
 
 
-def _untyped(raw: RawHook) -> Finding:
-    file, text = raw.file, raw.file.document.text
-    first = file.spans[(*raw.path, next(iter(raw.config)))].key
-    # The first key keeps its line and what stands before it: the new one takes its place.
-    before = text[text.rfind("\n", 0, first) + 1 : first]
+def _typed(raw: RawHook) -> tuple[Fix, ...]:
+    """The edit that says that a hook is a command; the first key keeps what stands before it."""
+    text = raw.file.document.text
+    span = raw.file.document.span((*raw.path, next(iter(raw.config))))
+    assert span is not None
+    before = text[text.rfind("\n", 0, span.key) + 1 : span.key]
     newline = "\r\n" if "\r\n" in text else "\n"
     end = newline + before if not before.strip() else " "
-    return file.finding(
-        "type",
-        Severity.ERROR,
-        raw.path,
-        "the hook has no type and is skipped",
-        'add "type": "command"',
-        fixes=(Replace(file.path, first, first, f'"type": "command",{end}'),),
-        event=raw.key,
-    )
+    return (Replace(raw.file.path, span.key, span.key, f'"type": "command",{end}'),)
 
 
 def timeouts(checked: Checked) -> Iterator[Finding]:
@@ -68,25 +218,22 @@ def timeouts(checked: Checked) -> Iterator[Finding]:
         if isinstance(value, bool) or not isinstance(value, int | float) or not in_milliseconds:
             continue
         if 0 < value < 100 or value in _ROUND_SECONDS:
-            yield _seconds(site, value)
+            thousandfold = round(value * 1000)
+            is_sure = value <= _SURELY_SECONDS
+            at = (*site.raw.path, "timeout")
+            yield site.finding(
+                "timeout-seconds",
+                Severity.WARNING if value < 100 else Severity.HINT,
+                ("timeout",),
+                f"timeout {value:g} is in milliseconds, and looks like seconds",
+                f"write {thousandfold} for {value:g} s",
+                fixes=site.file.replaced(at, thousandfold) if is_sure else (),
+            )
         elif value > _HOUR:
             hours = value / _HOUR
             what = f"timeout {value} is {hours:.3g} hours, as timeouts are in milliseconds"
             remedy = "an agent waits that long for its hook: write a shorter one"
             yield site.finding("timeout-long", Severity.HINT, ("timeout",), what, remedy)
-
-
-def _seconds(site: HookSite, value: float) -> Finding:
-    sure = value <= _SURELY_SECONDS
-    thousandfold = round(value * 1000)
-    return site.finding(
-        "timeout-seconds",
-        Severity.WARNING if value < 100 else Severity.HINT,
-        ("timeout",),
-        f"timeout {value:g} is in milliseconds, and looks like seconds",
-        f"write {thousandfold} for {value:g} s",
-        fixes=site.file.replaced((*site.raw.path, "timeout"), thousandfold) if sure else (),
-    )
 
 
 def environments(checked: Checked) -> Iterator[Finding]:

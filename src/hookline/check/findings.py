@@ -1,4 +1,4 @@
-"""A finding says where, what and what to do; where the remedy is certain, it carries it out too."""
+"""A finding is a problem with a weight; where its remedy is certain, it carries that out too."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from hookline.pipeline.jsonc import Path
+from hookline.problem import Problem
 
 
 class Severity(StrEnum):
@@ -41,27 +41,17 @@ class UnixLineEnds(msgspec.Struct, frozen=True):
 Fix: TypeAlias = Replace | MakeExecutable | UnixLineEnds
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to say about one place.
+class Finding(Problem, frozen=True, kw_only=True):
+    """One thing to say about one place; its ``kind`` is the rule that found it.
 
-    ``path`` is the value in the settings that it is about; ``line`` and ``column``, 1-based, are
-    where to look, which may be in a script. ``fixes`` are done together or not at all.
+    ``settings`` is the file that ``path`` leads into; ``file``, ``line`` and ``column`` are where
+    to look, which may be in a script. ``fixes`` are done together or not at all.
     """
 
-    rule: str
     severity: Severity
-    file: str
-    line: int
-    column: int
-    message: str
-    remedy: str = ""
+    line: int = 1
+    column: int = 1
     settings: str = ""
-    path: Path = ()
     event: str | None = None
     hook: str | None = None
     fixes: Sequence[Fix] = ()
-
-    @property
-    def text(self) -> str:
-        """What is the matter, and the remedy."""
-        return f"{self.message}; {self.remedy}" if self.remedy else self.message

@@ -6,7 +6,7 @@ or otherwise, is left alone, and so is everything of the system's.
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -58,36 +58,32 @@ def is_fixable(finding: Finding, checked: Checked) -> bool:
 
 def carry_out(change: Change) -> None:
     """Write one file; raises HooklineError, and then the file is as it was."""
+
+    def refuse_if_changed(content: bytes | None) -> None:
+        if content != change.before:
+            raise FixError(change.file, "it has changed in the meantime; check again")
+
     if change.is_settings:
-        _rewrite(change)
+        # Settings have other writers, who wait for each other.
+        from hookline.edit.updating import SettingsText, rewrite_settings
+
+        def rewritten(settings: SettingsText) -> str:
+            refuse_if_changed(settings.raw)
+            return change.after.removeprefix(BOM).decode()
+
+        rewrite_settings(change.file, rewritten, backup=False)
         return
     from hookline.files import write_atomically
 
     try:
         with open(change.file, "rb") as file:
-            _must_be_the_same(file.read(), change)
+            refuse_if_changed(file.read())
         if change.after != change.before:
             write_atomically(change.file, change.after, mode=change.mode_after)
         else:
             os.chmod(change.file, change.mode_after)
     except OSError as error:
         raise FixError(change.file, error.strerror or str(error)) from None
-
-
-def _rewrite(change: Change) -> None:
-    """Settings have other writers, who wait for each other."""
-    from hookline.edit.updating import SettingsText, rewrite_settings
-
-    def rewritten(settings: SettingsText) -> str:
-        _must_be_the_same(settings.raw, change)
-        return change.after.removeprefix(BOM).decode()
-
-    rewrite_settings(change.file, rewritten, backup=False)
-
-
-def _must_be_the_same(content: bytes | None, change: Change) -> None:
-    if content != change.before:
-        raise FixError(change.file, "it has changed in the meantime; check again")
 
 
 def _may_write(file: str, finding: Finding, checked: Checked) -> bool:
@@ -97,15 +93,14 @@ def _may_write(file: str, finding: Finding, checked: Checked) -> bool:
     is_users = settings.source is HookSource.USER
     if file == settings.path and is_users:
         return True
-    real = os.path.realpath(file)
     allowed = [checked.project_dir]
     if is_users:
         allowed.append(os.path.dirname(os.path.realpath(settings.path)))
-    return any(_is_below(real, os.path.realpath(directory)) for directory in allowed)
-
-
-def _is_below(path: str, directory: str) -> bool:
-    return os.path.commonpath([path, directory]) == directory
+    real = os.path.realpath(file)
+    return any(
+        os.path.commonpath([real, directory]) == directory
+        for directory in map(os.path.realpath, allowed)
+    )
 
 
 def _change(path: str, fixes: list[Fix], settings: Mapping[str, CheckedFile]) -> Change:
@@ -135,22 +130,14 @@ def _change(path: str, fixes: list[Fix], settings: Mapping[str, CheckedFile]) ->
 
 
 def _edited(file: CheckedFile, edits: list[Replace]) -> bytes:
-    text = file.document.text
-    for edit in reversed(list(_apart(edits))):
-        text = text[: edit.start] + edit.text + text[edit.end :]
+    text, done = file.document.text, len(file.document.text) + 1
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
+        # An edit that reaches into another comes the next time.
+        if edit.end < done:
+            text, done = text[: edit.start] + edit.text + text[edit.end :], edit.start
     try:
         parse(text)
     except JsoncError as error:
-        raise FixError(
-            file.path, f"it would no longer be JSON ({error}); mend it by hand"
-        ) from None
+        problem = f"it would no longer be JSON ({error}); mend it by hand"
+        raise FixError(file.path, problem) from None
     return (BOM if file.raw.startswith(BOM) else b"") + text.encode()
-
-
-def _apart(edits: Iterable[Replace]) -> Iterator[Replace]:
-    """The edits by place, without those that reach into one before: they come the next time."""
-    end = -1
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        if edit.start > end:
-            yield edit
-            end = max(edit.end, edit.start)

@@ -1,12 +1,12 @@
 """Matchers that do not compile, that mean something else than they look like, or match nothing."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from itertools import islice
 
 from hookline.check.findings import Finding, Severity
-from hookline.check.near import did_you_mean, nearest, only_one, question
 from hookline.check.reading import Checked, CheckedFile, definitions
+from hookline.nearest import ask_which, did_you_mean, nearest, only_one
 from hookline.pipeline.jsonc import Path
 from hookline.pipeline.matcher import Match, MatchTimeout
 from hookline.wire.events import EVENTS, EventSpec
@@ -53,22 +53,14 @@ def matchers(checked: Checked) -> Iterator[Finding]:
     """What is wrong with each matcher, the surest of it alone."""
     for file in checked.files:
         for key, path, definition in definitions(file):
-            matcher = _matcher(file, key, path, definition)
-            if matcher is not None:
-                found = next((f for test in _TESTS if (f := test(matcher))), None)
-                if found is not None:
-                    yield found
-
-
-def _matcher(
-    file: CheckedFile, key: str, path: Path, definition: Mapping[str, Any]
-) -> _Matcher | None:
-    event, text = file.dialect.event_for(key), definition.get("matcher")
-    if event is None or not isinstance(text, str) or text.strip() in ("", "*"):
-        return None
-    if len(text) > _LONGEST:
-        return None
-    return _Matcher(file, (*path, "matcher"), text.strip(), EVENTS[event])
+            event, text = file.dialect.event_for(key), definition.get("matcher")
+            if event is None or not isinstance(text, str) or len(text) > _LONGEST:
+                continue
+            text = text.strip()
+            if text not in ("", "*"):
+                matcher = _Matcher(file, (*path, "matcher"), text, EVENTS[event])
+                found = (finding for test in _TESTS if (finding := test(matcher)))
+                yield from islice(found, 1)
 
 
 def _ignored(matcher: _Matcher) -> Finding | None:
@@ -137,13 +129,8 @@ def _files(matcher: _Matcher) -> Finding:
 def _invalid(matcher: _Matcher) -> Finding | None:
     if matcher.problem is None:
         return None
-    why = matcher.problem.partition("is not a regular expression (")[2].rpartition(");")[0]
-    return matcher.finding(
-        "matcher-regex",
-        Severity.ERROR,
-        f"{matcher.text!r} is not a regular expression ({why or matcher.problem})",
-        "correct it; until then only a name that is equal to it matches",
-    )
+    remedy = "correct it; until then only a name that is equal to it matches"
+    return matcher.finding("matcher-regex", Severity.ERROR, matcher.problem.message, remedy)
 
 
 def _explosive(matcher: _Matcher) -> Finding | None:
@@ -179,7 +166,7 @@ def _trigger(matcher: _Matcher) -> Finding | None:
         "matcher-trigger",
         severity,
         f"{what} on {matcher.event}",
-        question(unknown[0] if unknown else matcher.text, known)
+        ask_which(unknown[0] if unknown else matcher.text, known)
         or f"its {matcher.spec.target} is {', '.join(known)}",
         instead=_with(matcher.text, unknown[0], one) if one else None,
     )
@@ -191,28 +178,10 @@ def _tool(matcher: _Matcher) -> Finding | None:
     if any(_does_match(matcher.matches, name) for name in NATIVE_TOOLS):
         return _slip(matcher)
     claude = [name for name in CLAUDE_TOOLS if _does_match(matcher.matches, name)]
+    if not claude:
+        return _unknown_tool(matcher)
     if matcher.file.dialect.name != "native":
-        return None if claude else _unknown_tool(matcher)
-    return _of_claude_code(matcher, claude) if claude else _unknown_tool(matcher)
-
-
-def _slip(matcher: _Matcher) -> Finding | None:
-    """One misspelt name among good ones."""
-    for word in _words(matcher.text):
-        if not any(word in name for name in (*NATIVE_TOOLS, *CLAUDE_TOOLS)):
-            one = only_one(word, NATIVE_TOOLS)
-            if one is not None and one.lower() != word.lower():
-                return matcher.finding(
-                    "matcher-tool",
-                    Severity.WARNING,
-                    f"no known tool is called {word!r}",
-                    did_you_mean([one]),
-                    instead=_with(matcher.text, word, one),
-                )
-    return None
-
-
-def _of_claude_code(matcher: _Matcher, claude: list[str]) -> Finding:
+        return None
     named = [name for name in claude if name in _words(matcher.text)]
     meant = "|".join(sorted({native for name in named for native in CLAUDE_TOOLS[name]}))
     return matcher.finding(
@@ -221,6 +190,23 @@ def _of_claude_code(matcher: _Matcher, claude: list[str]) -> Finding:
         f"{matcher.text!r} matches Claude Code's names of tools alone",
         f"Gemini CLI and LLxprt Code say {meant}" if meant else "see what your agent calls them",
     )
+
+
+def _slip(matcher: _Matcher) -> Finding | None:
+    """One misspelt name among good ones."""
+    for word in _words(matcher.text):
+        if any(word in name for name in (*NATIVE_TOOLS, *CLAUDE_TOOLS)):
+            continue
+        one = only_one(word, NATIVE_TOOLS)
+        if one is not None and one.lower() != word.lower():
+            return matcher.finding(
+                "matcher-tool",
+                Severity.WARNING,
+                f"no known tool is called {word!r}",
+                did_you_mean([one]),
+                instead=_with(matcher.text, word, one),
+            )
+    return None
 
 
 def _unknown_tool(matcher: _Matcher) -> Finding:

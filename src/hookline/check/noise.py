@@ -10,7 +10,7 @@ import msgspec
 
 from hookline.check.findings import Finding, Severity
 from hookline.check.reading import Checked
-from hookline.check.scripts import Script, found_scripts
+from hookline.check.scripts import found_scripts
 from hookline.pipeline.jsonc import line_and_column
 
 # What answers with JSON, and what prints plain words, in one line and to nowhere else.
@@ -45,7 +45,10 @@ def noise(checked: Checked) -> Iterator[Finding]:
             continue
         found = _in_shell(text) if script.kind == "sh" else _in_python(text)
         if found is not None:
-            yield _finding(script, text, found)
+            offset, message, remedy = found
+            base = script.site.finding("stdout-noise", Severity.HINT, ("command",), message, remedy)
+            line, column = line_and_column(text, offset)
+            yield msgspec.structs.replace(base, file=script.path, line=line, column=column)
 
 
 def _in_shell(text: str) -> tuple[int, str, str] | None:
@@ -54,7 +57,8 @@ def _in_shell(text: str) -> tuple[int, str, str] | None:
     if not re.search(_SHELL_ANSWER, text) or re.search(_MOVED, text):
         return None
     for found in re.finditer(_SHELL_WORDS, text):
-        if not _continues(text, found.start()):
+        # A line that goes on with one before it may go elsewhere.
+        if not text[: found.start()].rstrip(" \t\n").endswith(("\\", "|", "$(", "`")):
             remedy = "send it to stderr with >&2"
             return found.start(1), "this text is printed beside the JSON answer", remedy
     return None
@@ -68,16 +72,3 @@ def _in_python(text: str) -> tuple[int, str, str] | None:
             remedy = "add file=sys.stderr"
             return found.start(1), "this text is printed beside the JSON answer", remedy
     return None
-
-
-def _continues(text: str, start: int) -> bool:
-    """Whether the line goes on with one before it, which may send it elsewhere."""
-    before = text[:start].rstrip(" \t\n")
-    return before.endswith(("\\", "|", "$(", "`"))
-
-
-def _finding(script: Script, text: str, found: tuple[int, str, str]) -> Finding:
-    offset, message, remedy = found
-    base = script.site.finding("stdout-noise", Severity.HINT, ("command",), message, remedy)
-    line, column = line_and_column(text, offset)
-    return msgspec.structs.replace(base, file=script.path, line=line, column=column)

@@ -1,11 +1,13 @@
-"""Hooks that will not run because settings say so, and settings that reach no hook."""
+"""Hooks that do not run because settings say so, or that are written twice, and settings that
+reach no hook."""
 
+import os
 from collections.abc import Iterator
 
 from hookline.check.findings import Finding, Severity
-from hookline.check.near import only_one, question
 from hookline.check.reading import Checked, CheckedFile, HookSite, raw_hooks
-from hookline.pipeline.jsonc import Path
+from hookline.nearest import ask_which, only_one
+from hookline.pipeline.jsonc import Path, spoken
 from hookline.pipeline.settings import DISABLED_NAMES, SWITCHES
 from hookline.wire.hooks import HookSource
 
@@ -14,33 +16,36 @@ def switches(checked: Checked) -> Iterator[Finding]:
     """Files that disable hooks altogether, and whether that reaches any."""
     for file in checked.files:
         for path in SWITCHES:
-            if file.value(path) is False:
-                yield _switched_off(file, path, checked)
-
-
-def _switched_off(file: CheckedFile, path: Path, checked: Checked) -> Finding:
-    reached = [site for site in checked.hooks if _reaches(file.source, site)]
-    others = len(checked.hooks) - len(reached)
-    name = ".".join(map(str, path))
-    if file.source is HookSource.PROJECT and not reached and others:
-        what = f"{name} of a project reaches its own hooks alone, and it has none"
-        remedy = "disable the others in the user's settings"
-        return file.finding("disables-others", Severity.WARNING, path, what, remedy)
-    runs = "1 hook does not run" if len(reached) == 1 else f"{len(reached)} hooks do not run"
-    what = f"hooks are disabled here: {runs}" if reached else "hooks are disabled here"
-    return file.finding("disabled", Severity.HINT, path, what, "remove it to enable them")
+            if file.value(path) is not False:
+                continue
+            reached = [site for site in checked.hooks if _reaches(file.source, site)]
+            if file.source is HookSource.PROJECT and checked.hooks and not reached:
+                what = f"{spoken(path)} of a project reaches its own hooks alone, and it has none"
+                remedy = "disable the others in the user's settings"
+                yield file.finding("disables-others", Severity.WARNING, path, what, remedy)
+                continue
+            what, number = "hooks are disabled here", len(reached)
+            if reached:
+                what += ": 1 hook does not run" if number == 1 else f": {number} hooks do not run"
+            yield file.finding("disabled", Severity.HINT, path, what, "remove it to enable them")
 
 
 def disabled_names(checked: Checked) -> Iterator[Finding]:
     """Names among the disabled that disable nothing."""
     for file in checked.files:
-        for path in DISABLED_NAMES:
-            names = file.value(path)
-            for index, name in enumerate(names) if isinstance(names, list) else ():
-                if isinstance(name, str):
-                    found = _disables_nothing(file, (*path, index), name, checked)
-                    if found is not None:
-                        yield found
+        for path, name in _disabled_in(file):
+            found = _disables_nothing(file, path, name, checked)
+            if found is not None:
+                yield found
+
+
+def _disabled_in(file: CheckedFile) -> Iterator[tuple[Path, str]]:
+    """The names that a file disables, and where each stands."""
+    for path in DISABLED_NAMES:
+        names = file.value(path)
+        for index, name in enumerate(names) if isinstance(names, list) else ():
+            if isinstance(name, str):
+                yield (*path, index), name
 
 
 def _disables_nothing(file: CheckedFile, path: Path, name: str, checked: Checked) -> Finding | None:
@@ -48,17 +53,17 @@ def _disables_nothing(file: CheckedFile, path: Path, name: str, checked: Checked
     if any(_reaches(file.source, site) for site in named):
         return None
     if named:
-        whose = f"the {named[0].hook.source.value}'s"
-        if named[0].hook.managed:
+        hook = named[0].hook
+        if hook.managed:
             what = f"{name!r} is managed by the system and cannot be disabled here"
             remedy = "ask who looks after this machine"
         else:
-            what = f"{name!r} is {whose} hook, which a project cannot disable"
+            what = f"{name!r} is the {hook.source.value}'s hook, which a project cannot disable"
             remedy = "disable it in the user's settings"
         return file.finding("disables-others", Severity.WARNING, path, what, remedy, hook=name)
     known = {site.hook.name for site in checked.hooks if _reaches(file.source, site)}
     one = only_one(name, known)
-    remedy = question(name, known) or "remove it"
+    remedy = ask_which(name, known) or "remove it"
     # What the user disables may be a hook of another project.
     is_project = file.source is HookSource.PROJECT
     return file.finding(
@@ -82,24 +87,18 @@ def _reaches(source: HookSource, site: HookSite) -> bool:
 
 def disabled_hooks(checked: Checked) -> Iterator[Finding]:
     """Hooks that are disabled by name, with the place that does it."""
-    for site in checked.hooks:
-        place = None if site.entry.enabled else _disabled_by_name(site, checked)
-        if place is not None:
-            what = f"the hook is disabled in {place} and does not run"
-            remedy = "remove its name there to enable it"
-            yield site.finding("disabled", Severity.HINT, (), what, remedy)
-
-
-def _disabled_by_name(site: HookSite, checked: Checked) -> str | None:
+    places: dict[str, list[tuple[CheckedFile, int]]] = {}
     for file in checked.files:
-        if not _reaches(file.source, site):
-            continue
-        for path in DISABLED_NAMES:
-            names = file.value(path)
-            if isinstance(names, list) and site.hook.name in names:
-                line, _ = file.document.place((*path, names.index(site.hook.name)))
-                return f"line {line}" if file is site.file else f"{file.path}:{line}"
-    return None
+        for path, name in _disabled_in(file):
+            places.setdefault(name, []).append((file, file.document.place(path)[0]))
+    for site in checked.hooks:
+        for file, line in places.get(site.hook.name, ()) if not site.entry.enabled else ():
+            if _reaches(file.source, site):
+                place = f"line {line}" if file is site.file else f"{file.path}:{line}"
+                what = f"the hook is disabled in {place} and does not run"
+                remedy = "remove its name there to enable it"
+                yield site.finding("disabled", Severity.HINT, (), what, remedy)
+                break
 
 
 # What is not for a project to decide, and how to say so.
@@ -124,3 +123,25 @@ def overreach(checked: Checked) -> Iterator[Finding]:
                 yield file.finding(
                     "overreach", Severity.WARNING, where, what, "remove it", at_key=True
                 )
+
+
+def duplicates(checked: Checked) -> Iterator[Finding]:
+    """Each hook that starts the same on the same event and for the same names as one before."""
+    first: dict[object, HookSite] = {}
+    for site in checked.hooks:
+        hook, matcher = site.hook, site.entry.matcher
+        names = matcher.strip() if isinstance(matcher, str) else ""
+        env = tuple(sorted(hook.env.items()))
+        identity = (site.event, "" if names == "*" else names, hook.command, hook.args, env)
+        earlier = first.setdefault(identity, site)
+        if earlier is site:
+            continue
+        place, in_one = f"on line {earlier.entry.line}", earlier.file is site.file
+        if not in_one:
+            folder, file = os.path.split(earlier.file.path)
+            place = f"in {os.path.basename(folder)}/{file}:{earlier.entry.line}"
+        runs = "runs once" if earlier.hook.name == hook.name else "runs twice"
+        what = f"the same hook is {place} already, and {runs}"
+        # Settings of several hosts side by side are often copies.
+        severity = Severity.WARNING if in_one else Severity.HINT
+        yield site.finding("duplicate", severity, (), what, "remove one of them")

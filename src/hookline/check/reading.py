@@ -11,27 +11,20 @@ from typing import Any
 import msgspec
 
 from hookline.check.findings import Finding, Fix, Replace, Severity
-from hookline.check.spans import Span, spans_of
-from hookline.pipeline.definitions import RESERVED_KEYS, Problem
+from hookline.pipeline.definitions import RESERVED_KEYS
 from hookline.pipeline.dialects import Dialect, dialect_of
-from hookline.pipeline.jsonc import (
-    BOM,
-    Document,
-    JsoncError,
-    Path,
-    line_and_column,
-    parse,
-    value_at,
-)
-from hookline.pipeline.layers import Settings, combine
+from hookline.pipeline.jsonc import Document, Path, value_at
+from hookline.pipeline.layers import combine
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import (
     Layer,
     SettingsFile,
-    SettingsReader,
-    content_of,
+    SettingsFileError,
     read_layer,
+    read_settings_file,
 )
+from hookline.problem import Problem
+from hookline.wire import codec
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource
 
@@ -48,11 +41,6 @@ class CheckedFile(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     raw: bytes
     document: Document
     layer: Layer
-
-    @property
-    def spans(self) -> dict[Path, Span]:
-        """Where every key and value stands."""
-        return spans_of(self.document.text)
 
     @property
     def is_own(self) -> bool:
@@ -78,12 +66,10 @@ class CheckedFile(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     ) -> Finding:
         """A finding about the value at a path; ``at`` is another one to look at."""
         where = at if at is not None else path
-        if at_key and where in self.spans:
-            line, column = line_and_column(self.document.text, self.spans[where].key)
-        else:
-            line, column = self.document.place(where)
+        span = self.document.span(where) if at_key else None
+        line, column = self.document.place_of(span.key) if span else self.document.place(where)
         return Finding(
-            rule=rule,
+            kind=rule,
             severity=severity,
             file=self.path,
             line=line,
@@ -98,25 +84,23 @@ class CheckedFile(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def renamed_key(self, path: Path, name: str) -> tuple[Fix, ...]:
         """The edit that spells a key differently; none where that key is there already."""
-        if name in self.value(path[:-1]):
+        span = self.document.span(path)
+        if span is None or name in self.value(path[:-1]):
             return ()
-        span = self.spans[path]
-        return (Replace(self.path, span.key, span.key_end, _quoted(name)),)
+        return (Replace(self.path, span.key, span.key_end, _json(name)),)
 
     def replaced(self, path: Path, value: object) -> tuple[Fix, ...]:
         """The edit that writes another value."""
-        span = self.spans[path]
-        text = _quoted(value) if isinstance(value, str) else str(value)
-        return (Replace(self.path, span.start, span.end, text),)
+        span = self.document.span(path)
+        return () if span is None else (Replace(self.path, span.start, span.end, _json(value)),)
 
 
 class RawHook(msgspec.Struct, frozen=True, eq=False):
-    """An object where a hook is expected, with the key of its event and its definition."""
+    """An object where a hook is expected, with the key of its event."""
 
     file: CheckedFile
     key: str
     path: Path
-    definition: Mapping[str, Any]
     config: Mapping[str, Any]
 
 
@@ -146,18 +130,15 @@ class HookSite(msgspec.Struct, frozen=True, eq=False):
         remedy: str = "",
         *,
         fixes: Sequence[Fix] = (),
-        at_key: bool = False,
     ) -> Finding:
         """A finding about one of its fields, or about it as a whole."""
-        path = (*self.raw.path, *field)
         return self.file.finding(
             rule,
             severity,
-            path,
+            (*self.raw.path, *field),
             message,
             remedy,
             fixes=fixes,
-            at_key=at_key,
             event=self.event.value,
             hook=self.hook.name,
         )
@@ -168,7 +149,6 @@ class Checked(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     files: tuple[CheckedFile, ...]
     hooks: tuple[HookSite, ...]
-    settings: Settings
     broken: tuple[Problem, ...]
     cwd: str
     project_dir: str
@@ -182,16 +162,28 @@ def read(
     checked: list[CheckedFile] = []
     broken: list[Problem] = []
     for file in files:
-        found = _read(file)
-        if isinstance(found, CheckedFile):
-            checked.append(found)
-        elif found is not None:
-            broken.append(found)
-    settings = combine([file.layer for file in checked], trusted=lambda _hook: True)
+        try:
+            found = read_settings_file(file.path)
+        except SettingsFileError as error:
+            broken.append(error.problem)
+            continue
+        if found is not None:
+            raw, document = found
+            layer = read_layer(document.value, file.source, file.path, document, file.dialect)
+            checked.append(
+                CheckedFile(
+                    path=file.path,
+                    source=file.source,
+                    dialect=dialect_of(file.dialect),
+                    raw=raw,
+                    document=document,
+                    layer=layer,
+                )
+            )
+    entries = combine([file.layer for file in checked], trusted=lambda _hook: True).entries
     return Checked(
         files=tuple(checked),
-        hooks=tuple(_sites(checked, settings)),
-        settings=settings,
+        hooks=tuple(_sites(checked, iter(entries))),
         broken=tuple(broken),
         cwd=cwd,
         project_dir=project_dir,
@@ -215,58 +207,30 @@ def raw_hooks(file: CheckedFile) -> Iterator[RawHook]:
         listed = definition.get("hooks")
         for index, config in enumerate(listed) if isinstance(listed, list) else ():
             if isinstance(config, Mapping):
-                yield RawHook(file, key, (*path, "hooks", index), definition, config)
+                yield RawHook(file, key, (*path, "hooks", index), config)
 
 
-def _read(file: SettingsFile) -> CheckedFile | Problem | None:
-    try:
-        raw = content_of(file.path)
-        document = parse(raw.removeprefix(BOM).decode())
-    except (OSError, JsoncError, UnicodeDecodeError):
-        return _problem(file)
-    if not isinstance(document.value, dict):
-        return _problem(file)
-    return CheckedFile(
-        path=file.path,
-        source=file.source,
-        dialect=dialect_of(file.dialect),
-        raw=raw,
-        document=document,
-        layer=read_layer(document.value, file.source, file.path, document, file.dialect),
-    )
-
-
-def _problem(file: SettingsFile) -> Problem | None:
-    """What the engine says about a file that it cannot use; None where there is no file."""
-    layers = SettingsReader((file,)).read()
-    return next((problem for layer in layers for problem in layer.problems), None)
-
-
-def _sites(files: Sequence[CheckedFile], settings: Settings) -> Iterator[HookSite]:
+def _sites(
+    files: Sequence[CheckedFile], entries: Iterator[HookRegistryEntry]
+) -> Iterator[HookSite]:
     """Pairs what is written with what was registered; both are in the order of the files."""
-    entries = iter(settings.entries)
     entry = next(entries, None)
     for file in files:
         for raw in raw_hooks(file):
-            if entry is not None and _is_it(raw, entry):
-                assert isinstance(entry.hook, CommandHook)
-                yield HookSite(raw, entry, entry.hook)
+            if entry is None:
+                return
+            hook = entry.hook
+            assert isinstance(hook, CommandHook)
+            if (
+                entry.file == file.path
+                and raw.config.get("type") == "command"
+                and raw.config.get("command") == hook.command
+                and file.dialect.event_for(raw.key) is entry.event
+                and file.document.place(raw.path)[0] == entry.line
+            ):
+                yield HookSite(raw, entry, hook)
                 entry = next(entries, None)
 
 
-def _is_it(raw: RawHook, entry: HookRegistryEntry) -> bool:
-    hook = entry.hook
-    return (
-        isinstance(hook, CommandHook)
-        and entry.file == raw.file.path
-        and raw.config.get("type") == "command"
-        and raw.config.get("command") == hook.command
-        and raw.file.dialect.event_for(raw.key) is entry.event
-        and raw.file.document.place(raw.path)[0] == entry.line
-    )
-
-
-def _quoted(text: str) -> str:
-    from hookline.wire import codec
-
-    return codec.encode(text).decode()
+def _json(value: object) -> str:
+    return codec.encode(value).decode()

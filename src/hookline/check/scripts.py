@@ -145,7 +145,7 @@ def _unusable(site: HookSite, started: Started, checked: Checked) -> Iterator[Fi
 def _remedy(site: HookSite, started: Started) -> str:
     path = started.path or ""
     folder = os.path.dirname(path)
-    from hookline.check.near import nearest
+    from hookline.nearest import nearest
 
     try:
         near = nearest(os.path.basename(path), os.listdir(folder), cutoff=0.75)

@@ -115,7 +115,7 @@ def finding_document(finding: Finding, checked: Checked) -> dict[str, Any]:
     from hookline.check.fixing import is_fixable
 
     return {
-        "rule": finding.rule,
+        "rule": finding.kind,
         "severity": finding.severity.value,
         "file": finding.file,
         "line": finding.line,

@@ -27,10 +27,9 @@ def unknown_verb(verb: str, known: Iterable[str]) -> CommandError:
     """The error for a word that is no verb, with the nearest that are."""
     if verb.startswith("-"):
         return CommandError(f"put options behind the verb: hookline VERB {verb}")
-    from difflib import get_close_matches
+    from hookline.nearest import did_you_mean, nearest
 
-    near = get_close_matches(verb, list(known), n=2)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`hookline --help` lists the verbs"
+    hint = did_you_mean(nearest(verb, known)) or "`hookline --help` lists the verbs"
     return CommandError(f"{verb!r} is not a verb; {hint}")
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from hookline.answer import TONES, Answer, make_empty_answer, process_common_hook_output_fields
 from hookline.cli.screen import Screen
 from hookline.fired import FiredEvent
+from hookline.notices import Notice
 from hookline.wire.results import build_failure_envelope
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class FireReport:
     def tell(self, screen: Screen, warnings: Iterable[str]) -> None:
         """What the engine warned of; a failed event's own sentence is its verdict."""
         for warning in warnings:
-            if self._answer.word != "failed" or not warning.endswith(str(self._answer.why)):
+            is_verdict = isinstance(warning, Notice) and warning.kind == "event-failed"
+            if self._answer.word != "failed" or not is_verdict:
                 screen.warning(warning)
 
     def conclude(self, screen: Screen, *, quiet: bool) -> None:

@@ -1,22 +1,20 @@
 """What is wrong in the settings, told by every verb in the same words."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from hookline.cli.failures import CommandError
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
-
-if TYPE_CHECKING:
-    from hookline.pipeline.definitions import Problem
+from hookline.nearest import did_you_mean, nearest
+from hookline.problem import Problem
 
 MENDING = "`hookline check` says what to mend"
 
 
-def tell_problems(screen: Screen, problems: "Iterable[Problem]") -> bool:
+def tell_problems(screen: Screen, problems: Iterable[Problem]) -> bool:
     """A warning for each but those about trust, which are told where hooks are held back; whether
     a whole file was skipped, so that hooks may be missing."""
-    told = [problem for problem in problems if problem.place != "trust"]
+    told = [problem for problem in problems if problem.kind != "untrusted"]
     for problem in told:
         screen.warning(shown(str(problem)))
     return any(problem.broken for problem in told)
@@ -28,8 +26,5 @@ def unknown_hook(name: str, known: Iterable[str], *, is_broken: bool) -> Command
     if not names:
         hint = MENDING if is_broken else "`hookline init` makes a first one"
         return CommandError(f"no hook is named {name!r}, for none is configured; {hint}")
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, names, n=2)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`hookline list` shows the names"
+    hint = did_you_mean(nearest(name, names)) or "`hookline list` shows the names"
     return CommandError(f"no hook is named {name!r}; {hint}")

@@ -4,20 +4,18 @@ A file of another agent's is read like our own, and never written.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from hookline.edit.removing import without
 from hookline.edit.updating import (
-    SettingsFileError,
     SettingsText,
     Updated,
     add_to_settings,
-    read_settings_text,
     refuse_way_out,
     rewrite_settings,
+    without,
 )
 from hookline.errors import HooklineError
 from hookline.pipeline.jsonc import Path, value_at
@@ -26,7 +24,9 @@ from hookline.pipeline.settings import (
     DISABLED_NAMES,
     SWITCHES,
     SettingsFile,
+    SettingsFileError,
     find_settings_files,
+    read_settings_file,
 )
 from hookline.places import home_dir, user_config_dir
 from hookline.wire.hooks import HookSource
@@ -86,17 +86,26 @@ def read_switches(files: Iterable[SettingsFile]) -> tuple[Switch, ...]:
     decided: set[HookSource] = set()
     for file in files:
         try:
-            settings = read_settings_text(file.path)
+            found = read_settings_file(file.path)
         except SettingsFileError:
             continue
-        switches += _names_off(file, settings)
-        value = settings.document.value
-        said = [path for path in SWITCHES if isinstance(value_at(value, path), bool)]
+        if found is None:
+            continue
+        _, document = found
+        off: list[tuple[Path, str | None]] = []
+        for path in DISABLED_NAMES:
+            names = value_at(document.value, path)
+            for index, name in enumerate(names if isinstance(names, list) else ()):
+                if isinstance(name, str):
+                    off.append(((*path, index), name))
+        said = {path: value_at(document.value, path) for path in SWITCHES}
+        said = {path: word for path, word in said.items() if isinstance(word, bool)}
         # Among the files of a layer the first that says anything about all hooks counts.
         if said and file.source not in decided:
             decided.add(file.source)
-            off = [path for path in said if not value_at(value, path)]
-            switches += [_switch(file, settings, path, None) for path in off[:1]]
+            off += [(path, None) for path, word in said.items() if not word][:1]
+        for path, name in off:
+            switches.append(Switch(file.source, file.path, document.place(path)[0], name))
     return tuple(switches)
 
 
@@ -140,16 +149,3 @@ def enable(place: Place, name: str) -> list[Updated]:
     there = [file for file in place.own_files if os.path.exists(file)]
     done = [rewrite_settings(file, freed, backup=False) for file in there]
     return [updated for updated in done if updated.changed]
-
-
-def _names_off(file: SettingsFile, settings: SettingsText) -> Iterator[Switch]:
-    for path in DISABLED_NAMES:
-        names = value_at(settings.document.value, path)
-        for index, name in enumerate(names if isinstance(names, list) else ()):
-            if isinstance(name, str):
-                yield _switch(file, settings, (*path, index), name)
-
-
-def _switch(file: SettingsFile, settings: SettingsText, path: Path, name: str | None) -> Switch:
-    line, _ = settings.document.place(path)
-    return Switch(file.source, file.path, line, name)

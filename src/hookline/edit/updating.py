@@ -1,26 +1,31 @@
-"""Adds to a settings file, one writer at a time: what stood there before is there, or in a copy."""
+"""Changes settings files and leaves the rest of their text alone: comments, order and layout stay.
+
+One writer at a time: what stood there before is there, or in a copy.
+"""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
-from hookline.edit.inserting import InsertionError, inserted
-from hookline.errors import HooklineError
 from hookline.files import write_atomically
-from hookline.pipeline.jsonc import BOM, Document, JsoncError, parse
-from hookline.pipeline.settings import content_of
+from hookline.pipeline.definitions import Origin
+from hookline.pipeline.jsonc import BOM, Document, Path, Span, parse, skip_blanks, spoken, value_at
+from hookline.pipeline.settings import SettingsFileError, read_settings_file
+from hookline.problem import Problem
+from hookline.wire import codec
 
+# What is written between two offsets in place of what stands there.
+_Edit: TypeAlias = tuple[int, int, str]
 
-class SettingsFileError(HooklineError):
-    """A settings file that cannot be read or written; it is as it was."""
-
-    def __init__(self, file: str, problem: str) -> None:
-        self.file = file
-        self.problem = problem
-        super().__init__(f"{file}{problem}")
+_MEND = "mend it first"
+_EMPTY = re.compile(r"\[\s*\]")
+_WIDTH = 96
+# A list of plain objects still reads well on one line; what is deeper does not.
+_DEEPEST_LINE = 2
 
 
 class Updated(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,29 +48,12 @@ class SettingsText(msgspec.Struct, frozen=True):
 def read_settings_text(file: str) -> SettingsText:
     """The file, read to be added to; raises SettingsFileError, with the place, if it cannot be."""
     try:
-        raw = _content(file)
-        text = (raw or b"{}\n").removeprefix(BOM).decode()
-        document = parse(text if text.strip() else "{}\n")
-    except JsoncError as error:
-        problem = f":{error.line}:{error.column}: is not valid JSON: {error.problem}; mend it first"
-        raise SettingsFileError(file, problem) from None
-    except UnicodeDecodeError as error:
-        problem = f": is not UTF-8 at byte {error.start}; mend it first"
-        raise SettingsFileError(file, problem) from None
-    except OSError as error:
-        raise SettingsFileError(file, f": cannot be read: {error.strerror or error}") from None
-    if not isinstance(document.value, dict):
-        raise SettingsFileError(file, ": must hold an object, {…}; mend it first")
+        found = read_settings_file(file, blank="{}\n")
+    except SettingsFileError as error:
+        remedy = "" if error.problem.kind == "unreadable" else _MEND
+        raise SettingsFileError(msgspec.structs.replace(error.problem, remedy=remedy)) from None
+    raw, document = (None, parse("{}\n")) if found is None else found
     return SettingsText(file, raw, document)
-
-
-def with_additions(settings: SettingsText, additions: Mapping[str, Any]) -> str:
-    """The text with additions; raises SettingsFileError, with the place, if they have no room."""
-    try:
-        return inserted(settings.document.text, additions)
-    except InsertionError as error:
-        problem = f":{error.line}:{error.column}: {error.problem}; mend it first"
-        raise SettingsFileError(settings.file, problem) from None
 
 
 def add_to_settings(
@@ -102,8 +90,13 @@ def rewrite_settings(
                 return Updated(file=file, created=False, changed=False)
             return _write(settings, text, backup=backup)
     except OSError as error:
-        problem = f": cannot be written: {error.strerror or error}; nothing in it was changed"
-        raise SettingsFileError(file, problem) from None
+        problem = Problem(
+            kind="unwritable",
+            message=f"cannot be written: {error.strerror or error}",
+            consequence="nothing in it was changed",
+            file=file,
+        )
+        raise SettingsFileError(problem) from None
 
 
 def refuse_way_out(file: str, project_dir: str) -> None:
@@ -113,19 +106,18 @@ def refuse_way_out(file: str, project_dir: str) -> None:
     """
     real, project = os.path.realpath(file), os.path.realpath(project_dir)
     if not real.startswith(os.path.join(project, "")):
-        raise SettingsFileError(file, f" leads out of the project, to {real}; take the link away")
-
-
-def _content(file: str) -> bytes | None:
-    try:
-        return content_of(file)
-    except FileNotFoundError:
-        return None
+        problem = Problem(
+            kind="leads-out",
+            message=f"leads out of the project, to {real}",
+            remedy="take the link away",
+            file=file,
+        )
+        raise SettingsFileError(problem)
 
 
 def _write(settings: SettingsText, text: str, *, backup: bool) -> Updated:
     mark = BOM if settings.raw is not None and settings.raw.startswith(BOM) else b""
-    kept = _back_up(settings) if backup and settings.raw is not None else None
+    kept = _back_up(settings.file, settings.raw) if backup and settings.raw is not None else None
     try:
         write_atomically(settings.file, mark + text.encode("utf-8", "surrogatepass"))
     except OSError:
@@ -135,14 +127,13 @@ def _write(settings: SettingsText, text: str, *, backup: bool) -> Updated:
     return Updated(file=settings.file, created=settings.raw is None, changed=True, backup=kept)
 
 
-def _back_up(settings: SettingsText) -> str:
+def _back_up(file: str, content: bytes) -> str:
     """A copy beside the file, under a name that no copy has yet."""
-    number, path = 1, f"{settings.file}.bak"
+    number, path = 1, f"{file}.bak"
     while os.path.lexists(path):
         number += 1
-        path = f"{settings.file}.bak{number}"
-    mode = os.stat(settings.file).st_mode & 0o777
-    write_atomically(path, settings.raw or b"", mode=mode)
+        path = f"{file}.bak{number}"
+    write_atomically(path, content, mode=os.stat(file).st_mode & 0o777)
     return path
 
 
@@ -160,3 +151,165 @@ def _only_writer(directory: str) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def with_additions(settings: SettingsText, additions: Mapping[str, Any]) -> str:
+    """The text with ``additions`` in it: objects get the members they lack, lists the items.
+
+    Raises SettingsFileError, with the place, where an addition finds something of another kind.
+    """
+    document, origin = settings.document, Origin(settings.file, settings.document)
+    for problem in origin.duplicate_keys():
+        problem = msgspec.structs.replace(problem, consequence="", remedy=_MEND)
+        raise SettingsFileError(problem)
+    text = document.text
+    edits = list(_edits(origin, document, (), document.value, additions))
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    assert parse(text).value == merged(document.value, additions)
+    return text
+
+
+def merged(value: Any, additions: Any) -> Any:
+    """What a value is with additions to it."""
+    if isinstance(value, Mapping) and isinstance(additions, Mapping):
+        both = {key: merged(value[key], new) for key, new in additions.items() if key in value}
+        return {**value, **additions, **both}
+    return [*value, *additions]
+
+
+def _edits(
+    origin: Origin, document: Document, path: Path, value: Any, additions: Any
+) -> Iterator[_Edit]:
+    if isinstance(additions, Mapping):
+        problem = None if isinstance(value, Mapping) else "must be an object, {…}"
+    elif isinstance(additions, list | tuple):
+        problem = None if isinstance(value, list) else "must be a list, […]"
+    else:
+        problem = "is there already"
+    if problem is not None:
+        message = f"{spoken(path) or 'the file'} {problem}"
+        raise SettingsFileError(origin.problem(path, "bad-field", message, remedy=_MEND))
+    new: Any = additions
+    if isinstance(additions, Mapping):
+        for key in additions.keys() & set(value):
+            yield from _edits(origin, document, (*path, key), value[key], additions[key])
+        new = {key: item for key, item in additions.items() if key not in value}
+    if new:
+        span = document.span(path)
+        assert span is not None
+        yield _insertion(document, span, new)
+
+
+def _insertion(document: Document, span: Span, new: Any) -> _Edit:
+    """What adds to an object or a list behind the last that is in it."""
+    text, members, close = document.text, _members_of(span), span.end - 1
+    last_end, has_comma = span.start + 1, False
+    if members:
+        last_end = members[-1].end
+        after = skip_blanks(text, last_end)
+        has_comma = text[after] == ","
+        last_end = after + 1 if has_comma else last_end
+    between = text[last_end:close].rstrip()
+    comma = "," if members and not has_comma else ""
+    if "\n" not in text[span.start : close] and (members or _depth(new) <= 1):
+        gap = " " if members or between else ""
+        return last_end, close, f"{comma}{between}{gap}{', '.join(_written_members(new))}"
+    line = text[text.rfind("\n", 0, span.start) + 1 : span.start]
+    outer = line[: len(line) - len(line.lstrip())]
+    # What one level is set in by is told by the first member of the file.
+    unit = _child_indent(text, document.root) or "  "
+    inner = _child_indent(text, span)
+    if inner is None:
+        inner = outer + unit
+    lines = f",\n{inner}".join(_written_members(new, inner, unit))
+    body = f"{comma}{between}\n{inner}{lines}{',' if has_comma else ''}\n{outer}"
+    if "\r\n" in text:
+        body = re.sub(r"\r?\n", "\r\n", body)
+    return last_end, close, body
+
+
+def _members_of(span: Span) -> list[Span]:
+    return list(span.members.values()) if isinstance(span.members, dict) else span.members or []
+
+
+def _child_indent(text: str, span: Span) -> str | None:
+    """What stands before the first member of an object or a list, if that begins a line."""
+    for first in _members_of(span)[:1]:
+        line = text.rfind("\n", 0, first.key) + 1
+        before = text[line : first.key]
+        if line > span.start and not before.strip():
+            return before
+    return None
+
+
+def _written_members(new: Any, indent: str | None = None, unit: str = "") -> list[str]:
+    """The members of an object or the items of a list, each in its own text."""
+    if isinstance(new, Mapping):
+        pairs = [(f"{codec.encode(key).decode()}: ", value) for key, value in new.items()]
+    else:
+        pairs = [("", item) for item in new]
+    return [label + _written(value, indent, unit, len(label)) for label, value in pairs]
+
+
+def _written(value: Any, indent: str | None, unit: str, used: int) -> str:
+    """A value on one line where it fits, and is not too deep to be read there."""
+    if not isinstance(value, Mapping | list | tuple):
+        return codec.encode(value).decode()
+    opening, closing = "{}" if isinstance(value, Mapping) else "[]"
+    flat = f"{opening}{', '.join(_written_members(value))}{closing}"
+    if indent is None or not value:
+        return flat
+    if len(indent) + used + len(flat) < _WIDTH and _depth(value) <= _DEEPEST_LINE:
+        return flat
+    inner = indent + unit
+    body = f",\n{inner}".join(_written_members(value, inner, unit))
+    return f"{opening}\n{inner}{body}\n{indent}{closing}"
+
+
+def _depth(value: Any) -> int:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list | tuple) else 0
+
+
+def without(text: str, path: Path, item: str) -> str:
+    """The text without an item of the list at a path, as often as it is there.
+
+    Raises JsoncError for a text that is no JSON; where there is no list, nothing changes.
+    """
+    while True:
+        document = parse(text)
+        listed, span = value_at(document.value, path), document.span(path)
+        if span is None or not isinstance(listed, list) or item not in listed:
+            return text
+        text = _without_item(text, span, listed.index(item))
+
+
+def _without_item(text: str, listed: Span, index: int) -> str:
+    items = _members_of(listed)
+    start, end = items[index].start, items[index].end
+    comma = skip_blanks(text, end)
+    if text[comma] == ",":
+        # What stands between the two is a comment, and stays.
+        text = text[:start] + text[end:comma] + text[comma + 1 :]
+    else:
+        text = text[:start] + text[end:]
+        if index:
+            comma = skip_blanks(text, items[index - 1].end)
+            text, start = text[:comma] + text[comma + 1 :], start - 1
+    text = _tidied(text, start)
+    empty = _EMPTY.match(text, listed.start)
+    return text[: empty.start()] + "[]" + text[empty.end() :] if empty else text
+
+
+def _tidied(text: str, at: int) -> str:
+    """Without the line that is left empty, or the blanks that stood around what has gone."""
+    line = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at) + 1
+    if end and not text[line:end].strip():
+        return text[:line] + text[end:]
+    before, after = text[:at], text[at:].lstrip(" \t")
+    if after.startswith("]"):
+        return (before.rstrip(" \t") if text[line:at].strip() else before) + after
+    return before + (after if before.endswith((" ", "\t", "\n", "[")) else text[at:])

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from hookline.errors import HooklineError
-from hookline.pipeline.definitions import Problem
+from hookline.problem import Problem
 from hookline.wire.events import HookEventName
 
 SUFFIX = ".hooktest.json"

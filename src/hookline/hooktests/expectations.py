@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from hookline.hooktests.cases import Failure, HookTest
 from hookline.hooktests.comparing import differences
+from hookline.nearest import name_hint
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.outputs import NO_REASON
 
@@ -76,19 +77,11 @@ def problem_of(event: HookEventName, expect: Mapping[str, Any]) -> tuple[str, st
     """The first word of an ``expect`` that means nothing, and why; None if all do."""
     for word, value in expect.items():
         if word not in WORDS:
-            return word, f"{word!r} cannot be expected; {nearest(word, WORDS)}"
+            return word, f"{word!r} cannot be expected; {name_hint(word, WORDS)}"
         problem = _wrong_value(event, word, value)
         if problem is not None:
             return word, problem
     return None
-
-
-def nearest(name: str, known: tuple[str, ...]) -> str:
-    """The question whether another name was meant, or all there are."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, known, n=2)
-    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
 
 
 def _wrong_value(event: HookEventName, word: str, value: Any) -> str | None:

@@ -35,8 +35,8 @@ def _suite(file: HookTestFile, outcomes: Sequence[Outcome]) -> Iterator[str]:
     for outcome in outcomes:
         yield from _case(outcome)
     for problem in file.problems:
-        yield _opening("testcase", classname=file.path, name=str(problem.place), time="0")
-        yield _opening("error", message=problem.message) + "</error></testcase>"
+        yield _opening("testcase", classname=file.path, name=problem.place, time="0")
+        yield _opening("error", message=problem.text) + "</error></testcase>"
     yield "</testsuite>"
 
 

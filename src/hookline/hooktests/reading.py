@@ -9,9 +9,11 @@ from typing import Any, TypeAlias
 
 from hookline.errors import InvalidPayloadError, UnknownEventError
 from hookline.hooktests.cases import SUFFIX, HookTest, HookTestFile
-from hookline.hooktests.expectations import nearest, problem_of
-from hookline.pipeline.definitions import Problem
+from hookline.hooktests.expectations import problem_of
+from hookline.nearest import name_hint
+from hookline.pipeline.definitions import Origin
 from hookline.pipeline.jsonc import Document, JsoncError, Path, parse
+from hookline.problem import Problem
 from hookline.wire.events import EVENTS, HookEventName, narrow_event
 from hookline.wire.validators import find_problem
 
@@ -70,17 +72,16 @@ def read_test_file(path: str) -> HookTestFile:
         with open(path, "rb") as file:
             document = parse(file.read().decode("utf-8-sig"))
     except OSError as error:
-        return _unreadable(path, f"cannot be read: {error.strerror or error}")
+        message = f"cannot be read: {error.strerror or error}"
+        problem = Problem(kind="unreadable", message=message, file=path)
     except UnicodeDecodeError as error:
-        return _unreadable(path, f"is not UTF-8 at byte {error.start}")
+        message = f"is not UTF-8 at byte {error.start}"
+        problem = Problem(kind="unreadable", message=message, file=path)
     except JsoncError as error:
-        place = f"{path}:{error.line}:{error.column}"
-        return _unreadable(place, f"is not valid JSON: {error.problem}", path)
-    return _Reader(path, document).read()
-
-
-def _unreadable(place: str, problem: str, path: str | None = None) -> HookTestFile:
-    return HookTestFile(path or place, (), (Problem(place, problem),))
+        problem = error.problem_of(path)
+    else:
+        return _Reader(path, document).read()
+    return HookTestFile(path, (), (problem,))
 
 
 class _Reader:
@@ -153,14 +154,14 @@ class _Reader:
         return f"test {int(at[-1]) + 1}"
 
     def _report(self, path: Path, problem: str) -> None:
-        line, column = self._document.place(path)
-        self._problems.append(Problem(f"{self._path}:{line}:{column}", problem))
+        origin = Origin(self._path, self._document)
+        self._problems.append(origin.problem(path, "bad-test", problem))
 
 
 def _check_fields(at: Path, fields: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
     for name, value in fields.items():
         if name not in known:
-            raise _Wrong((*at, name), f"{name!r} has no meaning {where}; {nearest(name, known)}")
+            raise _Wrong((*at, name), f"{name!r} has no meaning {where}; {name_hint(name, known)}")
         words, is_kind = _FIELDS[name]
         if not is_kind(value):
             raise _Wrong((*at, name), f"{name} must be {words}")

@@ -15,14 +15,15 @@ from hookline.config import Config
 from hookline.debuglog import DebugLogger
 from hookline.errors import HooklineError
 from hookline.hooktests.cases import Failure, HookTest, Outcome
-from hookline.hooktests.expectations import nearest, unmet
+from hookline.hooktests.expectations import unmet
 from hookline.hooktests.scratch import put_places, variables, working_dir
+from hookline.nearest import name_hint
 from hookline.notices import heard_warnings
-from hookline.pipeline.definitions import Problem
 from hookline.pipeline.matcher import MatchTimeout
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import find_project_dir
 from hookline.places import home_dir
+from hookline.problem import Problem
 from hookline.system import HookSystem
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.hooks import HookSource
@@ -121,7 +122,7 @@ class HookTestRunner:
             trusted=self._trusted,
         )
         for problem in config.get_settings().problems:
-            if problem.place != "trust":
+            if problem.kind != "untrusted":
                 self._problems[str(problem)] = problem
         return config
 
@@ -177,7 +178,7 @@ def _chosen(test: HookTest, entries: Sequence[HookRegistryEntry]) -> Iterator[Ho
         named = [entry for entry in entries if entry.name == name]
         if not named:
             known = tuple(dict.fromkeys(entry.name for entry in entries))
-            hint = f"; {nearest(name, known)}" if known else ""
+            hint = f"; {name_hint(name, known)}" if known else ""
             raise CannotRun(f"no hook is named {name!r}{hint}")
         if not any(entry.enabled for entry in named):
             raise CannotRun(f"{name!r} is disabled, so it did not run")

@@ -1,5 +1,6 @@
 """Claude Code's events: the eight that we have too, and why each of the others stays behind."""
 
+from hookline.nearest import did_you_mean, nearest
 from hookline.wire.events import HookEventName
 
 EVENTS: dict[str, HookEventName] = {
@@ -47,8 +48,6 @@ def why_lost(event: str) -> tuple[str, str]:
     if event in _LOST or event in _OTHERS:
         return _LOST.get(event, (_NONE, ""))
     known = (*EVENTS, *_LOST, *_OTHERS)
-    from difflib import get_close_matches
-
-    near = get_close_matches(event, known, n=1)
-    hint = f"did you mean {near[0]}? correct it there and migrate again" if near else ""
+    hint = did_you_mean(nearest(event, known)[:1])
+    hint = hint and f"{hint} correct it there and migrate again"
     return "Claude Code has no such event either, and runs nothing of it", hint

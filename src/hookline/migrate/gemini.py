@@ -82,9 +82,8 @@ class _Reader:
         """What the engine says about entries that are no hooks, for it reads these files too."""
         origin = Origin(self._file, self._document, ("hooks",))
         for problem in parse_hooks(hooks, source=HookSource.USER, origin=origin).problems:
-            line, column = map(int, problem.place.rsplit(":", 2)[1:])
-            kind = Kind.LOST if "was skipped" in problem.message else Kind.NOTE
-            self._find(kind, line, column, problem.message)
+            kind = Kind.LOST if problem.skipped else Kind.NOTE
+            self._find(kind, problem.line or 1, problem.column or 1, problem.text)
 
     def report_switches(self) -> None:
         for path in SWITCHES:

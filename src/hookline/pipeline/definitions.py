@@ -5,78 +5,122 @@ a hook can do without is replaced by its default.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from hookline.errors import InvalidHookError
+from hookline.nearest import did_you_mean, nearest
 from hookline.pipeline.dialects import Dialect, dialect_of
 from hookline.pipeline.jsonc import Document, Path, spoken
 from hookline.pipeline.matcher import Match
-from hookline.wire.events import HookEventName, nearest_events
-from hookline.wire.hooks import DEFAULT_TIMEOUT_MS, CommandHook, HookSource
+from hookline.problem import Problem
+from hookline.wire.events import HookEventName
+from hookline.wire.hooks import (
+    DEFAULT_TIMEOUT_MS,
+    CommandHook,
+    HookConfig,
+    HookSource,
+    RuntimeHook,
+)
 
 # Keys beside the events that are settings of the hook system itself.
 RESERVED_KEYS = frozenset({"enabled", "disabled", "notifications"})
 
-_MISSING = object()
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """Something wrong in the settings: where, what, and what was done about it.
-
-    ``broken`` marks a file that could not be read at all.
-    """
-
-    place: str
-    message: str
-    broken: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.message}"
+_KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (type(None), "null"),
+    (bool, "true or false"),
+    ((int, float), "a number"),
+    (str, "a string"),
+    ((list, tuple), "a list"),
+    (Mapping, "an object"),
+)
+# What a field of a type must be.
+_FIELD_KINDS = {bool: "true or false", str: "a string", dict: "an object of strings"}
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Where settings came from: a file with its text, or a name for settings given in code."""
+    """Where settings came from: a file with its text, or a name for settings given in code.
+
+    ``base`` leads to the object that paths are counted from.
+    """
 
     label: str
     document: Document | None = None
     base: Path = ()
 
-    def at(self, path: Path) -> str:
-        """``file:line:column`` of a value, or the label where there is no file."""
-        line = self.line(path)
-        if self.document is None or line is None:
-            return self.label
-        _, column = self.document.place((*self.base, *path))
-        return f"{self.label}:{line}:{column}"
-
     def line(self, path: Path) -> int | None:
         """The line of a value, None where there is no file."""
         return self.document.place((*self.base, *path))[0] if self.document else None
 
+    def problem(
+        self, path: Path, kind: str, message: str, consequence: str = "", remedy: str = ""
+    ) -> Problem:
+        """A problem of the value at a path."""
+        whole = (*self.base, *path)
+        line, column = self.document.place(whole) if self.document else (None, None)
+        return Problem(
+            kind=kind,
+            message=message,
+            file=self.label,
+            line=line,
+            column=column,
+            consequence=consequence,
+            remedy=remedy,
+            path=whole,
+        )
 
-class HookEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One hook as it was defined: on which event, for which names, from where.
+    def duplicate_keys(self) -> Iterator[Problem]:
+        """A problem for each key that one object has more than once."""
+        if self.document is None:
+            return
+        for path, offset in self.document.duplicates.items():
+            line, column = self.document.place_of(offset)
+            yield Problem(
+                kind="duplicate-key",
+                message=f"the key {path[-1]!r} is given twice",
+                consequence="only the last counts",
+                file=self.label,
+                line=line,
+                column=column,
+                path=path,
+            )
 
-    ``matcher`` is UNSET where the definition has none, which is not the same as null to a reader
-    of listings, though both match all.
+
+class HookRegistryEntry(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """One hook: on which event, for which names, from where, and whether it may run.
+
+    ``file`` and ``line`` say where it was defined, if in a file. ``matcher`` is UNSET where the
+    definition has none, which is not the same as null to a reader of listings, though both match
+    all.
     """
 
     event: HookEventName
-    hook: CommandHook
-    matcher: str | msgspec.UnsetType | None
+    hook: HookConfig
+    matcher: str | msgspec.UnsetType | None = msgspec.UNSET
     matches: Match
-    sequential: bool
+    sequential: bool = False
+    enabled: bool = True
+    trusted: bool = True
     file: str | None = None
     line: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the hook."""
+        return self.hook.name
+
+    @property
+    def source(self) -> HookSource:
+        """The layer the hook belongs to."""
+        return self.hook.source
 
 
 class Parsed(msgspec.Struct, frozen=True):
     """The good entries of a ``hooks`` object, in order, and the problems of the others."""
 
-    entries: tuple[HookEntry, ...]
+    entries: tuple[HookRegistryEntry, ...]
     problems: tuple[Problem, ...]
 
 
@@ -85,22 +129,37 @@ def parse_hooks(
 ) -> Parsed:
     """Read a ``hooks`` object; never raises."""
     reader = _Reader(source, origin, dialect or dialect_of("native"))
-    if raw is None:
-        return Parsed((), ())
-    if not isinstance(raw, Mapping):
-        reader.report((), f"hooks must be an object of events, not {_kind(raw)}; it was skipped")
-    else:
-        reader.events(raw)
+    if isinstance(raw, Mapping):
+        reader.read_events(raw)
+    elif raw is not None:
+        reader.skip((), f"hooks must be an object of events, not {_kind(raw)}")
     return Parsed(tuple(reader.entries), tuple(reader.problems))
 
 
 def command_hook(config: Mapping[str, Any], *, source: HookSource) -> CommandHook:
     """A command hook given in code; raises InvalidHookError where a file's would be skipped."""
     reader = _Reader(source, Origin("code"), dialect_of("native"))
-    hook = reader.hook(config, ())
-    if hook is None or reader.problems:
-        raise InvalidHookError("; ".join(problem.message for problem in reader.problems))
+    hook = reader.read_command(config, ())
+    reader.refuse_problems()
+    assert hook is not None
     return hook
+
+
+def runtime_hook(config: Mapping[str, Any], *, source: HookSource) -> RuntimeHook:
+    """A function given in code as a hook; raises InvalidHookError for one that cannot run."""
+    from inspect import iscoroutinefunction
+
+    function = config.get("function")
+    if not config.get("name"):
+        raise InvalidHookError("a runtime hook needs a name")
+    if not callable(function):
+        raise InvalidHookError("a hook is a function, or a mapping as in the settings")
+    reader = _Reader(source, Origin("code"), dialect_of("native"))
+    common = reader.read_common(config, (), name="")
+    reader.refuse_problems()
+    call = getattr(function, "__call__", None)  # noqa: B004
+    is_async = iscoroutinefunction(function) or iscoroutinefunction(call)
+    return RuntimeHook(**common, function=function, is_async=is_async)
 
 
 class _Reader:
@@ -108,171 +167,161 @@ class _Reader:
         self.source = source
         self.origin = origin
         self.dialect = dialect
-        self.entries: list[HookEntry] = []
+        self.entries: list[HookRegistryEntry] = []
         self.problems: list[Problem] = []
 
-    def report(self, path: Path, message: str) -> None:
-        where = spoken(path)
-        text = f"{where}: {message}" if where else message
-        self.problems.append(Problem(self.origin.at(path), text))
+    def report(
+        self, path: Path, kind: str, message: str, consequence: str = "", remedy: str = ""
+    ) -> None:
+        text = f"{spoken(path)}: {message}" if path else message
+        self.problems.append(self.origin.problem(path, kind, text, consequence, remedy))
 
-    def events(self, raw: Mapping[Any, Any]) -> None:
+    def skip(self, path: Path, message: str, consequence: str = "it was skipped") -> None:
+        self.report(path, "skipped", message, consequence)
+
+    def refuse_problems(self) -> None:
+        """Code is told of what settings would be read without."""
+        if self.problems:
+            raise InvalidHookError("; ".join(problem.message for problem in self.problems))
+
+    def read_events(self, raw: Mapping[Any, Any]) -> None:
         for key, definitions in raw.items():
             if key in RESERVED_KEYS:
                 continue
             event = self.dialect.event_for(key) if isinstance(key, str) else None
             if event is None:
-                near = nearest_events(key)
-                hint = f"; did you mean {' or '.join(near)}?" if near else ""
-                self.report((str(key),), f"is not a hook event and was skipped{hint}")
+                hint = did_you_mean(nearest(str(key), [e.value for e in HookEventName]))
+                message = "is not a hook event and was skipped"
+                self.report((str(key),), "unknown-event", message, remedy=hint)
             elif not isinstance(definitions, list | tuple):
-                problem = f"must be a list of definitions, not {_kind(definitions)}; it was skipped"
-                self.report((key,), problem)
+                self.skip((key,), f"must be a list of definitions, not {_kind(definitions)}")
             else:
                 for index, definition in enumerate(definitions):
-                    self._definition(event, definition, (key, index))
+                    self._read_definition(event, definition, (key, index))
 
-    def _definition(self, event: HookEventName, definition: object, path: Path) -> None:
-        if not isinstance(definition, Mapping) or not isinstance(
-            definition.get("hooks"), list | tuple
-        ):
-            self.report(path, "must be an object with a list of hooks; it was skipped")
+    def _read_definition(self, event: HookEventName, definition: object, path: Path) -> None:
+        hooks = definition.get("hooks") if isinstance(definition, Mapping) else None
+        if not isinstance(definition, Mapping) or not isinstance(hooks, list | tuple):
+            self.skip(path, "must be an object with a list of hooks")
             return
         matcher = definition.get("matcher", msgspec.UNSET)
+        at_matcher = (*path, "matcher")
         if matcher is not msgspec.UNSET and not isinstance(matcher, str | None):
-            self.report((*path, "matcher"), "must be a string; the definition was skipped")
+            self.skip(at_matcher, "must be a string", "the definition was skipped")
             return
         matches, problem = self.dialect.compile_matcher(event, matcher or None)
-        if problem:
-            self.report((*path, "matcher"), problem)
-        sequential = self._field(definition, "sequential", path, bool, "true or false", False)
-        for index, config in enumerate(definition["hooks"]):
+        if problem is not None:
+            self.report(at_matcher, problem.kind, problem.message, problem.consequence)
+        sequential = self._field(definition, "sequential", path, bool, False)
+        for index, config in enumerate(hooks):
             here = (*path, "hooks", index)
-            hook = self.hook(config, here)
+            hook = self.read_command(config, here)
             if hook is not None:
-                file = self.origin.label if self.origin.document else None
                 self.entries.append(
-                    HookEntry(
+                    HookRegistryEntry(
                         event=event,
                         hook=hook,
                         matcher=matcher,
                         matches=matches,
                         sequential=sequential,
-                        file=file,
+                        file=self.origin.label if self.origin.document else None,
                         line=self.origin.line(here),
                     )
                 )
 
-    def hook(self, config: object, path: Path) -> CommandHook | None:
-        problem = _fatal_problem(config)
+    def read_command(self, config: object, path: Path) -> CommandHook | None:
+        """The hook that an object stands for; None, with a problem, if it stands for none."""
+        problem = _why_no_hook(config)
         if problem is not None:
-            self.report(path, f"{problem}; it was skipped")
+            self.skip(path, problem)
             return None
         assert isinstance(config, Mapping)
-        command: str = config["command"]
-        args = self._strings(config, "args", path)
-        fallback = " ".join((command, *args)) if args is not None else command
+        command, args = config["command"], self._args(config, path)
         return CommandHook(
-            name=self._field(config, "name", path, str, "a string", "") or fallback,
-            source=self.source,
-            description=self._field(config, "description", path, str, "a string", None),
-            timeout=self._timeout(config, path),
-            on_failure=self._choice(config, "onFailure", path),
-            managed=self._managed(config, path),
-            dialect=self.dialect.name,
+            **self.read_common(config, path, name=" ".join((command, *(args or ())))),
             command=command,
             args=args,
             env=self._env(config, path),
-            warm=self._field(config, "warm", path, bool, "true or false", False),
+            warm=self._field(config, "warm", path, bool, False),
         )
 
+    def read_common(self, config: Mapping[str, Any], path: Path, *, name: str) -> dict[str, Any]:
+        """What every kind of hook has; ``name`` is for one that does not say its own."""
+        managed = self._field(config, "managed", path, bool, False)
+        if managed and self.source is not HookSource.SYSTEM:
+            message = "counts only in the system's settings"
+            self.report((*path, "managed"), "overreach", message, "it was ignored")
+            managed = False
+        on_failure = config.get("onFailure", "allow")
+        if on_failure not in ("allow", "block"):
+            message, used = 'must be "allow" or "block"', '"allow" is used instead'
+            self.report((*path, "onFailure"), "bad-field", message, used)
+            on_failure = "allow"
+        return {
+            "name": self._field(config, "name", path, str, "") or name,
+            "source": self.source,
+            "description": self._field(config, "description", path, str, None),
+            "timeout": self._timeout(config, path),
+            "on_failure": on_failure,
+            "managed": managed,
+            "dialect": self.dialect.name,
+        }
+
     def _field(
-        self, config: Mapping[str, Any], key: str, path: Path, kind: type, spoken: str, default: Any
+        self, config: Mapping[str, Any], key: str, path: Path, kind: type, default: Any
     ) -> Any:
-        value = config.get(key, _MISSING)
-        if value is _MISSING or isinstance(value, kind):
-            return default if value is _MISSING else value
-        self.report((*path, key), f"must be {spoken}; it was ignored")
+        if key not in config or isinstance(config[key], kind):
+            return config.get(key, default)
+        self.report((*path, key), "bad-field", f"must be {_FIELD_KINDS[kind]}", "it was ignored")
         return default
 
     def _timeout(self, config: Mapping[str, Any], path: Path) -> float:
-        value = config.get("timeout", _MISSING)
-        if value is _MISSING:
+        if "timeout" not in config:
             return DEFAULT_TIMEOUT_MS
-        if _is_number(value) and 0 < value <= sys.float_info.max:
+        value = config["timeout"]
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and 0 < value <= sys.float_info.max:
             return self.dialect.timeout_ms(value)
-        problem = f"must be a number of milliseconds above 0; {DEFAULT_TIMEOUT_MS} is used instead"
-        self.report((*path, "timeout"), problem)
+        used = f"{DEFAULT_TIMEOUT_MS} is used instead"
+        message = "must be a number of milliseconds above 0"
+        self.report((*path, "timeout"), "bad-field", message, used)
         return DEFAULT_TIMEOUT_MS
 
-    def _choice(self, config: Mapping[str, Any], key: str, path: Path) -> Any:
-        value = config.get(key, "allow")
-        if value in ("allow", "block"):
-            return value
-        self.report((*path, key), 'must be "allow" or "block"; "allow" is used instead')
-        return "allow"
-
-    def _managed(self, config: Mapping[str, Any], path: Path) -> bool:
-        managed: bool = self._field(config, "managed", path, bool, "true or false", False)
-        if managed and self.source is not HookSource.SYSTEM:
-            self.report((*path, "managed"), "counts only in the system's settings; it was ignored")
-            return False
-        return managed
-
-    def _strings(self, config: Mapping[str, Any], key: str, path: Path) -> tuple[str, ...] | None:
-        value = config.get(key)
-        if key not in config:
-            return None
-        if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
-            return tuple(value)
-        self.report((*path, key), "must be a list of strings; it was ignored")
+    def _args(self, config: Mapping[str, Any], path: Path) -> tuple[str, ...] | None:
+        args = config.get("args")
+        if isinstance(args, list | tuple) and all(isinstance(item, str) for item in args):
+            return tuple(args)
+        if "args" in config:
+            message = "must be a list of strings"
+            self.report((*path, "args"), "bad-field", message, "it was ignored")
         return None
 
     def _env(self, config: Mapping[str, Any], path: Path) -> dict[str, str]:
-        raw = self._field(config, "env", path, dict, "an object of strings", {})
-        env = {name: value for name, value in raw.items() if _is_variable(name, value)}
-        for name in raw:
-            if name not in env:
-                problem = "must be a variable's name with a string, neither with NUL"
-                self.report((*path, "env", name), f"{problem}; it was ignored")
+        env: dict[str, str] = {}
+        for name, value in self._field(config, "env", path, dict, {}).items():
+            is_text = isinstance(name, str) and isinstance(value, str)
+            if is_text and name and "=" not in name and "\0" not in name + value:
+                env[name] = value
+            else:
+                message = "must be a variable's name with a string, neither with NUL"
+                self.report((*path, "env", name), "bad-field", message, "it was ignored")
         return env
 
 
-def _fatal_problem(config: object) -> str | None:
-    """What makes an entry no hook at all."""
+def _why_no_hook(config: object) -> str | None:
+    """What makes an entry no hook of a settings file at all."""
     if not isinstance(config, Mapping):
         return f"must be an object, not {_kind(config)}"
-    kind = config.get("type")
+    kind, command = config.get("type"), config.get("command")
     if kind == "runtime":
         return "a runtime hook is a function and can only be registered in code"
     if kind != "command":
         said = f"has the unknown type {kind!r}" if "type" in config else "has no type"
         return f'{said}; the type must be "command"'
-    command = config.get("command")
     if not isinstance(command, str) or not command.strip():
         return "a command hook needs a command"
     return None
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_variable(name: object, value: object) -> bool:
-    if not (isinstance(name, str) and isinstance(value, str)):
-        return False
-    return bool(name) and "=" not in name and "\0" not in name + value
-
-
 def _kind(value: object) -> str:
-    names: Iterator[tuple[Callable[[object], bool], str]] = iter(
-        (
-            (lambda v: v is None, "null"),
-            (lambda v: isinstance(v, bool), "true or false"),
-            (lambda v: isinstance(v, int | float), "a number"),
-            (lambda v: isinstance(v, str), "a string"),
-            (lambda v: isinstance(v, list | tuple), "a list"),
-            (lambda v: isinstance(v, Mapping), "an object"),
-        )
-    )
-    return next((name for test, name in names if test(value)), type(value).__name__)
+    return next((name for kind, name in _KINDS if isinstance(value, kind)), type(value).__name__)

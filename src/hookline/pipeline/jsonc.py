@@ -1,63 +1,147 @@
-"""Reads JSON with comments and trailing commas, and remembers where in the text each value stood.
+"""Reads JSON with comments and trailing commas, and remembers where each key and value stands.
 
-Positions are why this is not a library: a message about a settings file names line and column.
+Positions are why this is not a library: a message about a settings file names line and column, and
+an edit changes one value and leaves the text around it alone. Both take their places from here.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import msgspec
 
+from hookline.problem import Problem
 from hookline.wire import codec
 
 Path: TypeAlias = tuple[str | int, ...]
 
+# Settings that nobody has reviewed must not keep their reader busy.
+MAX_BYTES = 1024 * 1024
+MAX_DEPTH = 64
 # What some editors put before a text. By hand, as the codec that knows it is a module to load.
 BOM = b"\xef\xbb\xbf"
-# The byte order mark is not in the class: that would make a table of all characters of it.
-SKIP = re.compile(r"(?:[ \t\r\n]+|\ufeff|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 
-_MAX_DEPTH = 200
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_SCALAR = re.compile(r"-?\d[\d.eE+-]*|true|false|null")
+# The byte order mark is not in the class: that would make a table of all characters of it.
+_BLANKS = r"(?:[ \t\r\n]+|\ufeff|//[^\n]*|/\*.*?\*/)*"
+_STRING = r'"[^"\\\x00-\x1f]*(?:\\[^\n][^"\\\x00-\x1f]*)*"'
+_TOKEN = re.compile(rf"{_BLANKS}({_STRING}|[{{}}\[\]:,]|[\w.+-]+|)", re.DOTALL)
+_WORDS = {"true": True, "false": False, "null": None}
 
 
 class JsoncError(ValueError):
-    """Text that is not JSON, with the place (1-based) where it stops being it."""
+    """Text that is not JSON, or more of it than is read, with the place (1-based) where.
 
-    def __init__(self, problem: str, line: int, column: int) -> None:
+    ``kind`` is "not-json", "too-large" or "too-deep".
+    """
+
+    def __init__(self, problem: str, line: int, column: int, *, kind: str = "not-json") -> None:
         self.problem = problem
         self.line = line
         self.column = column
+        self.kind = kind
         super().__init__(f"{line}:{column}: {problem}")
 
+    def problem_of(self, file: str) -> Problem:
+        """It as a problem of the file that the text is from."""
+        is_json = self.kind != "not-json"
+        return Problem(
+            kind=self.kind,
+            message=self.problem if is_json else f"is not valid JSON: {self.problem}",
+            file=file,
+            line=self.line,
+            column=self.column,
+        )
 
-class Document(msgspec.Struct, frozen=True):
-    """A parsed text: its value, the offset of every value by path, and keys given twice."""
 
-    text: str
-    value: Any
-    offsets: dict[Path, int]
-    duplicates: list[Path]
+class Span(msgspec.Struct, gc=False):
+    """From where to where a value stands, and what is in it.
+
+    ``key`` and ``key_end`` are those of its key, both ``start`` where it has none.
+    """
+
+    key: int
+    key_end: int
+    start: int
+    end: int = 0
+    members: "dict[str, Span] | list[Span] | None" = None
+
+
+class Document:
+    """A parsed text: its value and the span of everything in it.
+
+    ``duplicates`` are the keys that are given more than once, with the offset of the last.
+    """
+
+    def __init__(self, text: str, value: Any, root: Span, duplicates: dict[Path, int]) -> None:
+        self.text = text
+        self.value = value
+        self.root = root
+        self.duplicates = duplicates
+        self._line_starts: list[int] | None = None
+
+    def span(self, path: Path) -> Span | None:
+        """Where the value at a path stands, None where there is none."""
+        span, left = self._nearest(path)
+        return None if left else span
 
     def place(self, path: Path) -> tuple[int, int]:
         """Line and column, 1-based, of the value at a path or of its nearest known parent."""
-        while path and path not in self.offsets:
-            path = path[:-1]
-        return line_and_column(self.text, self.offsets.get(path, 0))
+        return self.place_of(self._nearest(path)[0].start)
+
+    def place_of(self, offset: int) -> tuple[int, int]:
+        """The 1-based line and column of an offset."""
+        if self._line_starts is None:
+            self._line_starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+    def _nearest(self, path: Path) -> tuple[Span, int]:
+        """The span that a path leads to, and how many of its steps lead nowhere."""
+        span = self.root
+        for taken, step in enumerate(path):
+            try:
+                span = span.members[step]  # type: ignore[index]
+            except (LookupError, TypeError):
+                return span, len(path) - taken
+        return span, 0
 
 
 def parse(text: str) -> Document:
     """Parse one document; raises JsoncError."""
     reader = _Reader(text)
-    value = reader.document()
-    return Document(text, value, reader.offsets, reader.duplicates)
+    root = Span(0, 0, 0)
+    value = reader.value(reader.token(), root)
+    if reader.token() or reader.start < len(text):
+        raise reader.error("expected the end of the file, found more text")
+    root.key = root.key_end = root.start
+    return Document(text, value, root, reader.duplicates)
+
+
+def text_of(content: bytes) -> str:
+    """The text of a file, without a byte order mark; raises JsoncError for what is not UTF-8 or
+    is too large."""
+    if len(content) > MAX_BYTES:
+        before = content[:MAX_BYTES].decode(errors="replace")
+        problem = f"is larger than {MAX_BYTES:,} bytes, the most that is read"
+        raise JsoncError(problem, *line_and_column(before, len(before)), kind="too-large")
+    try:
+        return content.removeprefix(BOM).decode()
+    except UnicodeDecodeError as error:
+        before = content.removeprefix(BOM)[: error.start].decode()
+        raise JsoncError("this is not UTF-8", *line_and_column(before, len(before))) from None
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
     """The 1-based place of an offset."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def skip_blanks(text: str, offset: int) -> int:
+    """Where the next token begins, comments left out as well."""
+    found = _TOKEN.match(text, offset)
+    assert found is not None
+    return found.start(1)
 
 
 def value_at(value: Any, path: Path) -> Any:
@@ -81,104 +165,116 @@ def spoken(path: Path) -> str:
 
 
 class _Reader:
+    """Reads on from token to token; the last one stands from ``start`` to ``at``."""
+
     def __init__(self, text: str) -> None:
         self.text = text
+        self.start = 0
         self.at = 0
-        self.offsets: dict[Path, int] = {}
-        self.duplicates: list[Path] = []
+        self.path: list[str | int] = []
+        self.duplicates: dict[Path, int] = {}
 
-    def document(self) -> Any:
-        value = self._value(())
-        self._skip()
-        if self.at < len(self.text):
-            raise self._error("expected the end of the file, found more text")
-        return value
+    def token(self) -> str:
+        """The next string, sign or word; "" at the end of the text and at what is none of them."""
+        found = _TOKEN.match(self.text, self.at)
+        assert found is not None
+        self.start, self.at = found.span(1)
+        return found[1]
 
-    def _value(self, path: Path) -> Any:
-        self._skip()
-        if len(path) > _MAX_DEPTH:
-            raise self._error("nested too deeply")
-        self.offsets[path] = self.at
-        first = self.text[self.at : self.at + 1]
-        if first == "{":
-            return self._object(path)
-        if first == "[":
-            return self._array(path)
+    def value(self, token: str, span: Span) -> Any:
+        """The value that begins with a token; its span is filled in."""
+        span.start, first = self.start, token[:1]
+        value: Any
         if first == '"':
-            return self._string()
-        return self._scalar()
-
-    def _object(self, path: Path) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        self.at += 1
-        while not self._closes("}"):
-            if self.text[self.at] != '"':
-                raise self._error("expected a key in double quotes, or '}'")
-            key = self._string()
-            if key in result:
-                self.duplicates.append((*path, key))
-            self._expect(":", "expected ':' after the key")
-            result[key] = self._value((*path, key))
-            self._separator("}")
-        return result
-
-    def _array(self, path: Path) -> list[Any]:
-        result: list[Any] = []
-        self.at += 1
-        while not self._closes("]"):
-            result.append(self._value((*path, len(result))))
-            self._separator("]")
-        return result
-
-    def _string(self) -> str:
-        match = _STRING.match(self.text, self.at)
-        if match is None:
-            raise self._error("this string is not closed on its line")
-        return str(self._scalar_text(match))
-
-    def _scalar(self) -> Any:
-        match = _SCALAR.match(self.text, self.at)
-        if match is None:
-            found = self.text[self.at : self.at + 1]
-            raise self._error(
-                f"expected a value, found {found!r}" if found else "the file ends here"
-            )
-        return self._scalar_text(match)
-
-    def _scalar_text(self, match: re.Match[str]) -> Any:
-        try:
-            value = codec.decode(match.group())
-        except codec.DecodeError:
-            raise self._error(f"{match.group()[:40]} is not a JSON value") from None
-        self.at = match.end()
+            value = self._string(token)
+        elif first == "{":
+            value = self._object(span)
+        elif first == "[":
+            value = self._array(span)
+        elif token in _WORDS:
+            value = _WORDS[token]
+        elif first == "-" or first.isdigit():
+            value = self._decoded(token)
+        else:
+            problem = f"expected a value, found {self._found!r}"
+            raise self.error(problem, at_end="the file ends here")
+        span.end = self.at
         return value
 
-    def _closes(self, bracket: str) -> bool:
-        self._skip()
-        if self.at >= len(self.text):
-            raise self._error(f"the file ends here, but a {bracket!r} is missing")
-        if self.text[self.at] != bracket:
-            return False
-        self.at += 1
-        return True
+    def _object(self, span: Span) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        span.members = members = {}
+        self._enter("")
+        token = self.token()
+        while token != "}":
+            if token[:1] != '"':
+                raise self._unclosed("}", "expected a key in double quotes, or '}'")
+            key = self.path[-1] = self._string(token)
+            member = Span(self.start, self.at, 0)
+            if self.token() != ":":
+                raise self._unclosed("}", "expected ':' after the key")
+            is_known = key in value
+            value[key] = self.value(self.token(), member)
+            members[key] = member
+            if is_known:
+                self.duplicates[tuple(self.path)] = member.start
+            token = self._after_item("}")
+        self.path.pop()
+        return value
 
-    def _separator(self, bracket: str) -> None:
-        self._skip()
-        if self.text[self.at : self.at + 1] != bracket:
-            self._expect(",", f"expected ',' or {bracket!r}")
+    def _array(self, span: Span) -> list[Any]:
+        value: list[Any] = []
+        span.members = members = []
+        self._enter(0)
+        token = self.token()
+        while token != "]":
+            if not token:
+                raise self._unclosed("]", f"expected a value, found {self._found!r}")
+            self.path[-1] = len(value)
+            item = Span(self.start, self.start, 0)
+            value.append(self.value(token, item))
+            members.append(item)
+            token = self._after_item("]")
+        self.path.pop()
+        return value
 
-    def _expect(self, character: str, problem: str) -> None:
-        self._skip()
-        if self.text[self.at : self.at + 1] != character:
-            raise self._error(problem)
-        self.at += 1
+    def _enter(self, step: str | int) -> None:
+        self.path.append(step)
+        if len(self.path) > MAX_DEPTH:
+            problem = f"is nested more than {MAX_DEPTH} deep, the most that is read"
+            raise JsoncError(problem, *line_and_column(self.text, self.start), kind="too-deep")
 
-    def _skip(self) -> None:
-        match = SKIP.match(self.text, self.at)
-        assert match is not None
-        self.at = match.end()
-        if self.text.startswith("/*", self.at):
-            raise self._error("this comment is not closed")
+    def _after_item(self, bracket: str) -> str:
+        """The token that goes on after an item and its comma, or closes."""
+        token = self.token()
+        if token == ",":
+            return self.token()
+        if token != bracket:
+            raise self.error(f"expected ',' or {bracket!r}")
+        return token
 
-    def _error(self, problem: str) -> JsoncError:
-        return JsoncError(problem, *line_and_column(self.text, self.at))
+    def _string(self, token: str) -> str:
+        return str(self._decoded(token)) if "\\" in token else token[1:-1]
+
+    def _decoded(self, token: str) -> Any:
+        try:
+            return codec.decode(token)
+        except codec.DecodeError:
+            raise self.error(f"{token[:40]} is not a JSON value") from None
+
+    @property
+    def _found(self) -> str:
+        return self.text[self.start : self.start + 1]
+
+    def _unclosed(self, bracket: str, problem: str) -> JsoncError:
+        return self.error(problem, at_end=f"the file ends here, but a {bracket!r} is missing")
+
+    def error(self, problem: str, *, at_end: str = "") -> JsoncError:
+        """What is wrong where the last token should be; ``at_end`` if the text ends there."""
+        if self.start == len(self.text) and at_end:
+            problem = at_end
+        elif self.text.startswith("/*", self.start):
+            problem = "this comment is not closed"
+        elif self._found == '"' and self.at == self.start:
+            problem = "this string is not closed on its line"
+        return JsoncError(problem, *line_and_column(self.text, self.start))

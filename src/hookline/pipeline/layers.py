@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from hookline.pipeline.definitions import HookEntry, Problem
+from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.pipeline.redaction import Redaction
-from hookline.pipeline.registry import HookRegistryEntry, entry_of
 from hookline.pipeline.settings import Layer
+from hookline.problem import Problem
 from hookline.wire.hooks import HookConfig, HookSource
 
 
@@ -36,7 +36,7 @@ def combine(
     ``trusted`` says which of the project's hooks may run."""
     switches = _Switches(layers, disabled)
     entries = tuple(
-        entry_of(
+        msgspec.structs.replace(
             entry,
             enabled=switches.runs(entry),
             trusted=layer.source is not HookSource.PROJECT or trusted(entry.hook),
@@ -45,14 +45,25 @@ def combine(
         for entry in layer.entries
     )
     managed = any(entry.hook.managed and entry.enabled for entry in entries)
+    problems = [problem for layer in layers for problem in layer.problems]
     held_back = sum(1 for entry in entries if not entry.trusted and entry.enabled)
+    if held_back:
+        are, them = ("hook is", "it") if held_back == 1 else ("hooks are", "them")
+        problems.append(
+            Problem(
+                kind="untrusted",
+                file="trust",
+                message=f"{held_back} project {are} not trusted and will not run",
+                remedy=f"review {them} with `hookline trust`",
+            )
+        )
     return Settings(
         entries=entries,
         enabled=switches.on(HookSource.SYSTEM) and (switches.on(HookSource.USER) or managed),
         only_managed=not switches.on(HookSource.USER),
         redaction=_redaction(layers),
         trace=next((layer.trace for layer in layers if layer.trace is not None), False),
-        problems=(*(p for layer in layers for p in layer.problems), *_held_back(held_back)),
+        problems=tuple(problems),
     )
 
 
@@ -70,7 +81,7 @@ class _Switches:
     def on(self, source: HookSource) -> bool:
         return self._on.get(source, True)
 
-    def runs(self, entry: HookEntry) -> bool:
+    def runs(self, entry: HookRegistryEntry) -> bool:
         hook = entry.hook
         if not self._allows(HookSource.SYSTEM, hook.name):
             return False
@@ -86,24 +97,13 @@ class _Switches:
 
 def _redaction(layers: Sequence[Layer]) -> Redaction:
     """The system's word stands; the user may only ask for more to be kept back."""
-    said = {s: _first_redaction(layers, s) for s in (HookSource.SYSTEM, HookSource.USER)}
-    system, user = said[HookSource.SYSTEM], said[HookSource.USER]
+    said: dict[HookSource, Redaction] = {}
+    for layer in layers:
+        if layer.redaction is not None:
+            said.setdefault(layer.source, layer.redaction)
+    system, user = said.get(HookSource.SYSTEM), said.get(HookSource.USER)
     if system is None or user is None:
         return system or user or Redaction()
     if not system.enabled:
         return user
     return msgspec.structs.replace(system, blocked=(*system.blocked, *user.blocked))
-
-
-def _first_redaction(layers: Sequence[Layer], source: HookSource) -> Redaction | None:
-    return next((x.redaction for x in layers if x.source is source and x.redaction), None)
-
-
-def _held_back(count: int) -> tuple[Problem, ...]:
-    if not count:
-        return ()
-    hooks, them = (
-        ("1 project hook is", "it") if count == 1 else (f"{count} project hooks are", "them")
-    )
-    told = f"{hooks} not trusted and will not run; review {them} with `hookline trust`"
-    return (Problem("trust", told),)

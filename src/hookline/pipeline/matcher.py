@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from hookline.problem import Problem
+
 MATCH_SECONDS = 0.1
 
 Match: TypeAlias = Callable[[str], bool]
@@ -23,7 +25,7 @@ class MatchTimeout(Exception):
     """A matcher used up its time on a name."""
 
 
-def compile_matcher(text: str | None, *, search: bool) -> tuple[Match, str | None]:
+def compile_matcher(text: str | None, *, search: bool) -> tuple[Match, Problem | None]:
     """The test a matcher stands for, and what is wrong with it, if anything.
 
     ``search`` finds the expression anywhere in a tool name; otherwise it must match a trigger
@@ -31,60 +33,50 @@ def compile_matcher(text: str | None, *, search: bool) -> tuple[Match, str | Non
     """
     text = (text or "").strip()
     if text in ("", "*"):
-        return _everything, None
-    if all(map(_is_plain, text.split("|"))):
-        return _words(text, search=search), None
-    return _expression(text, search=search)
-
-
-def _everything(_name: str) -> bool:
-    return True
+        return lambda _name: True, None
+    words = text.split("|")
+    if all(map(_is_plain, words)):
+        return _match_words(text, frozenset(words), search=search), None
+    return _match_expression(text, search=search)
 
 
 def _is_plain(word: str) -> bool:
     return word.isascii() and word.replace("_", "0").replace("-", "0").isalnum()
 
 
-def _words(text: str, *, search: bool) -> Match:
-    words = frozenset(text.split("|"))
+def _match_words(text: str, words: frozenset[str], *, search: bool) -> Match:
     if not search:
         return lambda name: name in words or name == text
-    if len(words) == 1:
-        (word,) = words
-        return lambda name: word in name
+    if words == {text}:
+        return lambda name: text in name
     return lambda name: any(word in name for word in words)
 
 
-def _expression(text: str, *, search: bool) -> tuple[Match, str | None]:
+def _match_expression(text: str, *, search: bool) -> tuple[Match, Problem | None]:
     import warnings
 
     import regex
 
     try:
-        _check_repetitions(text)
+        counts = [max(int(count[:9] or 1) for count in pair) for pair in re.findall(_COUNTED, text)]
+        if math.prod(max(count, 1) for count in counts) > _MAX_REPETITIONS:
+            raise ValueError(f"it repeats more than {_MAX_REPETITIONS} times")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             pattern = regex.compile(text)
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
-        problem = f"matcher {text!r} is not a regular expression ({error}); it must equal the name"
+        problem = Problem(
+            kind="bad-matcher",
+            message=f"{text!r} is not a regular expression ({error})",
+            consequence="it must equal the name",
+        )
         return lambda name: name == text, problem
-    if search:
-        return _bounded(pattern.search, text), None
-    matches = _bounded(pattern.fullmatch, text)
-    return lambda name: name == text or matches(name), None
+    test: Callable[..., Any] = pattern.search if search else pattern.fullmatch
 
-
-def _check_repetitions(text: str) -> None:
-    counts = [max(int(count[:9] or 1) for count in pair) for pair in re.findall(_COUNTED, text)]
-    if math.prod(max(count, 1) for count in counts) > _MAX_REPETITIONS:
-        raise ValueError(f"it repeats more than {_MAX_REPETITIONS} times")
-
-
-def _bounded(test: Callable[..., Any], text: str) -> Match:
     def matches(name: str) -> bool:
         try:
-            return test(name, timeout=MATCH_SECONDS) is not None
+            return (not search and name == text) or test(name, timeout=MATCH_SECONDS) is not None
         except TimeoutError:
             raise MatchTimeout(text) from None
 
-    return matches
+    return matches, None

@@ -10,34 +10,11 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from hookline.errors import HookRegistryNotInitializedError
-from hookline.pipeline.definitions import HookEntry
-from hookline.pipeline.matcher import Match
+from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.wire.events import HookEventName
-from hookline.wire.hooks import LAYER_ORDER, HookConfig, HookSource
+from hookline.wire.hooks import LAYER_ORDER, HookSource
 
-
-class HookRegistryEntry(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """One registered hook; ``file`` and ``line`` say where it was defined, if in a file."""
-
-    event: HookEventName
-    hook: HookConfig
-    matcher: str | msgspec.UnsetType | None = msgspec.UNSET
-    matches: Match
-    sequential: bool = False
-    enabled: bool = True
-    trusted: bool = True
-    file: str | None = None
-    line: int | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of the hook."""
-        return self.hook.name
-
-    @property
-    def source(self) -> HookSource:
-        """The layer the hook belongs to."""
-        return self.hook.source
+__all__ = ["HookRegistry", "HookRegistryEntry", "HookSnapshot"]
 
 
 class HookSnapshot(msgspec.Struct, frozen=True, eq=False):
@@ -115,21 +92,6 @@ class HookRegistry:
         if not self._loaded:
             raise HookRegistryNotInitializedError
         return self._snapshot
-
-
-def entry_of(defined: HookEntry, *, enabled: bool, trusted: bool) -> HookRegistryEntry:
-    """A defined hook as a registered one."""
-    return HookRegistryEntry(
-        event=defined.event,
-        hook=defined.hook,
-        matcher=defined.matcher,
-        matches=defined.matches,
-        sequential=defined.sequential,
-        enabled=enabled,
-        trusted=trusted,
-        file=defined.file,
-        line=defined.line,
-    )
 
 
 def _is_same(entry: HookRegistryEntry, registered: HookRegistryEntry) -> bool:

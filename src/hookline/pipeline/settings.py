@@ -7,25 +7,27 @@ a layer may say about the others follows trust: a project speaks for its own hoo
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from hookline.pipeline.definitions import HookEntry, Origin, Problem, parse_hooks
+from hookline.errors import HooklineError
+from hookline.pipeline.definitions import HookRegistryEntry, Origin, parse_hooks
 from hookline.pipeline.dialects import dialect_of
 from hookline.pipeline.jsonc import (
-    BOM,
+    MAX_BYTES,
     Document,
     JsoncError,
     Path,
-    line_and_column,
     parse,
     spoken,
+    text_of,
     value_at,
 )
 from hookline.pipeline.redaction import Redaction
 from hookline.places import site_config_dir, user_config_dir
+from hookline.problem import Problem
 from hookline.wire.hooks import HookSource
 
 _OWN_FILES = ("settings.local.json", "settings.json")
@@ -34,6 +36,14 @@ _HOME_FILES = (".llxprt/settings.json", ".gemini/settings.json")
 # Where settings say whether hooks run at all, and which do not by their names.
 SWITCHES: tuple[Path, ...] = (("enableHooks",), ("hooksConfig", "enabled"), ("hooks", "enabled"))
 DISABLED_NAMES: tuple[Path, ...] = (("hooks", "disabled"), ("hooksConfig", "disabled"))
+
+
+class SettingsFileError(HooklineError):
+    """A settings file that cannot be read or written; it is as it was."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(str(problem))
 
 
 class SettingsFile(msgspec.Struct, frozen=True):
@@ -48,7 +58,7 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     """What one file, or one argument in code, says. None: it says nothing about it."""
 
     source: HookSource
-    entries: tuple[HookEntry, ...] = ()
+    entries: tuple[HookRegistryEntry, ...] = ()
     enabled: bool | None = None
     disabled: tuple[str, ...] = ()
     redaction: Redaction | None = None
@@ -58,22 +68,16 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_project_dir(working_dir: str, home: str | None) -> str:
     """The nearest directory upwards with a settings folder; the home's own do not count."""
-    for directory in _upwards(working_dir):
+    real_home = home and os.path.realpath(home)
+    directory = working_dir
+    while True:
         has_settings = any(map(os.path.isdir, _below(directory, _PROJECT_FOLDERS)))
-        if has_settings and not _same(directory, home):
+        if has_settings and os.path.realpath(directory) != real_home:
             return directory
-    return working_dir
-
-
-def _upwards(directory: str) -> Iterator[str]:
-    yield directory
-    while (parent := os.path.dirname(directory)) != directory:
-        yield parent
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return working_dir
         directory = parent
-
-
-def _same(directory: str, home: str | None) -> bool:
-    return home is not None and os.path.realpath(directory) == os.path.realpath(home)
 
 
 def find_settings_files(project_dir: str, home: str | None) -> list[SettingsFile]:
@@ -86,21 +90,17 @@ def find_settings_files(project_dir: str, home: str | None) -> list[SettingsFile
     found = [SettingsFile(path, HookSource.PROJECT) for path in project]
     found += [SettingsFile(path, HookSource.USER) for path in user]
     found += [SettingsFile(path, HookSource.SYSTEM) for path in system]
-    return _counted_once(found)
-
-
-def _below(directory: str | None, names: Iterable[str]) -> list[str]:
-    return [] if directory is None else [os.path.join(directory, name) for name in names]
-
-
-def _counted_once(files: Sequence[SettingsFile]) -> list[SettingsFile]:
     chosen: dict[str, SettingsFile] = {}
-    for file in reversed(files):
+    for file in reversed(found):
         real = os.path.realpath(file.path)
         if real not in chosen or chosen[real].source is file.source:
             chosen[real] = file
     kept = set(map(id, chosen.values()))
-    return [file for file in files if id(file) in kept]
+    return [file for file in found if id(file) in kept]
+
+
+def _below(directory: str | None, names: Iterable[str]) -> list[str]:
+    return [] if directory is None else [os.path.join(directory, name) for name in names]
 
 
 class SettingsReader:
@@ -116,47 +116,47 @@ class SettingsReader:
 
     def _read(self, file: SettingsFile) -> Layer | None:
         try:
-            document = parse(_text_of(file.path))
-        except (FileNotFoundError, NotADirectoryError):
+            found = read_settings_file(file.path)
+        except SettingsFileError as error:
+            kept = self._last_good.get(file.path)
+            done = "its last good version stays in force" if kept else "the file was skipped"
+            problem = msgspec.structs.replace(
+                error.problem, consequence=f"{done}, the other settings still apply"
+            )
+            return msgspec.structs.replace(kept or Layer(source=file.source), problems=(problem,))
+        if found is None:
             self._last_good.pop(file.path, None)
             return None
-        except OSError as error:
-            return self._broken(file, file.path, f"cannot be read: {error.strerror or error}")
-        except JsoncError as error:
-            place = f"{file.path}:{error.line}:{error.column}"
-            return self._broken(file, place, f"is not valid JSON: {error.problem}")
-        if not isinstance(document.value, dict):
-            line, column = document.place(())
-            return self._broken(file, f"{file.path}:{line}:{column}", "must hold an object, {…}")
+        _, document = found
         layer = read_layer(document.value, file.source, file.path, document, file.dialect)
         self._last_good[file.path] = layer
         return layer
 
-    def _broken(self, file: SettingsFile, place: str, problem: str) -> Layer:
-        kept = self._last_good.get(file.path)
-        done = "its last good version stays in force" if kept else "the file was skipped"
-        said = Problem(place, f"{problem}; {done}, the other settings still apply", broken=True)
-        base = kept or Layer(source=file.source)
-        return msgspec.structs.replace(base, problems=(said,))
 
-
-def content_of(path: str) -> bytes:
-    """What is in a file, for which nothing has to be waited; raises OSError."""
-    # Opening a pipe would wait for its writer, reading a device might never end.
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise OSError(errno.EINVAL, "it is not a regular file")
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def _text_of(path: str) -> str:
-    content = content_of(path).removeprefix(BOM)
+def read_settings_file(path: str, *, blank: str = "") -> tuple[bytes, Document] | None:
+    """A file and the object in it, None if there is no file; ``blank`` is read for a file that
+    holds nothing. Raises SettingsFileError for one that cannot be used."""
     try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        before = content[: error.start].decode()
-        place = line_and_column(before, len(before))
-        raise JsoncError("this is not UTF-8", *place) from None
+        # Opening a pipe would wait for its writer, reading a device might never end.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        with open(path, "rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        text = text_of(content)
+        document = parse(text if text.strip() or not blank else blank)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        problem = Problem(
+            kind="unreadable", message=f"cannot be read: {error.strerror or error}", file=path
+        )
+        raise SettingsFileError(problem) from None
+    except JsoncError as error:
+        raise SettingsFileError(error.problem_of(path)) from None
+    if not isinstance(document.value, dict):
+        origin = Origin(path, document)
+        raise SettingsFileError(origin.problem((), "not-an-object", "must hold an object, {…}"))
+    return content, document
 
 
 def read_layer(
@@ -168,15 +168,17 @@ def read_layer(
 ) -> Layer:
     """What a settings object says; what is wrong in it is among the problems."""
     reader = _LayerReader(value, source, Origin(label, document))
-    hooks = Origin(label, document, ("hooks",))
     parsed = parse_hooks(
-        value.get("hooks"), source=source, origin=hooks, dialect=dialect_of(dialect)
+        value.get("hooks"),
+        source=source,
+        origin=Origin(label, document, ("hooks",)),
+        dialect=dialect_of(dialect),
     )
     return Layer(
         source=source,
         entries=parsed.entries,
         enabled=reader.enabled(),
-        disabled=reader.disabled(),
+        disabled=tuple(name for path in DISABLED_NAMES for name in reader.names(path)),
         redaction=reader.redaction(),
         trace=reader.trace(),
         problems=(*reader.problems, *parsed.problems),
@@ -191,29 +193,29 @@ class _LayerReader:
         self.problems: list[Problem] = []
         for name in ("hooksConfig", "security", "hookline"):
             self._typed((name,), dict, "an object")
-        for path in origin.document.duplicates if origin.document else ():
-            problem = f"the key {path[-1]!r} is given twice; only the last counts"
-            self.problems.append(Problem(origin.at(path), problem))
+        self.problems += origin.duplicate_keys()
 
     def enabled(self) -> bool | None:
         said = [self._typed(path, bool, "true or false") for path in SWITCHES]
         given = [value for value in said if value is not None]
         return all(given) if given else None
 
-    def disabled(self) -> tuple[str, ...]:
-        return tuple(name for path in DISABLED_NAMES for name in self._names(path))
+    def names(self, path: Path) -> tuple[str, ...]:
+        value = self._typed(path, list, "a list of names") or []
+        names = tuple(name for name in value if isinstance(name, str))
+        if len(names) < len(value):
+            message = "must be a list of names"
+            self._report(path, "bad-field", message, "what is no string was ignored")
+        return names
 
     def redaction(self) -> Redaction | None:
         path = ("security", "environmentVariableRedaction")
-        section = self._typed(path, dict, "an object")
-        if section is None:
-            return None
-        if not self._may_say(path):
+        if self._typed(path, dict, "an object") is None or not self._may_say(path):
             return None
         return Redaction(
             enabled=self._typed((*path, "enabled"), bool, "true or false") or False,
-            allowed=self._names((*path, "allowed")),
-            blocked=self._names((*path, "blocked")),
+            allowed=self.names((*path, "allowed")),
+            blocked=self.names((*path, "blocked")),
         )
 
     def trace(self) -> bool | None:
@@ -224,7 +226,8 @@ class _LayerReader:
     def _may_say(self, path: Path) -> bool:
         """Whether this layer is asked about something that is not for a project to decide."""
         if self.source is HookSource.PROJECT:
-            self._report(path, "counts only in the user's or the system's settings; it was ignored")
+            message = "counts only in the user's or the system's settings"
+            self._report(path, "overreach", message, "it was ignored")
             return False
         return True
 
@@ -232,14 +235,9 @@ class _LayerReader:
         value = value_at(self.value, path)
         if value is None or isinstance(value, kind):
             return value
-        self._report(path, f"must be {called}; it was ignored")
+        self._report(path, "bad-field", f"must be {called}", "it was ignored")
         return None
 
-    def _names(self, path: Path) -> tuple[str, ...]:
-        value = self._typed(path, list, "a list of names") or []
-        if not all(isinstance(name, str) for name in value):
-            self._report(path, "must be a list of names; what is no string was ignored")
-        return tuple(name for name in value if isinstance(name, str))
-
-    def _report(self, path: Path, message: str) -> None:
-        self.problems.append(Problem(self.origin.at(path), f"{spoken(path)} {message}"))
+    def _report(self, path: Path, kind: str, message: str, consequence: str) -> None:
+        text = f"{spoken(path)} {message}"
+        self.problems.append(self.origin.problem(path, kind, text, consequence))

@@ -13,7 +13,7 @@ import msgspec
 
 from hookline.errors import HooklineError
 from hookline.files import Signature, signature, write_atomically
-from hookline.pipeline.definitions import HookEntry
+from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.places import user_state_dir
 from hookline.wire import codec
 from hookline.wire.clock import timestamp
@@ -54,10 +54,10 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
         return self.hooks == now.hooks and now.files.items() <= self.files.items()
 
 
-def review(entries: Iterable[HookEntry], *, project_dir: str, cwd: str) -> Review:
+def review(entries: Iterable[HookRegistryEntry], *, project_dir: str, cwd: str) -> Review:
     """What a project's hooks would run now; raises TrustError for a file that cannot be read."""
     entries = tuple(entries)
-    hooks = ((entry.event, entry.hook) for entry in entries)
+    hooks = ((entry.event, _command_of(entry)) for entry in entries)
     named = named_files(hooks, project_dir=project_dir, cwd=cwd)
     return Review(
         project=os.path.realpath(project_dir),
@@ -66,14 +66,21 @@ def review(entries: Iterable[HookEntry], *, project_dir: str, cwd: str) -> Revie
     )
 
 
-def _reviewed(entry: HookEntry) -> ReviewedHook:
+def _reviewed(entry: HookRegistryEntry) -> ReviewedHook:
+    hook = _command_of(entry)
     return ReviewedHook(
         event=entry.event.value,
         matcher=entry.matcher if isinstance(entry.matcher, str) else None,
-        command=entry.hook.command,
-        args=entry.hook.args,
-        env=dict(entry.hook.env),
+        command=hook.command,
+        args=hook.args,
+        env=dict(hook.env),
     )
+
+
+def _command_of(entry: HookRegistryEntry) -> CommandHook:
+    """The hook of an entry that comes from settings, which have no other kind."""
+    assert isinstance(entry.hook, CommandHook)
+    return entry.hook
 
 
 def named_files(
@@ -228,13 +235,13 @@ class FolderTrust:
         self._project_dir = project_dir
         self._cwd = cwd
         self._warn = warn
-        self._entries: tuple[HookEntry, ...] = ()
+        self._entries: tuple[HookRegistryEntry, ...] = ()
         self._places: dict[int, tuple[str, ...]] = {}
         self._seen: dict[str, Signature | None] = {}
         self.is_all_trusted = True
         self.file = store.file_of(project_dir)
 
-    def use(self, entries: Iterable[HookEntry]) -> None:
+    def use(self, entries: Iterable[HookRegistryEntry]) -> None:
         """Answer for these hooks from now on."""
         self._entries = tuple(entries)
         self._places = {id(entry.hook): self._places_of(entry) for entry in self._entries}
@@ -263,8 +270,8 @@ class FolderTrust:
             self._warn(str(error))
             return False
 
-    def _places_of(self, entry: HookEntry) -> tuple[str, ...]:
+    def _places_of(self, entry: HookRegistryEntry) -> tuple[str, ...]:
         """Whatever decides about a hook: what it names, and what was trusted."""
-        event, hook = entry.event, entry.hook
+        event, hook = entry.event, _command_of(entry)
         named = _candidates(event, hook, project_dir=self._project_dir, cwd=self._cwd)
         return (*(place for _, place in named), *([self.file] if self.file else []))

@@ -5,6 +5,7 @@ from enum import StrEnum
 import msgspec
 
 from hookline.errors import InvalidPayloadError, UnknownEventError
+from hookline.nearest import nearest
 
 
 class HookEventName(StrEnum):
@@ -149,17 +150,8 @@ def narrow_event(name: object) -> HookEventName:
     """The event of that name; raises UnknownEventError, with the nearest names, for any other."""
     event = _BY_NAME.get(name) if isinstance(name, str) else None
     if event is None:
-        raise UnknownEventError(name, nearest_events(name))
+        raise UnknownEventError(name, nearest(str(name), _BY_NAME))
     return event
-
-
-def nearest_events(name: object) -> list[str]:
-    """The event names a person may have meant, best first, whatever the case of the letters."""
-    import difflib
-
-    names = {event.value.lower(): event.value for event in HookEventName}
-    written = str(name).replace("_", "").replace("-", "").lower()
-    return [names[near] for near in difflib.get_close_matches(written, names, n=2, cutoff=0.6)]
 
 
 def narrow_trigger(spec: EventSpec, value: object) -> str:

@@ -6,7 +6,8 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookline.errors import PayloadEncodingError
 from hookline.pipeline.dialects import Answer, dialect_of

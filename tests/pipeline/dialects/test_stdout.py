@@ -5,7 +5,8 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookline.pipeline.dialects.stdout import parse_stdout
 from hookline.wire.outputs import TOP_LEVEL_FIELDS

@@ -1,6 +1,7 @@
 """What is kept of a stream does not depend on the pieces it arrives in."""
 
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookline.pipeline.runner.pipes import Head, Tail
 

@@ -5,7 +5,8 @@ import subprocess
 import time
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hookline.pipeline.runner.quoting import quote_variables
 from tests.pipeline.runner.shellgrammar import Pair, scripts

@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookline.pipeline.runner.process import ProcessLimits, ProcessOutcome, run_process
 from hookline.pipeline.runner.shell import exec_argv, shell_argv

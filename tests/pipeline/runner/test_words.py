@@ -3,7 +3,8 @@
 import subprocess
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hookline.pipeline.runner.words import plain_words
 

@@ -158,7 +158,7 @@ def _refused(
 def _prepare(config: Config, screen: Screen) -> "HookSystem | None":
     """The system, loaded; what is wrong in the settings is told before a hook can hang."""
     problems = config.get_settings().problems
-    if any(problem.place != "trust" for problem in problems):
+    if any(problem.kind != "untrusted" for problem in problems):
         from hookline.cli.problems import tell_problems
 
         tell_problems(screen, problems)

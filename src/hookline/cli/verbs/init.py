@@ -12,14 +12,13 @@ from hookline.cli.first_hook import LANGUAGES, FirstHook, command_lines, first_h
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
 from hookline.edit.updating import (
-    SettingsFileError,
     Updated,
     add_to_settings,
     read_settings_text,
     refuse_way_out,
 )
 from hookline.errors import UnknownEventError
-from hookline.pipeline.settings import find_project_dir
+from hookline.pipeline.settings import SettingsFileError, find_project_dir
 from hookline.places import home_dir
 from hookline.wire.events import HookEventName, narrow_event
 

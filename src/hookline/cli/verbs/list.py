@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         screen.document(_document(listing))
     else:
         show(screen, listing)
-    if any(problem.place != "trust" for problem in settings.problems):
+    if any(problem.kind != "untrusted" for problem in settings.problems):
         from hookline.cli.problems import tell_problems
 
         tell_problems(screen, settings.problems)
@@ -88,7 +88,7 @@ def _document(listing: Listing) -> dict[str, Any]:
     return {
         "hooks": [_described(entry, listing) for entry in listing.entries],
         "problems": [
-            {"place": problem.place, "message": problem.message, "broken": problem.broken}
+            {"place": problem.place, "message": problem.text, "broken": problem.broken}
             for problem in listing.settings.problems
         ],
     }

@@ -13,7 +13,6 @@ from hookline.cli.migrate_screen import plan_document, show_plan
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
 from hookline.edit.updating import (
-    SettingsFileError,
     Updated,
     add_to_settings,
     read_settings_text,
@@ -28,6 +27,7 @@ from hookline.migrate.sources import (
     find_sources,
     given_source,
 )
+from hookline.pipeline.settings import SettingsFileError
 from hookline.wire.events import HookEventName
 
 EXAMPLES = (

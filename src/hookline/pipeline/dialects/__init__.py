@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from hookline.pipeline.dialects.answer import Answer
 from hookline.pipeline.dialects.native import NativeDialect
 from hookline.pipeline.matcher import Match
+from hookline.problem import Problem
 from hookline.wire.events import HookEventName
 
 __all__ = ["DIALECTS", "Answer", "Dialect", "dialect_of"]
@@ -31,7 +32,9 @@ class Dialect(Protocol):
         """A timeout as settings write it, in milliseconds."""
         ...
 
-    def compile_matcher(self, event: HookEventName, text: str | None) -> tuple[Match, str | None]:
+    def compile_matcher(
+        self, event: HookEventName, text: str | None
+    ) -> tuple[Match, Problem | None]:
         """The test a matcher stands for, and what is wrong with it, if anything."""
         ...
 

@@ -6,6 +6,7 @@ from typing import Any
 from hookline.pipeline.dialects.answer import Answer
 from hookline.pipeline.dialects.stdout import parse_stdout
 from hookline.pipeline.matcher import Match, compile_matcher
+from hookline.problem import Problem
 from hookline.wire import codec
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.outputs import (
@@ -31,7 +32,9 @@ class NativeDialect:
         """Settings are in milliseconds already."""
         return value
 
-    def compile_matcher(self, event: HookEventName, text: str | None) -> tuple[Match, str | None]:
+    def compile_matcher(
+        self, event: HookEventName, text: str | None
+    ) -> tuple[Match, Problem | None]:
         """Searched in tool names, whole for triggers, ignored where there is nothing to compare."""
         spec = EVENTS[event]
         return compile_matcher(text if spec.target else None, search=spec.search)

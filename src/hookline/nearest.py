@@ -1,10 +1,10 @@
 """What somebody may have meant: difflib is loaded by the first misspelt word, never before."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import islice
 
 # From here on two spellings are one word with a slip in it.
-CERTAIN = 0.8
+_CERTAIN = 0.8
 # And by this much it must be nearer than any other.
 _APART = 0.08
 # No word that people type is longer, and nobody remembers more of them.
@@ -13,7 +13,7 @@ _MOST_KNOWN = 500
 
 
 def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
-    """The known words like this one, best first, whatever their case and their underscores."""
+    """Up to two known words like this one, best first, whatever their case and underscores."""
     from difflib import get_close_matches
 
     if len(word) > _LONGEST:
@@ -23,19 +23,6 @@ def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str
         spelt.setdefault(_bare(name), []).append(name)
     found = get_close_matches(_bare(word), spelt, n=2, cutoff=cutoff)
     return [name for bare in found for name in spelt[bare]][:2]
-
-
-def question(word: str, known: Iterable[str]) -> str:
-    """The question for the words that may have been meant, for the one if it is clear."""
-    names = list(known)
-    one = only_one(word, names)
-    return did_you_mean([one] if one else nearest(word, names))
-
-
-def did_you_mean(names: Iterable[str]) -> str:
-    """The question for a few names, nothing for none."""
-    spoken = " or ".join(names)
-    return f"did you mean {spoken}?" if spoken else ""
 
 
 def only_one(word: str, known: Iterable[str]) -> str | None:
@@ -50,7 +37,25 @@ def only_one(word: str, known: Iterable[str]) -> str | None:
         matcher.set_seq1(_bare(name))
         ratios.append((matcher.ratio() if matcher.quick_ratio() > 0.6 else 0.0, name))
     (best, name), (second, _) = sorted([*ratios, (0.0, ""), (0.0, "")], reverse=True)[:2]
-    return name if best >= CERTAIN and best - second >= _APART else None
+    return name if best >= _CERTAIN and best - second >= _APART else None
+
+
+def did_you_mean(names: Iterable[str]) -> str:
+    """The question for a few names, "" for none."""
+    spoken = " or ".join(names)
+    return f"did you mean {spoken}?" if spoken else ""
+
+
+def ask_which(word: str, known: Iterable[str]) -> str:
+    """The question for the words that may have been meant, for the one alone if it is clear."""
+    names = list(known)
+    one = only_one(word, names)
+    return did_you_mean([one] if one else nearest(word, names))
+
+
+def name_hint(word: str, known: Collection[str]) -> str:
+    """The question for the names that may have been meant, or else all there are."""
+    return did_you_mean(nearest(word, known)) or f"there are {', '.join(known)}"
 
 
 def _bare(word: str) -> str:

@@ -1,0 +1,49 @@
+"""Something wrong in settings or scripts, as facts: who asks goes by them, never by the words."""
+
+import msgspec
+
+# The whole file was not used, or an entry in it was not: hooks that somebody wrote may be missing.
+_BROKEN = frozenset({"unreadable", "not-json", "too-large", "too-deep", "not-an-object"})
+_SKIPPED = frozenset({"skipped", "unknown-event"})
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wrong, where, what was done about it, and what to do.
+
+    ``file`` is a path, or the label of settings that were given in code; ``line`` and ``column``
+    are 1-based, and None where there is no text. ``path`` leads to the value in the settings.
+    ``kind`` is a short word that stays the same when the sentences change.
+    """
+
+    kind: str
+    message: str
+    file: str = ""
+    line: int | None = None
+    column: int | None = None
+    consequence: str = ""
+    remedy: str = ""
+    path: tuple[str | int, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """``file:line:column``, as far as they are known."""
+        known = (self.file, self.line, self.column)
+        return ":".join(str(part) for part in known if part not in ("", None))
+
+    @property
+    def text(self) -> str:
+        """What is wrong, what was done about it, and what to do."""
+        return "; ".join(filter(None, (self.message, self.consequence, self.remedy)))
+
+    @property
+    def broken(self) -> bool:
+        """Whether a whole file could not be read."""
+        return self.kind in _BROKEN
+
+    @property
+    def skipped(self) -> bool:
+        """Whether an entry, with the hooks in it, was left out."""
+        return self.kind in _SKIPPED
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}" if self.place else self.text

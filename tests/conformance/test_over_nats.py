@@ -113,4 +113,4 @@ def test_a_worker_across_nats_answers_as_the_case_expects(
 
 
 def test_the_whole_set_is_fired() -> None:
-    assert len(FIRED) == 155
+    assert len(FIRED) == 161

@@ -69,7 +69,7 @@ def _traced(
     if options.places or options.input or options.tool or options.tool_input:
         raise CommandError("--from-trace has the event and its input; leave the others out")
     from hookline.debuglog import default_trace_file
-    from hookline.hooktests.traced import read_traced_event
+    from hookline.hooktests.recording import read_traced_event
 
     traced = read_traced_event(options.from_trace, trace_file=default_trace_file())
     places = {"project": project} | ({"cwd": traced.cwd} if traced.cwd else {})

@@ -8,8 +8,8 @@ from typing import Any
 from hookline.cli.progress import Progress
 from hookline.cli.screen import Screen
 from hookline.cli.text import count, duration
-from hookline.hooktests.cases import Failure, HookTest, HookTestFile, Outcome
-from hookline.hooktests.wording import failure_lines
+from hookline.hooktests.cases import HookTest, HookTestFile, Outcome
+from hookline.hooktests.comparing import Failure, failure_lines
 
 _WORDS = {"passed": ("pass", "good"), "failed": ("FAIL", "bad"), "skipped": ("skip", "care")}
 _ROLES = {"-": "good", "+": "bad", " ": "faint"}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hookline.hooktests.cases import HookTestFile, Outcome
-from hookline.hooktests.wording import failure_lines, told
+from hookline.hooktests.comparing import describe_failure, failure_lines
 
 # What XML 1.0 cannot hold, however it is written.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -54,7 +54,8 @@ def _case(outcome: Outcome) -> Iterator[str]:
         yield _opening("skipped", message=test.skip or "") + "</skipped>"
     for failure in outcome.failures:
         text = "\n".join(f"{mark} {line}" for mark, line in failure_lines(failure))
-        yield _opening("failure", message=told(failure)) + f"{_escaped(text, _ENTITIES)}</failure>"
+        opening = _opening("failure", message=describe_failure(failure))
+        yield f"{opening}{_escaped(text, _ENTITIES)}</failure>"
     yield "</testcase>"
 
 

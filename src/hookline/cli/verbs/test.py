@@ -13,9 +13,14 @@ from hookline.cli.parsing import add_event_arguments, add_trust_arguments
 from hookline.cli.screen import Screen
 from hookline.cli.text import count
 from hookline.config import Config
-from hookline.hooktests.cases import SUFFIX, HookTest, HookTestFile, Outcome
-from hookline.hooktests.finding import find_test_files
-from hookline.hooktests.reading import read_test_file
+from hookline.hooktests.cases import (
+    SUFFIX,
+    HookTest,
+    HookTestFile,
+    Outcome,
+    find_test_files,
+    read_test_file,
+)
 from hookline.hooktests.running import HookTestRunner, project_of
 from hookline.system import HookSystem
 from hookline.wire.events import HookEventName

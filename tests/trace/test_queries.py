@@ -1,14 +1,20 @@
-"""Which events are asked for, and when that was."""
+"""Which events are asked for, how long each hook takes, and what it did last."""
 
+import os
+import statistics
 import time as clock
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from hookline.debuglog import default_trace_file
 from hookline.errors import HooklineError
-from hookline.trace.filters import Filter, moment
-from tests.trace.logs import session, warned
+from hookline.trace.queries import Filter, last_outcomes, latencies, moment, percentile
+from tests.trace.logs import DENIED, FAILED, fired, ran, session, warned, written
 from tests.trace.test_events import assembled
 
 NOW = datetime(2026, 3, 1, 15, 0, tzinfo=UTC)
@@ -69,3 +75,62 @@ def test_a_time_is_said_as_people_say_it(
 def test_what_is_no_time_is_refused_with_what_would_be_one(text: str) -> None:
     with pytest.raises(HooklineError, match="is no time; write 90s, 10m, 2h or 3d"):
         moment(text, now=NOW)
+
+
+def test_each_hook_has_its_runs_its_percentiles_and_its_failures() -> None:
+    events = [fired(f"quick{n}", "10:00:00", "BeforeTool", ran("quick", n)) for n in range(1, 101)]
+    events.append(fired("others", "10:00:00", "BeforeTool", DENIED, FAILED))
+    slow, quick, denied = latencies(assembled(*events))
+    assert (slow.hook, slow.runs, slow.p50_ms, slow.failures) == ("format", 1, 210.0, 1)
+    assert (quick.hook, quick.runs, quick.failures) == ("quick", 100, 0)
+    assert (quick.p50_ms, quick.p95_ms, quick.p99_ms, quick.max_ms) == (50, 95, 99, 100)
+    assert (denied.hook, denied.blocks, denied.failures) == ("secret-scan", 1, 0)
+
+
+def test_only_hooks_of_the_name_that_was_asked_for_are_counted() -> None:
+    event = fired("others", "10:00:00", "BeforeTool", DENIED, FAILED)
+    assert [row.hook for row in latencies(assembled(event), hook="scan")] == ["secret-scan"]
+    assert latencies([]) == []
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1).map(sorted))
+def test_a_percentile_is_a_time_that_was_measured(times: list[float]) -> None:
+    found = [percentile(times, percent) for percent in (1, 50, 95, 99, 100)]
+    assert set(found) <= set(times)
+    assert found == sorted(found)
+    assert found[-1] == times[-1]
+    assert found[1] == pytest.approx(statistics.median_low(times))
+
+
+def test_the_last_outcome_of_each_hook_is_found() -> None:
+    again = fired("again2", "14:05:00", "AfterTool", ran("format", 44.0))
+    written(default_trace_file(), *session(), again)
+    found = last_outcomes()
+    assert found["AfterTool", "format"].decision == "ok"
+    assert found["AfterTool", "format"].duration_ms == 44.0
+    denied = found["BeforeTool", "secret-scan"]
+    assert (denied.id, denied.decision, denied.reason) == ("block2", "deny", "that is a key")
+    assert denied.time == "2026-03-01T14:03:09.000Z"
+    assert ("BeforeModel", "") not in found
+
+
+def test_hooks_of_other_projects_do_not_count() -> None:
+    here = fired("here23", "14:05:00", "AfterTool", FAILED, cwd="/work/here/src")
+    there = fired("there2", "14:06:00", "AfterTool", ran("format"), DENIED, cwd="/work/hereafter")
+    written(default_trace_file(), here, there)
+    found = last_outcomes(within="/work/here")
+    assert {name: outcome.id for (_, name), outcome in found.items()} == {"format": "here23"}
+
+
+def test_only_the_end_of_a_long_log_is_read(tmp_path: Path) -> None:
+    early = fired("early2", "10:00:00", "AfterTool", DENIED)
+    filler = fired("later2", "10:00:01", "AfterTool", ran("format", stdout="x" * 8_000))
+    path = written(tmp_path / "trace.jsonl", early, *([filler] * 200))
+    assert {name for _, name in last_outcomes(path=path)} == {"format"}
+
+
+def test_without_a_log_there_are_none(tmp_path: Path) -> None:
+    assert last_outcomes() == {}
+    os.mkfifo(tmp_path / "pipe")
+    assert last_outcomes(path=tmp_path / "pipe") == {}
+    assert last_outcomes(path=tmp_path) == {}

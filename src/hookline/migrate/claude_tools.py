@@ -46,6 +46,8 @@ def translated(event: HookEventName, text: str | None) -> Matcher:
 
 
 def _words(event: HookEventName, words: list[str]) -> Matcher:
+    if not words:
+        return Matcher(lost="it names nothing")
     kept: list[str] = []
     missing: list[str] = []
     for word in words:

@@ -222,40 +222,39 @@ def working_dir(files: Mapping[str, str] | None, otherwise: str) -> Iterator[str
 @contextmanager
 def variables(env: Mapping[str, str | None]) -> Iterator[None]:
     """This process's environment, which hooks inherit, with the variables as a test has them."""
+
+    def put(values: Mapping[str, str | None]) -> None:
+        for name, value in values.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
     before = {name: os.environ.get(name) for name in env}
     try:
-        _set(env)
+        put(env)
         yield
     finally:
-        _set(before)
-
-
-def _set(env: Mapping[str, str | None]) -> None:
-    for name, value in env.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
+        put(before)
 
 
 def put_places(value: Any, places: Mapping[str, str]) -> Any:
     """A JSON value in whose texts each ``${name}`` of a place is the place."""
-    return _replaced(value, [(f"${{{name}}}", place) for name, place in places.items()])
+    return replace_texts(value, [(f"${{{name}}}", place) for name, place in places.items()])
 
 
 def name_places(value: Any, places: Mapping[str, str]) -> Any:
     """A JSON value in whose texts each place is ``${name}``; of two that fit the longer counts."""
     pairs = [(place, f"${{{name}}}") for name, place in places.items()]
-    return _replaced(value, sorted(pairs, key=lambda pair: -len(pair[0])))
+    return replace_texts(value, sorted(pairs, key=lambda pair: -len(pair[0])))
 
 
-def _replaced(value: Any, pairs: list[tuple[str, str]]) -> Any:
+def replace_texts(value: Any, pairs: Sequence[tuple[str, str]]) -> Any:
+    """A JSON value with the second of each pair for the first, in its texts and its keys."""
     if isinstance(value, str):
         for old, new in pairs:
             value = value.replace(old, new)
         return value
     if isinstance(value, Mapping):
-        return {_replaced(key, pairs): _replaced(item, pairs) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_replaced(item, pairs) for item in value]
-    return value
+        return {replace_texts(k, pairs): replace_texts(v, pairs) for k, v in value.items()}
+    return [replace_texts(item, pairs) for item in value] if isinstance(value, list) else value

@@ -12,7 +12,6 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from hookline.config import Config
 from hookline.errors import HooklineError, TranslationError
 from hookline.handler import HookEventHandler
 from hookline.hooktests.comparing import differences
+from hookline.hooktests.running import replace_texts, variables
 from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.system import HookSystem
@@ -97,10 +97,14 @@ def run_case(case: Mapping[str, Any]) -> dict[str, Any]:
         _write_files(Path(environment["HOME"]), case.get("setup_home", {}))
         _write_files(work, case.get("files", {}))
         began = timestamp()
-        with _environment(environment):
+        with variables({**dict.fromkeys(os.environ), **environment}):
             answer = asyncio.run(answer_of(case, work))
-        places = {str(work): "$CWD", str(home): "$HOME", str(root): "$ROOT"}
-        result: dict[str, Any] = _with_placeholders(answer, places, began, timestamp())
+        ended = timestamp()
+        # A time that the case itself brought along is part of what is compared.
+        times = sorted(set(_TIMESTAMP.findall(str(answer))))
+        names = [(str(work), "$CWD"), (str(home), "$HOME"), (str(root), "$ROOT")]
+        names += [(time, "$TIMESTAMP") for time in times if began <= time <= ended]
+        result: dict[str, Any] = replace_texts(answer, names)
         return result
 
 
@@ -122,34 +126,6 @@ def _write_files(directory: Path, files: Mapping[str, Any]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(file["content"], encoding="utf-8", errors="surrogatepass")
         path.chmod(int(str(file.get("mode", "755")), 8))
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    before = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-def _with_placeholders(value: Any, places: Mapping[str, str], began: str, ended: str) -> Any:
-    """The value with names for what is different in every run: its places, and the times it was
-    at work. A time that the case itself brought along is part of what is compared."""
-    if isinstance(value, str):
-        for place, name in places.items():
-            value = value.replace(place, name)
-        return _TIMESTAMP.sub(
-            lambda found: "$TIMESTAMP" if began <= found[0] <= ended else found[0], value
-        )
-    if isinstance(value, dict):
-        return {k: _with_placeholders(v, places, began, ended) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_with_placeholders(item, places, began, ended) for item in value]
-    return value
 
 
 async def answer_of(case: Mapping[str, Any], work: Path) -> dict[str, Any]:

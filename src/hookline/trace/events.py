@@ -52,16 +52,16 @@ class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     time: str
     session_id: str
-    event: str
-    target: str
+    event: str = ""
+    target: str = ""
     decision: str
     reason: str | None
-    duration_ms: float
-    sequential: bool
-    complete: bool
-    hooks: tuple[HookRun, ...]
-    input: Any
-    output: Any
+    duration_ms: float = 0.0
+    sequential: bool = False
+    complete: bool = True
+    hooks: tuple[HookRun, ...] = ()
+    input: Any = None
+    output: Any = None
     warnings: tuple[str, ...] = ()
 
     @property
@@ -83,16 +83,8 @@ class Assembler:
                 id=_id_of(record),
                 time=record.time,
                 session_id=record.session_id,
-                event="",
-                target="",
                 decision="failed" if record.code else "warning",
                 reason=record.message,
-                duration_ms=0.0,
-                sequential=False,
-                complete=True,
-                hooks=(),
-                input=None,
-                output=None,
             )
         if record.kind not in ("hook", "warning", "batch"):
             return None

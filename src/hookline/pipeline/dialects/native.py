@@ -1,6 +1,6 @@
 """The dialect of hookline, LLxprt Code and Gemini CLI: the exit code decides, stdout explains."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -16,6 +16,22 @@ from hookline.wire.outputs import (
 )
 
 _TYPE_WORDS = {bool: "true or false", str: "a string", dict: "an object"}
+_SPECIFIC_TYPES: dict[str, type] = {
+    "additionalContext": str,
+    "tool_input": dict,
+    "clearContext": bool,
+    "toolConfig": dict,
+}
+_SPECIFIC_FIELDS: dict[HookEventName, tuple[str, ...]] = {
+    HookEventName.BEFORE_TOOL: ("additionalContext", "tool_input"),
+    HookEventName.AFTER_TOOL: ("additionalContext", "tailToolCallRequest"),
+    HookEventName.BEFORE_AGENT: ("additionalContext",),
+    HookEventName.AFTER_AGENT: ("clearContext",),
+    HookEventName.SESSION_START: ("additionalContext",),
+    HookEventName.BEFORE_MODEL: ("llm_request", "llm_response"),
+    HookEventName.AFTER_MODEL: ("llm_response",),
+    HookEventName.BEFORE_TOOL_SELECTION: ("toolConfig",),
+}
 # Without one of these an answer lets the agent go on.
 _DECIDING_FIELDS = ("decision", "continue", "hookSpecificOutput")
 # So many fields are looked at for a slip; an answer has a handful.
@@ -166,8 +182,8 @@ def _clean_output(
     specific = cleaned.get("hookSpecificOutput")
     if not specific:
         return cleaned
-    for name, find_problem in _SPECIFIC_FIELDS.get(event, {}).items():
-        if name in specific and (fault := find_problem(specific[name])) is not None:
+    for name in _SPECIFIC_FIELDS.get(event, ()):
+        if name in specific and (fault := _specific_fault(name, specific[name])) is not None:
             problem = f"hookSpecificOutput.{name} {fault}"
             remarks.add(problem, "it was ignored", doubtful=specific[name] is not None)
     if event is HookEventName.BEFORE_TOOL:
@@ -201,47 +217,20 @@ def _is_one_slip(name: str, known: str) -> bool:
     return given[1:] in (known, known[1:]) or given == known[1:] or is_swapped
 
 
-def _must_be(kind: type, spoken: str) -> Callable[[object], str | None]:
-    return lambda value: None if isinstance(value, kind) else f"must be {spoken}"
+def _specific_fault(name: str, value: Any) -> str | None:
+    """What is wrong with a value of ``hookSpecificOutput``."""
+    kind = _SPECIFIC_TYPES.get(name)
+    if kind is not None and not isinstance(value, kind):
+        return f"must be {_TYPE_WORDS[kind]}"
+    if name == "tailToolCallRequest" and not is_tail_tool_call(value):
+        return "must be {name: string, args: object}"
+    if name == "toolConfig":
+        names = value.get("allowedFunctionNames", [])
+        if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+            return "needs a list of strings as allowedFunctionNames"
+    if name in ("llm_request", "llm_response"):
+        # The model's format is loaded by the events of a model alone.
+        from hookline.wire.model import llm_request_problem, llm_response_problem
 
-
-def _tail_call_problem(value: object) -> str | None:
-    return None if is_tail_tool_call(value) else "must be {name: string, args: object}"
-
-
-def _request_problem(value: object) -> str | None:
-    # The model's format is loaded by the events of a model alone.
-    from hookline.wire.model import llm_request_problem
-
-    return llm_request_problem(value)
-
-
-def _response_problem(value: object) -> str | None:
-    from hookline.wire.model import llm_response_problem
-
-    return llm_response_problem(value)
-
-
-def _tool_config_problem(value: object) -> str | None:
-    if not isinstance(value, dict):
-        return "must be an object"
-    names = value.get("allowedFunctionNames", [])
-    if isinstance(names, list) and all(isinstance(name, str) for name in names):
-        return None
-    return "needs a list of strings as allowedFunctionNames"
-
-
-_CONTEXT = {"additionalContext": _must_be(str, "a string")}
-_SPECIFIC_FIELDS: dict[HookEventName, dict[str, Callable[[object], str | None]]] = {
-    HookEventName.BEFORE_TOOL: {**_CONTEXT, "tool_input": _must_be(dict, "an object")},
-    HookEventName.AFTER_TOOL: {**_CONTEXT, "tailToolCallRequest": _tail_call_problem},
-    HookEventName.BEFORE_AGENT: _CONTEXT,
-    HookEventName.AFTER_AGENT: {"clearContext": _must_be(bool, "true or false")},
-    HookEventName.SESSION_START: _CONTEXT,
-    HookEventName.BEFORE_MODEL: {
-        "llm_request": _request_problem,
-        "llm_response": _response_problem,
-    },
-    HookEventName.AFTER_MODEL: {"llm_response": _response_problem},
-    HookEventName.BEFORE_TOOL_SELECTION: {"toolConfig": _tool_config_problem},
-}
+        return (llm_request_problem if name == "llm_request" else llm_response_problem)(value)
+    return None

@@ -149,6 +149,7 @@ FAILING: Mapping[str, Json] = {
     "timeout": command("sleep 30", timeout=60),
     "spawn": command("/no/such/program", args=[]),
     "output_limit": command("head -c 5000 /dev/zero"),
+    "malformed": command("""echo "{'decision': 'deny'}" """),
 }
 
 

@@ -19,6 +19,7 @@ from hookline.wire.outputs import (
     BeforeToolSelectionHookOutput,
     DefaultHookOutput,
     ModelCall,
+    ToolSelection,
     create_hook_output,
 )
 from hookline.wire.results import (
@@ -225,6 +226,15 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         return "ask" if self.asks else "allowed"
 
     @property
+    def decision(self) -> Literal["stop", "deny", "ask", "allow"]:
+        """What an agent does, in the words of a hook."""
+        if self.stopped:
+            return "stop"
+        if self.denied:
+            return "deny"
+        return "ask" if self.asks else "allow"
+
+    @property
     def why(self) -> str | None:
         """The reason of ``word``: the hooks', or what failed."""
         return self.errors[0].message if self.word == "failed" else self.reason
@@ -257,7 +267,8 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             response = fired.field("llm_response") if fired is not None else None
             view["modified_response"] = output.get_modified_response(response)
         elif isinstance(output, BeforeToolSelectionHookOutput):
-            selection = output.select_tools(request)
+            # Nobody answered, and nobody could say what the request declares.
+            selection = ToolSelection() if output.call is None else output.select_tools(request)
             named = (("toolConfig", selection.tool_config), ("tools", selection.tools))
             view["tool_selection"] = {name: value for name, value in named if value is not None}
         return view
@@ -274,7 +285,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         return {
             "event": name,
             "plan": plan and {"sequential": plan.sequential, "hooks": hooks},
-            "results": [_result_document(result) for result in self.results],
+            "results": [result_document(result) for result in self.results],
             "success": self.success,
             "errors": [
                 {"code": error.code, "message": error.message, "stage": error.stage}
@@ -363,7 +374,8 @@ def hook_word(
     return said.decision or does, why
 
 
-def _result_document(result: HookExecutionResult) -> dict[str, Any]:
+def result_document(result: HookExecutionResult) -> dict[str, Any]:
+    """One hook's result as ``fire --json`` shows it."""
     optional = {
         "exit_code": result.exit_code,
         "signal": result.signal,

@@ -91,11 +91,29 @@ class DebugLogger:
                 if result.warnings or result.failed:
                     self._tell(result, {})
             return
-        common = {"id": _new_id(), "session_id": session_id, "event": event, "target": target}
+        # What tells the records of one event from all others, short enough to be typed.
+        id = "".join(_ID_LETTERS[byte & 31] for byte in os.urandom(6))
+        common = {"id": id, "session_id": session_id, "event": event, "target": target}
         for result in processed.results:
             self._secrets.learn(getattr(result.hook, "env", {}))
             self._tell(result, common)
-            self._record_hook(result, payload, common)
+            facts = {
+                "hook": result.hook.name,
+                "type": result.hook.type,
+                "source": result.hook.source.value,
+                "duration_ms": round(result.duration, 3),
+                "success": result.success,
+                "exit_code": result.exit_code,
+                "signal": result.signal,
+                "failed": result.failed,
+                "output": result.output,
+                "stdout": result.stdout,
+                "stderr": result.stderr,
+                "error": result.error,
+            }
+            self.record("hook", **common, **facts, input=payload)
+            if result.failed is not None:
+                self.record("diagnostic", **common, **facts)
         output = processed.final_output
         failures = sum(1 for result in processed.results if not result.success)
         self.record(
@@ -116,14 +134,6 @@ class DebugLogger:
             self.warning(f"{who}: {warning}", **common, hook=result.hook.name)
         if result.failed is not None:
             self._guarded(self._warn, Notice(f"{who} failed: {result.error}", "hook-failed"))
-
-    def _record_hook(
-        self, result: HookExecutionResult, payload: Mapping[str, Any] | None, common: Record
-    ) -> None:
-        facts = _facts(result)
-        self.record("hook", **common, **facts, input=payload)
-        if result.failed is not None:
-            self.record("diagnostic", **common, **facts)
 
     def _guarded(self, call: Callable[..., object], *arguments: object) -> None:
         try:
@@ -183,15 +193,12 @@ class JsonLinesSink:
             return False
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), os.stat(self.path)):
-                self._shift()
+                names = (f"{self.path.name}.{n}" for n in range(1, KEPT_FILES + 1))
+                kept = [self.path, *map(self.path.with_name, names)]
+                for newer, older in reversed([*pairwise(kept)]):
+                    with contextlib.suppress(FileNotFoundError):
+                        newer.replace(older)
         return True
-
-    def _shift(self) -> None:
-        names = (f"{self.path.name}.{n}" for n in range(1, KEPT_FILES + 1))
-        kept = [self.path, *map(self.path.with_name, names)]
-        for newer, older in reversed([*pairwise(kept)]):
-            with contextlib.suppress(FileNotFoundError):
-                newer.replace(older)
 
 
 def _try_lock(descriptor: int) -> bool:
@@ -244,25 +251,3 @@ def clipped(value: Any) -> Any:
         items = [clipped(item) for item in value[:CLIP_ITEMS]]
         return [*items, f"… (+{over} items)"] if over > 0 else items
     return value
-
-
-def _new_id() -> str:
-    """What tells the records of one event from all others, short enough to be typed."""
-    return "".join(_ID_LETTERS[byte & 31] for byte in os.urandom(6))
-
-
-def _facts(result: HookExecutionResult) -> Record:
-    return {
-        "hook": result.hook.name,
-        "type": result.hook.type,
-        "source": result.hook.source.value,
-        "duration_ms": round(result.duration, 3),
-        "success": result.success,
-        "exit_code": result.exit_code,
-        "signal": result.signal,
-        "failed": result.failed,
-        "output": result.output,
-        "stdout": result.stdout,
-        "stderr": result.stderr,
-        "error": result.error,
-    }

@@ -4,7 +4,7 @@ A hook may print its variables, and an agent may be given a token to pass on: it
 must not be kept, wherever they turn up.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 # In the name of a variable, whatever else is.
@@ -41,19 +41,13 @@ class Secrets:
         if not self._found:
             return value
         if isinstance(value, str):
-            return self._without(value)
+            for secret, name in self._found:
+                if secret in value:
+                    value = value.replace(secret, f"[{name} hidden]")
+            return value
         if isinstance(value, Mapping):
             return {self.hidden(key): self.hidden(item) for key, item in value.items()}
-        return self._items(value) if isinstance(value, list | tuple) else value
-
-    def _items(self, values: Iterable[Any]) -> list[Any]:
-        return [self.hidden(value) for value in values]
-
-    def _without(self, text: str) -> str:
-        for secret, name in self._found:
-            if secret in text:
-                text = text.replace(secret, f"[{name} hidden]")
-        return text
+        return [self.hidden(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _is_secret(name: str, value: str) -> bool:

@@ -76,8 +76,14 @@ def test_config_merge_drops_fields() -> None:
 
 def test_decision_case_and_spaces(caplog: pytest.LogCaptureFixture) -> None:
     given = answer("decision-case-and-spaces")
-    assert given["view"]["blocked"] is False
-    assert "decision 'Deny' is not one of allow, approve, ask, block, deny" in caplog.text
+    assert_denied(given, "typo in case")
+    assert "decision 'Deny' counts as deny" in caplog.text
+    case = read("decision-case-and-spaces", ('\\"Deny\\"', '\\" deny \\"'))
+    assert_denied(run_case(case), "typo in case")
+    assert "decision ' deny ' counts as deny" in caplog.text
+    case = read("decision-case-and-spaces", ('\\"Deny\\"', '\\"denied\\"'))
+    assert run_case(case)["view"]["blocked"] is False
+    assert "decision 'denied' is not one of allow, approve, ask, block, deny" in caplog.text
 
 
 def test_empty_text_part_shifts_messages() -> None:

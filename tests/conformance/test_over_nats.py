@@ -13,7 +13,7 @@ from hookline.bus.nats import NatsMessageBus
 from hookline.config import Config
 from hookline.fired import FiredEvent
 from hookline.system import HookSystem
-from hookline.testing import conformance, conformance_answer
+from hookline.testing import conformance
 from hookline.testing.conformance import run_case
 from hookline.wire.results import ProcessedHookResult
 from tests.conformance.test_cases import CASES, read
@@ -31,8 +31,8 @@ class Agent:
     def __init__(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         self._url = f"{url}?prefix=test-{uuid.uuid4().hex}"
         self._monkeypatch = monkeypatch
-        self._answer_of = conformance_answer.answer_of
-        self._fire = conformance_answer._fire
+        self._answer_of = conformance.answer_of
+        self._fire = conformance._fire
         self.fired: list[tuple[ProcessedHookResult, ProcessedHookResult]] = []
         monkeypatch.setattr(conformance, "answer_of", self.answer_of)
 
@@ -50,9 +50,9 @@ class Agent:
                 self.fired += [(here, there) for here in served]
                 return there
 
-            self._monkeypatch.setattr(conformance_answer, "_fire", fire)
+            self._monkeypatch.setattr(conformance, "_fire", fire)
             self._monkeypatch.setattr(
-                conformance_answer, "HookSystem", lambda own: HookSystem(own, message_bus=serving)
+                conformance, "HookSystem", lambda own: HookSystem(own, message_bus=serving)
             )
             try:
                 return await self._answer_of(case, work)
@@ -114,4 +114,4 @@ def test_a_worker_across_nats_answers_as_the_case_expects(
 
 
 def test_the_whole_set_is_fired() -> None:
-    assert len(FIRED) == 155
+    assert len(FIRED) == 161

@@ -48,7 +48,7 @@ def answers_differ(case: Mapping[str, Any]) -> bool:
 
 
 def test_the_paths_are_walked_by_the_whole_set() -> None:
-    assert (len(WITHOUT_FUNCTIONS), len(WITH_PYTHON)) == (160, 9)
+    assert (len(WITHOUT_FUNCTIONS), len(WITH_PYTHON)) == (166, 9)
 
 
 @pytest.mark.parametrize("share", range(SHARES))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hookline.testing.conformance import differences, main, run_case
+from hookline.testing.conformance import describe_differences, main, run_case
 from tests.eleven import Json, command
 
 NOTES: Json = {"tool_name": "fs_read", "tool_input": {"path": "notes.txt"}}
@@ -220,7 +220,7 @@ def test_an_event_or_input_that_is_none_is_answered_with_a_failure() -> None:
 def test_differences_are_named_by_their_place(
     expected: Json, actual: Json, lines: list[str]
 ) -> None:
-    assert list(differences(expected, actual)) == lines
+    assert list(describe_differences(expected, actual)) == lines
 
 
 def test_a_changed_expectation_is_a_difference_and_exit_1(

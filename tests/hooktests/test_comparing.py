@@ -1,4 +1,4 @@
-"""Expectations: objects in part, null for nothing, and tests of texts, numbers and lists."""
+"""Expectations and what is said of those that do not hold."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from hookline.hooktests.comparing import differences
+from hookline.hooktests.comparing import Failure, describe_failure, differences, failure_lines
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -89,3 +89,34 @@ def test_exactly_one_of_a_test_and_its_denial_holds(expected: Any, actual: Any) 
     assert bool(paths({"equals": expected}, actual)) != bool(
         paths({"not": {"equals": expected}}, actual)
     )
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "lines"),
+    [
+        ("deny", "allow", ["- deny", "+ allow"]),
+        ({"contains": "key"}, "no", ['- contains "key"', "+ no"]),
+        (None, "x", ["- (nothing)", "+ x"]),
+        (2, UNSET, ["- 2", "+ (nothing)"]),
+        ("a\nb\nc", "a\nx\nc", ["  a", "- b", "+ x", "  c"]),
+        (
+            {"equals": {"a": 1, "b": 2}},
+            {"a": 1, "b": 3},
+            ["  {", '    "a": 1,', '-   "b": 2', '+   "b": 3', "  }"],
+        ),
+        ([1], [1, 2], ["  [", "-   1", "+   1,", "+   2", "  ]"]),
+    ],
+)
+def test_expected_and_found_stand_below_each_other(
+    expected: Any, actual: Any, lines: list[str]
+) -> None:
+    failure = Failure(at="it", expected=expected, actual=actual)
+    assert [f"{mark} {line}" for mark, line in failure_lines(failure)] == lines
+
+
+def test_a_failure_is_told_in_one_line() -> None:
+    assert describe_failure(Failure(at="it", expected="a\nb", actual=UNSET)) == (
+        "it: expected a …, found (nothing)"
+    )
+    assert describe_failure(Failure(message="no hook ran")) == "no hook ran"
+    assert list(failure_lines(Failure(message="no hook ran"))) == []

@@ -37,6 +37,11 @@ def test_tools_have_other_names(theirs: str | None, ours: str | None) -> None:
     assert translated(BEFORE_TOOL, theirs).text == ours
 
 
+@pytest.mark.parametrize("theirs", ["|", ",", " | ,"])
+def test_a_list_without_a_name_is_lost(theirs: str) -> None:
+    assert translated(BEFORE_TOOL, theirs).lost == "it names nothing"
+
+
 @pytest.mark.parametrize("tool", sorted(TOOLS))
 def test_each_tool_is_matched_under_its_own_name(tool: str) -> None:
     matches, problem = compile_matcher(translated(BEFORE_TOOL, tool).text, search=True)

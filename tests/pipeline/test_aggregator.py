@@ -1,6 +1,6 @@
 """The sentences about aggregation, each with an example."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -99,9 +99,7 @@ def test_no_outputs_mean_no_final_output() -> None:
     assert result.all_outputs == []
 
 
-@pytest.mark.parametrize(
-    "kind", ["exit", "signal", "timeout", "spawn", "output_limit", "untrusted", "error"]
-)
+@pytest.mark.parametrize("kind", get_args(FailedKind))
 def test_a_hook_that_fails_closed_contributes_a_denial_whatever_it_failed_of(
     kind: FailedKind,
 ) -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from hookline.debuglog import DebugLogger, JsonLinesSink
 from hookline.trace.events import Assembler, TracedEvent
-from hookline.trace.log import TraceLog
-from hookline.trace.records import Record, read_record
+from hookline.trace.log import Record, TraceLog, read_record
 from tests.eleven import answering, command, on_every_event, started
 from tests.harness.scratch import Project
 from tests.trace.logs import DENIED, Json, fired, ran, session, warned

@@ -10,7 +10,7 @@ from hookline.cli.payload import example, read_event, read_payload
 from hookline.cli.screen import Screen
 from hookline.errors import UnknownEventError
 from hookline.hooktests.cases import HookTest
-from hookline.hooktests.recording import recorded_test, recording_place, write_test
+from hookline.hooktests.recording import ends_of, recorded_test, recording_place, write_test
 from hookline.hooktests.running import Fire, HookTestRunner, NotTrusted, project_of
 from hookline.wire.events import HookEventName, narrow_event
 
@@ -56,12 +56,12 @@ def _live(
     )
     asked = HookTest(name=name, file=path, line=1, event=event, input=payload, expect={})
     try:
-        _, document, _ = runner.fire(asked)
+        _, answer, _, _ = runner.fire(asked)
     except NotTrusted as error:
         hint = "review the project's hooks with `hookline trust`, or pass --trust"
         raise CommandError(f"{error}; {hint}") from None
     places = {"project": project, "cwd": os.path.abspath(options.cwd or project)}
-    return recorded_test(name, event, payload, document, places)
+    return recorded_test(name, event, payload, answer, ends_of(answer), places)
 
 
 def _traced(
@@ -70,11 +70,11 @@ def _traced(
     if options.places or options.input or options.tool or options.tool_input:
         raise CommandError("--from-trace has the event and its input; leave the others out")
     from hookline.debuglog import default_trace_file
-    from hookline.hooktests.traced import read_traced_event
+    from hookline.hooktests.recording import read_traced_event
 
     traced = read_traced_event(options.from_trace, trace_file=default_trace_file())
     places = {"project": project} | ({"cwd": traced.cwd} if traced.cwd else {})
-    return recorded_test(name, traced.event, traced.payload, traced.document, places)
+    return recorded_test(name, *traced[:4], places)
 
 
 def _event(options: argparse.Namespace) -> HookEventName:

@@ -8,9 +8,8 @@ from typing import Any
 from hookline.cli.progress import Progress
 from hookline.cli.screen import Screen
 from hookline.cli.text import count, duration
-from hookline.hooktests.cases import Failure, HookTest, HookTestFile, Outcome
-from hookline.hooktests.wording import failure_lines
-from hookline.notices import Notice
+from hookline.hooktests.cases import HookTest, HookTestFile, Outcome
+from hookline.hooktests.comparing import Failure, failure_lines
 
 _WORDS = {"passed": ("pass", "good"), "failed": ("FAIL", "bad"), "skipped": ("skip", "care")}
 _ROLES = {"-": "good", "+": "bad", " ": "faint"}
@@ -79,8 +78,8 @@ class TestReport:
         """What in the files is no test."""
         for file in files:
             for problem in file.problems:
-                place = shown_path(problem.place)
-                self._screen.note(("error:", "bad"), f" {place}: {problem.text}")
+                place = shown_path(str(problem.place))
+                self._screen.note(("error:", "bad"), f" {place}: {problem.message}")
 
     def conclude(
         self, files: Sequence[HookTestFile], outcomes: Sequence[Outcome], *, left: int
@@ -95,9 +94,10 @@ class TestReport:
 
 
 def _news(outcome: Outcome) -> list[str]:
-    """The warnings but for those that hooks or the event failed: that is among the failures, or
-    expected."""
-    return [text for text in outcome.warnings if not (isinstance(text, Notice) and text.kind)]
+    """The warnings but for those that a hook failed, which is among the failures or expected."""
+    errors = outcome.document["errors"] if outcome.document else ()
+    told = tuple(error["message"].partition(" failed: ")[2] for error in errors)
+    return [text for text in outcome.warnings if not (told and text.endswith(told))]
 
 
 def summary_of(files: Sequence[HookTestFile], outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -134,11 +134,11 @@ def test_document(
         "summary": summary_of(files, outcomes),
         "tests": [_described(outcome) for outcome in outcomes],
         "errors": [
-            {"place": problem.place, "message": problem.text}
+            {"place": problem.place, "message": problem.message}
             for file in files
             for problem in file.problems
         ],
-        "problems": [{"place": problem.place, "message": problem.text} for problem in problems],
+        "problems": [{"place": problem.place, "message": problem.message} for problem in problems],
     }
 
 
@@ -156,7 +156,7 @@ def _described(outcome: Outcome) -> dict[str, Any]:
         described["skip"] = test.skip
     if outcome.status == "failed":
         described["failures"] = outcome.failures
-        described["warnings"] = list(map(str, outcome.warnings))
+        described["warnings"] = outcome.warnings
         described["fired"] = outcome.document
     return described
 

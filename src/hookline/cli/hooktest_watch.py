@@ -8,7 +8,7 @@ from hookline.cli.failures import CommandError
 from hookline.cli.hooktest_report import shown_path
 from hookline.cli.screen import Screen
 from hookline.errors import HooklineError
-from hookline.hooktests.finding import PASSED_BY
+from hookline.hooktests.cases import PASSED_BY
 from hookline.hooktests.running import project_of
 from hookline.hooktests.watching import Watched
 

@@ -16,7 +16,7 @@ from hookline.wire.hooks import CommandHook
 
 if TYPE_CHECKING:
     from hookline.edit.switching import Switch
-    from hookline.trace.outcomes import Outcome
+    from hookline.trace.queries import Outcome
 
 _STATE_ROLES = {"enabled": "good", "disabled": "faint", "not trusted": "care"}
 _OUTCOME_ROLES = {

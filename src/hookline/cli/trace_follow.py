@@ -9,8 +9,8 @@ from collections import deque
 from hookline.cli.screen import Screen
 from hookline.cli.trace_screen import EventRows
 from hookline.trace.events import Assembler, TracedEvent
-from hookline.trace.filters import Filter
 from hookline.trace.log import TraceLog
+from hookline.trace.queries import Filter
 
 _PAUSE_S = 0.2
 

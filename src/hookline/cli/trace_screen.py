@@ -10,7 +10,7 @@ from hookline.cli.layout import GAP, Column, Row, Span
 from hookline.cli.screen import Screen
 from hookline.cli.text import count, duration, width_of
 from hookline.trace.events import HookRun, TracedEvent
-from hookline.trace.statistics import HookLatency
+from hookline.trace.queries import HookLatency
 from hookline.wire import codec
 
 _DECISIONS: dict[str, str] = {

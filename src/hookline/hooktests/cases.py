@@ -1,15 +1,30 @@
-"""What a test file holds, once read, and what became of each of its tests."""
+"""Finds test files and reads them: one test, a list, or an object whose ``tests`` share what it
+says. What is wrong in a file gets its place there, and the tests beside it still run."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hookline.errors import HooklineError
+from hookline.errors import HooklineError, InvalidPayloadError, UnknownEventError
+from hookline.hooktests.comparing import Failure
+from hookline.hooktests.expectations import find_bad_word
+from hookline.nearest import name_hint
+from hookline.pipeline.definitions import Origin
+from hookline.pipeline.jsonc import Document, JsoncError, Path, parse
 from hookline.problem import Problem
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EVENTS, HookEventName, narrow_event
+from hookline.wire.validators import find_problem
 
 SUFFIX = ".hooktest.json"
+# Copies of other people's projects, caches, and the insides of version control.
+PASSED_BY = frozenset(
+    {
+        *(".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", "site-packages"),
+        *(".venv", "venv", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache"),
+    }
+)
 
 Status: TypeAlias = Literal["passed", "failed", "skipped"]
 
@@ -45,18 +60,6 @@ class HookTestFile(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is not as expected: two values that differ, or a sentence.
-
-    UNSET is a value that is not there.
-    """
-
-    at: str | msgspec.UnsetType = msgspec.UNSET
-    expected: Any = msgspec.UNSET
-    actual: Any = msgspec.UNSET
-    message: str | msgspec.UnsetType = msgspec.UNSET
-
-
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a test; ``document`` is that of ``hookline fire --json``, None if nothing
     was fired, and ``duration`` is in milliseconds. ``untrusted``: what should run may not."""
@@ -68,3 +71,193 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     document: Mapping[str, Any] | None = None
     duration: float = 0.0
     untrusted: bool = False
+
+
+def find_test_files(places: Iterable[str]) -> list[str]:
+    """Every test file in the places, each once: files as they are, directories from top to bottom;
+    raises HookTestError for a place that is not there."""
+    found: dict[str, str] = {}
+    for place in places:
+        if not os.path.exists(place):
+            raise HookTestError(f"there is no file or directory {place}; name one that exists")
+        if not os.path.isdir(place):
+            found.setdefault(os.path.realpath(place), place)
+        for here, folders, names in os.walk(place):
+            folders[:] = sorted(name for name in folders if name not in PASSED_BY)
+            for name in sorted(names):
+                if name.endswith(SUFFIX):
+                    file = os.path.normpath(os.path.join(here, name))
+                    found.setdefault(os.path.realpath(file), file)
+    return list(found.values())
+
+
+# Where a test is, its fields, and those it shares with others.
+_Entry: TypeAlias = tuple[Path, Any, Mapping[str, Any]]
+# What a field must be, in words and as a test.
+_Kind: TypeAlias = tuple[str, Callable[[Any], bool]]
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+_TEXT: _Kind = ("a string", _is_text)
+_OBJECT: _Kind = ("an object", lambda value: isinstance(value, dict))
+_NAMES: _Kind = (
+    "a list of hook names",
+    lambda value: isinstance(value, list) and bool(value) and all(map(_is_text, value)),
+)
+_VARIABLES: _Kind = (
+    "an object of strings, or null for a variable to take away",
+    lambda value: isinstance(value, dict) and all(v is None or _is_text(v) for v in value.values()),
+)
+_CONTENTS: _Kind = (
+    "an object of file contents",
+    lambda value: isinstance(value, dict) and all(map(_is_text, value.values())),
+)
+_FIELDS: dict[str, _Kind] = {
+    "name": _TEXT,
+    "event": _TEXT,
+    "input": _OBJECT,
+    "tool": _TEXT,
+    "tool_input": _OBJECT,
+    "session_id": _TEXT,
+    "hooks": _NAMES,
+    "env": _VARIABLES,
+    "files": _CONTENTS,
+    "skip": ("a string that says why", _is_text),
+    "expect": _OBJECT,
+}
+# What an object with ``tests`` may say for all of them; those merged are merged key by key.
+_SHARED = tuple(name for name in _FIELDS if name not in ("name", "expect"))
+_MERGED = ("input", "env", "files")
+
+
+class _Wrong(Exception):
+    """A test that cannot run, and the path of the value that keeps it from it."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(problem)
+
+
+def read_test_file(path: str) -> HookTestFile:
+    """The tests of a file; never raises for what is in it, or for a file that cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            document = parse(file.read().decode("utf-8-sig"))
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or error}"
+        problem = Problem(kind="unreadable", message=message, file=path)
+    except UnicodeDecodeError as error:
+        message = f"is not UTF-8 at byte {error.start}"
+        problem = Problem(kind="unreadable", message=message, file=path)
+    except JsoncError as error:
+        problem = error.problem_of(path)
+    else:
+        return _read_tests(path, document)
+    return HookTestFile(path, (), (problem,))
+
+
+def _read_tests(path: str, document: Document) -> HookTestFile:
+    tests: dict[str, HookTest] = {}
+    problems: list[Problem] = []
+
+    def report(wrong: _Wrong) -> None:
+        problems.append(Origin(path, document).problem(wrong.path, "bad-test", wrong.problem))
+
+    entries: list[_Entry] = []
+    try:
+        entries = _find_entries(document.value)
+    except _Wrong as wrong:
+        report(wrong)
+    for at, fields, shared in entries:
+        try:
+            test = _read_test(path, document, at, fields, shared)
+            if test.name in tests:
+                raise _Wrong((*at, "name"), f"another test is named {test.name!r} already")
+            tests[test.name] = test
+        except _Wrong as wrong:
+            report(wrong)
+    return HookTestFile(path, tuple(tests.values()), tuple(problems))
+
+
+def _find_entries(value: Any) -> list[_Entry]:
+    if isinstance(value, list):
+        return [((index,), fields, {}) for index, fields in enumerate(value)]
+    if not isinstance(value, dict):
+        raise _Wrong((), "must hold a test, {…}, or a list of tests")
+    if "tests" not in value:
+        return [((), value, {})]
+    shared = {name: fields for name, fields in value.items() if name != "tests"}
+    _check_fields((), shared, _SHARED, "at the top of a file")
+    if not isinstance(value["tests"], list):
+        raise _Wrong(("tests",), "tests must be a list of tests")
+    return [(("tests", index), fields, shared) for index, fields in enumerate(value["tests"])]
+
+
+def _check_fields(at: Path, fields: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for name, value in fields.items():
+        if name not in known:
+            raise _Wrong((*at, name), f"{name!r} has no meaning {where}; {name_hint(name, known)}")
+        words, is_kind = _FIELDS[name]
+        if not is_kind(value):
+            raise _Wrong((*at, name), f"{name} must be {words}")
+
+
+def _read_test(
+    path: str, document: Document, at: Path, fields: Any, shared: Mapping[str, Any]
+) -> HookTest:
+    if not isinstance(fields, dict):
+        raise _Wrong(at, "a test must be an object, {…}")
+    _check_fields(at, fields, tuple(_FIELDS), "in a test")
+    both = [name for name in _MERGED if name in shared and name in fields]
+    merged = {name: {**shared[name], **fields[name]} for name in both}
+    fields = {**shared, **fields, **merged}
+    event = _read_event(at, fields)
+    payload = _read_input(at, event, fields)
+    if "expect" not in fields:
+        raise _Wrong(at, 'expect is missing: say what the hooks should do, as {"decision": "deny"}')
+    bad = find_bad_word(event, fields["expect"])
+    if bad is not None:
+        raise _Wrong((*at, "expect", bad[0]), bad[1])
+    for name in fields.get("files", ()):
+        steps = name.replace(os.sep, "/").split("/")
+        if os.path.isabs(name) or ".." in steps or "\0" in name or not name.strip("/."):
+            raise _Wrong((*at, "files", name), f"{name!r} must be a path inside the directory")
+    unnamed = f"test {int(at[-1]) + 1}" if at else os.path.basename(path).removesuffix(SUFFIX)
+    return HookTest(
+        name=fields.get("name") or unnamed,
+        file=path,
+        line=document.place(at)[0],
+        event=event,
+        input=payload,
+        expect=fields["expect"],
+        hooks=tuple(fields["hooks"]) if "hooks" in fields else None,
+        env=fields.get("env", {}),
+        files=fields.get("files"),
+        skip=fields.get("skip"),
+    )
+
+
+def _read_event(at: Path, fields: Mapping[str, Any]) -> HookEventName:
+    if "event" not in fields:
+        raise _Wrong(at, f"event is missing; there are {', '.join(HookEventName)}")
+    try:
+        return narrow_event(fields["event"])
+    except UnknownEventError as error:
+        hint = "" if error.nearest else f"; there are {', '.join(HookEventName)}"
+        raise _Wrong((*at, "event"), f"{error}{hint}") from None
+
+
+def _read_input(at: Path, event: HookEventName, fields: Mapping[str, Any]) -> dict[str, Any]:
+    names = {"tool": "tool_name", "tool_input": "tool_input", "session_id": "session_id"}
+    short = {names[name]: fields[name] for name in names if name in fields}
+    if "tool_name" not in EVENTS[event].required and "tool" in fields:
+        raise _Wrong((*at, "tool"), f"tool is for BeforeTool and AfterTool, not for {event.value}")
+    payload = {**fields.get("input", {}), **short}
+    problem = find_problem(event, payload)
+    if problem is not None:
+        raise _Wrong((*at, "input"), str(InvalidPayloadError(event.value, problem)))
+    return payload

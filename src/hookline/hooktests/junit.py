@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hookline.hooktests.cases import HookTestFile, Outcome
-from hookline.hooktests.wording import failure_lines, told
+from hookline.hooktests.comparing import describe_failure, failure_lines
 
 # What XML 1.0 cannot hold, however it is written.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -30,32 +30,28 @@ def _suite(file: HookTestFile, outcomes: Sequence[Outcome]) -> Iterator[str]:
         failures=str(statuses.count("failed")),
         errors=str(len(file.problems)),
         skipped=str(statuses.count("skipped")),
-        time=_seconds(sum(outcome.duration for outcome in outcomes)),
+        time=f"{sum(outcome.duration for outcome in outcomes) / 1000:.3f}",
     )
     for outcome in outcomes:
-        yield from _case(outcome)
+        yield _opening(
+            "testcase",
+            classname=file.path,
+            name=outcome.test.name,
+            file=file.path,
+            line=str(outcome.test.line),
+            time=f"{outcome.duration / 1000:.3f}",
+        )
+        if outcome.status == "skipped":
+            yield _opening("skipped", message=outcome.test.skip or "") + "</skipped>"
+        for failure in outcome.failures:
+            text = "\n".join(f"{mark} {line}" for mark, line in failure_lines(failure))
+            opening = _opening("failure", message=describe_failure(failure))
+            yield f"{opening}{_escaped(text, _ENTITIES)}</failure>"
+        yield "</testcase>"
     for problem in file.problems:
         yield _opening("testcase", classname=file.path, name=problem.place, time="0")
         yield _opening("error", message=problem.text) + "</error></testcase>"
     yield "</testsuite>"
-
-
-def _case(outcome: Outcome) -> Iterator[str]:
-    test = outcome.test
-    yield _opening(
-        "testcase",
-        classname=test.file,
-        name=test.name,
-        file=test.file,
-        line=str(test.line),
-        time=_seconds(outcome.duration),
-    )
-    if outcome.status == "skipped":
-        yield _opening("skipped", message=test.skip or "") + "</skipped>"
-    for failure in outcome.failures:
-        text = "\n".join(f"{mark} {line}" for mark, line in failure_lines(failure))
-        yield _opening("failure", message=told(failure)) + f"{_escaped(text, _ENTITIES)}</failure>"
-    yield "</testcase>"
 
 
 def _opening(tag: str, **attributes: str) -> str:
@@ -69,7 +65,3 @@ def _opening(tag: str, **attributes: str) -> str:
 def _escaped(text: str, entities: dict[str, str]) -> str:
     shown = _FORBIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
     return "".join(entities.get(character, character) for character in shown)
-
-
-def _seconds(milliseconds: float) -> str:
-    return f"{milliseconds / 1000:.3f}"

@@ -1,22 +1,53 @@
-"""Writes a test of what hooks said, leaving out what the next run cannot repeat: times, places."""
+"""Writes a test of what hooks said, just now or in an event of the trace.
+
+What the next run cannot repeat, times and places, is left out. Model requests are in the trace as
+hooks read them, so they are turned back into the SDK's form.
+"""
 
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from hookline.answer import Answer, result_document
+from hookline.config import Config
 from hookline.files import write_atomically
+from hookline.fired import read_fired_event
 from hookline.hooktests.cases import SUFFIX, HookTestError
-from hookline.hooktests.expectations import decision_of
-from hookline.hooktests.scratch import name_places
+from hookline.hooktests.expectations import said_reason
+from hookline.hooktests.running import name_places
+from hookline.trace.events import Assembler
+from hookline.trace.log import TraceLog
 from hookline.wire import codec
-from hookline.wire.events import HookEventName
-from hookline.wire.outputs import NO_REASON
+from hookline.wire.events import EVENTS, HookEventName, narrow_event
+from hookline.wire.outputs import ModelCall
 
 # What hooks say beside the fields that have a word of their own.
 _OUTPUTS = ("llm_request", "llm_response", "toolConfig", "clearContext", "tailToolCallRequest")
+_ENDS = ("failed", "exit_code", "signal")
+_BASE_FIELDS = ("session_id", "transcript_path", "cwd", "hook_event_name", "timestamp")
+_CLIPPED = re.compile(r"… ?\(\+\d+ (?:characters|items)\)\Z")
+
+
+class FiredBefore(NamedTuple):
+    """An event that hooks have answered; ``ends`` says how each of them ended."""
+
+    event: HookEventName
+    payload: dict[str, Any]
+    answer: Answer
+    ends: dict[str, dict[str, Any]]
+    cwd: str
+
+
+def ends_of(answer: Answer) -> dict[str, dict[str, Any]]:
+    """How each hook ended that had a part in an answer."""
+    documents = map(result_document, answer.results)
+    return {
+        result["hook"]: {name: result[name] for name in _ENDS if name in result}
+        for result in documents
+    }
 
 
 def recording_place(name: str, project: str) -> tuple[str, str]:
@@ -35,19 +66,22 @@ def recorded_test(
     name: str,
     event: HookEventName,
     payload: Mapping[str, Any],
-    document: Mapping[str, Any],
+    answer: Answer,
+    ends: Mapping[str, Mapping[str, Any]],
     places: Mapping[str, str],
 ) -> dict[str, Any]:
-    """A test that expects what the document of a fired event says."""
-    plan = document["plan"]
-    if plan is None and not document["success"]:
-        raise HookTestError(f"the event failed: {document['errors'][0]['message']}")
+    """A test that expects what hooks answered to an event; ``ends`` says how each of them ended."""
+    if answer.word == "failed":
+        raise HookTestError(f"the event failed: {answer.why}")
+    names = {"tool_name": "tool", "tool_input": "tool_input", "session_id": "session_id"}
+    rest = {field: value for field, value in payload.items() if field not in names}
     test = {
         "name": name,
         "event": event.value,
-        **_input(payload),
-        **({"hooks": plan["hooks"]} if plan else {}),
-        "expect": _expected(document) if plan else {"no_hooks": True},
+        **{names[field]: payload[field] for field in names if field in payload},
+        **({"input": rest} if rest else {}),
+        **({"hooks": list(ends)} if ends else {}),
+        "expect": _expected(answer, ends) if ends else {"no_hooks": True},
     }
     named: dict[str, Any] = name_places(test, places)
     return {**named, "name": name}
@@ -61,39 +95,68 @@ def write_test(path: str, test: Mapping[str, Any], *, replace: bool) -> None:
     write_atomically(path, msgspec.json.format(codec.encode(test), indent=2) + b"\n")
 
 
-def _input(payload: Mapping[str, Any]) -> dict[str, Any]:
-    names = {"tool_name": "tool", "tool_input": "tool_input", "session_id": "session_id"}
-    short = {names[name]: payload[name] for name in names if name in payload}
-    rest = {name: value for name, value in payload.items() if name not in names}
-    return {**short, **({"input": rest} if rest else {})}
-
-
-def _expected(document: Mapping[str, Any]) -> dict[str, Any]:
-    view, decision = document["view"], decision_of(document)
-    expect: dict[str, Any] = {"decision": decision}
-    if decision != "allow" and view["effective_reason"] != NO_REASON:
-        expect["reason"] = view["effective_reason"]
+def _expected(answer: Answer, ends: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    expect: dict[str, Any] = {"decision": answer.decision}
+    reason = said_reason(answer)
+    if answer.decision != "allow" and reason is not None:
+        expect["reason"] = reason
+    output = answer.final_output
+    specific = (output.hook_specific_output if output is not None else None) or {}
+    outputs = {name: specific[name] for name in _OUTPUTS if name in specific}
     said = {
-        "context": view["additional_context"],
-        "tool_input": view.get("tool_input"),
-        "system_message": document["system_message"],
-        "suppress_output": document["suppress_output"],
-        "output": _outputs(document["final_output"]),
-        "hooks": _failures(document),
+        "context": answer.context,
+        "tool_input": specific.get("tool_input"),
+        "system_message": answer.system_message,
+        "suppress_output": answer.suppress_output,
+        "output": {"hookSpecificOutput": outputs} if outputs else None,
+        "hooks": {hook: dict(end) for hook, end in ends.items() if "failed" in end},
     }
     return {**expect, **{word: value for word, value in said.items() if value}}
 
 
-def _outputs(final: Mapping[str, Any] | None) -> dict[str, Any]:
-    specific = (final or {}).get("hookSpecificOutput") or {}
-    kept = {name: specific[name] for name in _OUTPUTS if name in specific}
-    return {"hookSpecificOutput": kept} if kept else {}
-
-
-def _failures(document: Mapping[str, Any]) -> dict[str, Any]:
-    ends = ("failed", "exit_code", "signal")
-    return {
-        result["hook"]: {name: result[name] for name in ends if name in result}
-        for result in document["results"]
-        if "failed" in result
+def read_traced_event(id: str, *, trace_file: str | os.PathLike[str]) -> FiredBefore:
+    """The event of that id, or of the one id that begins so; raises HookTestError."""
+    log, assembler = TraceLog(trace_file), Assembler()
+    try:
+        events = (assembler.add(record) for record in log.poll())
+        found = [event for event in events if event is not None and event.id.startswith(id)]
+    finally:
+        log.close()
+    exact = [event for event in found if event.id == id]
+    if len(found) > 1 and not exact:
+        raise HookTestError(f"{len(found)} events of the trace begin with {id}; write more of it")
+    if not found:
+        raise HookTestError(
+            f"the trace has no event {id!r}; hookline trace lists those there are, "
+            "and HOOKLINE_TRACE=1 keeps them"
+        )
+    traced = exact[0] if exact else found[0]
+    if not isinstance(traced.input, dict):
+        raise HookTestError(f"no hook ran on {traced.id}, so its input is not in the trace")
+    if _is_clipped(traced.input) or _is_clipped(traced.output):
+        raise HookTestError(f"{traced.id} has values too long for the trace, so parts are missing")
+    event = narrow_event(traced.event)
+    translator = Config().get_translator()
+    payload = {name: value for name, value in traced.input.items() if name not in _BASE_FIELDS}
+    if EVENTS[event].model:
+        payload["model_request"] = translator.from_hook_llm_request(payload.pop("llm_request"))
+        if "llm_response" in payload:
+            response = translator.from_hook_llm_response(payload.pop("llm_response"))
+            payload["model_response"] = response
+    cwd = traced.input.get("cwd")
+    said = traced.output if isinstance(traced.output, dict) else None
+    fired = read_fired_event(event, payload)
+    answer = Answer.read(fired, said, ModelCall(translator, payload.get("model_request")))
+    ends = {
+        run.hook: {name: end for name in _ENDS if (end := getattr(run, name)) is not None}
+        for run in traced.hooks
     }
+    return FiredBefore(event, payload, answer, ends, cwd if isinstance(cwd, str) else "")
+
+
+def _is_clipped(value: Any) -> bool:
+    if isinstance(value, str):
+        return _CLIPPED.search(value) is not None
+    if isinstance(value, Mapping):
+        return "…" in value or any(map(_is_clipped, value.values()))
+    return isinstance(value, list) and any(map(_is_clipped, value))

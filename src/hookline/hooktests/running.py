@@ -7,16 +7,19 @@ expectation that holds because nothing happened is worth nothing.
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import msgspec
 
+from hookline.answer import Answer
 from hookline.config import Config
 from hookline.debuglog import DebugLogger
 from hookline.errors import HooklineError
-from hookline.hooktests.cases import Failure, HookTest, Outcome
+from hookline.fired import FiredEvent, read_fired_event
+from hookline.hooktests.cases import HookTest, Outcome
+from hookline.hooktests.comparing import Failure
 from hookline.hooktests.expectations import unmet
-from hookline.hooktests.scratch import put_places, variables, working_dir
 from hookline.nearest import name_hint
 from hookline.notices import heard_warnings
 from hookline.pipeline.matcher import MatchTimeout
@@ -25,11 +28,11 @@ from hookline.pipeline.settings import find_project_dir
 from hookline.places import home_dir
 from hookline.problem import Problem
 from hookline.system import HookSystem
-from hookline.wire.events import EVENTS, HookEventName
+from hookline.wire.events import EVENTS
 from hookline.wire.hooks import HookSource
 
 # Fires an event and gives the document of ``hookline fire --json``.
-Fire: TypeAlias = Callable[[Config, HookSystem, HookEventName, Mapping[str, Any]], dict[str, Any]]
+Fire: TypeAlias = Callable[[HookSystem, FiredEvent], Answer]
 
 _SESSION = "hooktest"
 
@@ -72,13 +75,36 @@ class HookTestRunner:
         if test.skip is not None:
             return Outcome(test=test, status="skipped")
         started = time.perf_counter()
-        outcome = self._outcome(test)
-        duration = (time.perf_counter() - started) * 1000
-        return msgspec.structs.replace(outcome, duration=duration)
+        document: dict[str, Any] | None = None
+        heard: list[str] = []
+        untrusted = False
+        try:
+            test, answer, document, heard = self.fire(test)
+        except (HooklineError, OSError, ValueError) as error:
+            untrusted = isinstance(error, NotTrusted)
+            failures: tuple[Failure, ...] = (Failure(message=_sentence(error)),)
+        else:
+            failures = tuple(unmet(test, answer, document))
+            for result in document["results"]:
+                if test.files is not None and result.get("exit_code") in (126, 127):
+                    # Why a script may not be found that is found everywhere else.
+                    heard.append(
+                        f"{result['hook']} ran in a directory of the test's files; "
+                        "let its command name the script by $HOOKLINE_PROJECT_DIR"
+                    )
+        return Outcome(
+            test=test,
+            status="failed" if failures else "passed",
+            failures=failures,
+            warnings=tuple(heard),
+            document=document,
+            duration=(time.perf_counter() - started) * 1000,
+            untrusted=untrusted,
+        )
 
-    def fire(self, test: HookTest) -> tuple[HookTest, dict[str, Any], list[str]]:
-        """Fire a test's event: the test with its places filled in, the document, and what people
-        were warned of; raises HooklineError or OSError if its hooks cannot run."""
+    def fire(self, test: HookTest) -> tuple[HookTest, Answer, dict[str, Any], list[str]]:
+        """Fire a test's event: the test with its places filled in, the answer and its document,
+        and what people were warned of; raises HooklineError or OSError if its hooks cannot run."""
         project = project_of(self._cwd or os.path.dirname(os.path.abspath(test.file)))
         with working_dir(test.files, self._cwd or project) as cwd:
             places = {"cwd": cwd, "project": project}
@@ -89,27 +115,10 @@ class HookTestRunner:
                 env=put_places(test.env, places),
             )
             with variables(test.env):
-                return test, *self._fired(test, self._config(cwd, project))
-
-    def _outcome(self, test: HookTest) -> Outcome:
-        try:
-            test, document, heard = self.fire(test)
-        except (HooklineError, OSError, ValueError) as error:
-            return Outcome(
-                test=test,
-                status="failed",
-                failures=(Failure(message=_sentence(error)),),
-                untrusted=isinstance(error, NotTrusted),
-            )
-        failures = tuple(unmet(test, document))
-        heard += _hints(test, document)
-        return Outcome(
-            test=test,
-            status="failed" if failures else "passed",
-            failures=failures,
-            warnings=tuple(heard),
-            document=document,
-        )
+                config = self._config(cwd, project)
+                answer, heard = self._fired(test, config)
+                document = answer.document(test.event.value, config.get_translator())
+                return test, answer, document, heard
 
     def _config(self, cwd: str, project: str) -> Config:
         config = Config.load(
@@ -126,13 +135,11 @@ class HookTestRunner:
                 self._problems[str(problem)] = problem
         return config
 
-    def _is_reviewed(self, config: Config) -> bool:
-        """Whether somebody has looked at the project; having no hooks is not enough for that."""
+    def _fired(self, test: HookTest, config: Config) -> tuple[Answer, list[str]]:
+        # Having no hooks is not enough for a project to count as reviewed.
         has_hooks = any(e.source is HookSource.PROJECT for e in config.get_settings().entries)
-        return config.is_trusted_folder() and (has_hooks or self._trusted is True)
-
-    def _fired(self, test: HookTest, config: Config) -> tuple[dict[str, Any], list[str]]:
-        if test.env and not self._is_reviewed(config):
+        is_reviewed = config.is_trusted_folder() and (has_hooks or self._trusted is True)
+        if test.env and not is_reviewed:
             # PATH alone would be enough to run anything in the name of the user's own hooks.
             raise NotTrusted("it sets variables, but the project is not trusted, so it did not run")
         system = config.get_hook_system()
@@ -144,7 +151,7 @@ class HookTestRunner:
         _refuse_untrusted(test, chosen)
         system.get_registry().load(chosen)
         with heard_warnings() as heard:
-            return self._fire(config, system, test.event, test.input), heard
+            return self._fire(system, read_fired_event(test.event, test.input)), heard
 
 
 def _sentence(error: Exception) -> str:
@@ -153,16 +160,6 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"the test cannot be set up: {error.filename}: {error.strerror}"
     return f"the test cannot be set up: {error}"
-
-
-def _hints(test: HookTest, document: Mapping[str, Any]) -> Iterator[str]:
-    """Why a script may not be found that is found everywhere else."""
-    for result in document["results"]:
-        if test.files is not None and result.get("exit_code") in (126, 127):
-            yield (
-                f"{result['hook']} ran in a directory of the test's files; "
-                "let its command name the script by $HOOKLINE_PROJECT_DIR"
-            )
 
 
 def project_of(directory: str) -> str:
@@ -186,18 +183,84 @@ def _chosen(test: HookTest, entries: Sequence[HookRegistryEntry]) -> Iterator[Ho
 
 
 def _refuse_untrusted(test: HookTest, entries: Sequence[HookRegistryEntry]) -> None:
-    held_back = [e.name for e in entries if e.enabled and not e.trusted and _is_for(e, test)]
+    target = EVENTS[test.event].target
+    compared = (test.input.get(target) or "") if target else ""
+    held_back: list[str] = []
+    for entry in entries:
+        if entry.enabled and not entry.trusted and entry.event is test.event:
+            try:
+                is_matched = entry.matches(compared)
+            except MatchTimeout:
+                is_matched = True
+            held_back += [entry.name] if is_matched else []
     if held_back:
         names = ", ".join(dict.fromkeys(held_back))
         are = "is" if len(held_back) == 1 else "are"
         raise NotTrusted(f"{names} {are} not trusted and did not run")
 
 
-def _is_for(entry: HookRegistryEntry, test: HookTest) -> bool:
-    target = EVENTS[test.event].target
+@contextmanager
+def working_dir(files: Mapping[str, str] | None, otherwise: str) -> Iterator[str]:
+    """A directory with the files, gone afterwards; without files the one that is there anyway."""
+    if files is None:
+        yield otherwise
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory(
+        prefix="hookline-test-", ignore_cleanup_errors=True
+    ) as directory:
+        # A shell calls a directory by its real name, and so do paths in what hooks say.
+        scratch = os.path.realpath(directory)
+        for name, content in files.items():
+            path = os.path.join(scratch, name)
+            if path.endswith("/"):
+                os.makedirs(path, exist_ok=True)
+                continue
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                file.write(content)
+            if content.startswith("#!"):
+                os.chmod(path, 0o755)
+        yield scratch
+
+
+@contextmanager
+def variables(env: Mapping[str, str | None]) -> Iterator[None]:
+    """This process's environment, which hooks inherit, with the variables as a test has them."""
+
+    def put(values: Mapping[str, str | None]) -> None:
+        for name, value in values.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    before = {name: os.environ.get(name) for name in env}
     try:
-        return entry.event is test.event and entry.matches(
-            (test.input.get(target) or "") if target else ""
-        )
-    except MatchTimeout:
-        return True
+        put(env)
+        yield
+    finally:
+        put(before)
+
+
+def put_places(value: Any, places: Mapping[str, str]) -> Any:
+    """A JSON value in whose texts each ``${name}`` of a place is the place."""
+    return replace_texts(value, [(f"${{{name}}}", place) for name, place in places.items()])
+
+
+def name_places(value: Any, places: Mapping[str, str]) -> Any:
+    """A JSON value in whose texts each place is ``${name}``; of two that fit the longer counts."""
+    pairs = [(place, f"${{{name}}}") for name, place in places.items()]
+    return replace_texts(value, sorted(pairs, key=lambda pair: -len(pair[0])))
+
+
+def replace_texts(value: Any, pairs: Sequence[tuple[str, str]]) -> Any:
+    """A JSON value with the second of each pair for the first, in its texts and its keys."""
+    if isinstance(value, str):
+        for old, new in pairs:
+            value = value.replace(old, new)
+        return value
+    if isinstance(value, Mapping):
+        return {replace_texts(k, pairs): replace_texts(v, pairs) for k, v in value.items()}
+    return [replace_texts(item, pairs) for item in value] if isinstance(value, list) else value

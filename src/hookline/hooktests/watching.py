@@ -5,7 +5,7 @@ not set off the next run.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from hookline.config import Config
 from hookline.hooktests.cases import SUFFIX
@@ -35,8 +35,17 @@ class Watched:
 
     def look(self) -> None:
         """Find the settings and the scripts anew."""
-        self._settings = {os.path.realpath(file) for file in self._settings_files()}
-        self._scripts = {os.path.realpath(script) for script in self._named_scripts()}
+        settings: list[str] = list(self._given or ())
+        scripts: list[str] = []
+        for project in self._projects:
+            if self._given is None:
+                settings += [file.path for file in find_settings_files(project, home_dir())]
+            config = Config.load(project, project_dir=project, settings_files=self._given)
+            hooks = [(entry.event, entry.hook) for entry in config.get_settings().entries]
+            commands = [(event, hook) for event, hook in hooks if isinstance(hook, CommandHook)]
+            scripts += named_files(commands, project_dir=project, cwd=project).values()
+        self._settings = set(map(os.path.realpath, settings))
+        self._scripts = set(map(os.path.realpath, scripts))
         self._kinds = set(map(_kind, self._scripts))
 
     def roots(self) -> list[str]:
@@ -52,20 +61,6 @@ class Watched:
         if path.endswith(SUFFIX) or real in self._test_files or real in self._settings:
             return True
         return real in self._scripts or _kind(real) in self._kinds
-
-    def _settings_files(self) -> Iterator[str]:
-        if self._given is not None:
-            yield from self._given
-            return
-        for project in self._projects:
-            yield from (file.path for file in find_settings_files(project, home_dir()))
-
-    def _named_scripts(self) -> Iterator[str]:
-        for project in self._projects:
-            config = Config.load(project, project_dir=project, settings_files=self._given)
-            hooks = [(entry.event, entry.hook) for entry in config.get_settings().entries]
-            commands = [(event, hook) for event, hook in hooks if isinstance(hook, CommandHook)]
-            yield from named_files(commands, project_dir=project, cwd=project).values()
 
 
 def _kind(path: str) -> tuple[str, str]:

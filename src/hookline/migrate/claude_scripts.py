@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from hookline.migrate.claude_events import EVENTS
+from hookline.migrate.claude import EVENTS
 from hookline.migrate.claude_tools import TOOLS
 
 _CONTEXT_EVENTS = frozenset({"UserPromptSubmit", "SessionStart"})

@@ -5,6 +5,7 @@ its words, and a regular expression is tried on every tool that both sides know.
 """
 
 import re
+from collections.abc import Iterable
 
 import msgspec
 
@@ -40,36 +41,32 @@ def translated(event: HookEventName, text: str | None) -> Matcher:
     if text in ("", "*") or spec.target is None:
         return Matcher()
     if _LIST.fullmatch(text):
-        words = [
-            word for part in text.split("|") for each in part.split(",") if (word := each.strip())
-        ]
-        return _words(event, words)
+        return _words(event, [word for each in re.split("[|,]", text) if (word := each.strip())])
     return _tool_expression(text) if spec.search else _trigger_expression(event, text)
 
 
 def _words(event: HookEventName, words: list[str]) -> Matcher:
+    if not words:
+        return Matcher(lost="it names nothing")
     kept: list[str] = []
     missing: list[str] = []
-    notes: list[str] = []
     for word in words:
-        names = _counterparts(event, word)
+        if EVENTS[event].search:
+            names = () if word in WITHOUT_COUNTERPART else TOOLS.get(word, (word,))
+        else:
+            renamed = _TRIGGERS.get(event, {}).get(word, word)
+            names = () if renamed is None else (renamed,)
         kept += [name for name in names if name not in kept]
-        if not names:
-            missing.append(word)
+        missing += [] if names else [word]
+    if not kept:
+        return Matcher(lost=f"{_no_counterpart(missing)} here")
+    notes: list[str] = []
     if any(word.startswith("mcp__") for word in words):
         notes.append(f"{_HOST_NAMES}; look whether it calls them that")
-    if missing and kept:
-        notes.append(f"{_and(missing)} {_has(missing)} no counterpart and {_was(missing)} left out")
-    if not kept:
-        return Matcher(lost=f"{_and(missing)} {_has(missing)} no counterpart here")
+    if missing:
+        were = "was" if len(missing) == 1 else "were"
+        notes.append(f"{_no_counterpart(missing)} and {were} left out")
     return Matcher(text="|".join(kept), notes=tuple(notes))
-
-
-def _counterparts(event: HookEventName, word: str) -> tuple[str, ...]:
-    if EVENTS[event].search:
-        return () if word in WITHOUT_COUNTERPART else TOOLS.get(word, (word,))
-    renamed = _TRIGGERS.get(event, {}).get(word, word)
-    return () if renamed is None else (renamed,)
 
 
 def _tool_expression(text: str) -> Matcher:
@@ -77,13 +74,19 @@ def _tool_expression(text: str) -> Matcher:
     before, problem = compile_matcher(text, search=True)
     if problem is not None:
         return Matcher(lost="it is not a regular expression that can be read here")
+
+    def rename(word: re.Match[str]) -> str:
+        names = TOOLS.get(word[0], (word[0],))
+        return names[0] if len(names) == 1 else f"(?:{'|'.join(names)})"
+
     try:
         wanted = [tool for tool in TOOLS if before(tool)]
         gone = [tool for tool in sorted(WITHOUT_COUNTERPART) if before(tool)]
-        new = _REPEATED.sub(r"\1", _NAMES.sub(lambda name: _named(name[0]), text))
+        new = _REPEATED.sub(r"\1", _NAMES.sub(rename, text))
+        after, _ = compile_matcher(new, search=True)
         if gone and not wanted and "mcp__" not in text:
-            return Matcher(lost=f"{_and(gone)} {_has(gone)} no counterpart here")
-        if _matched(new) == _names(wanted):
+            return Matcher(lost=f"{_no_counterpart(gone)} here")
+        if [name for name in _names(TOOLS) if after(name)] == _names(wanted):
             host = (f"{_HOST_NAMES}; look whether the matcher fits",) if "mcp__" in text else ()
             return Matcher(text=new, notes=host)
     except MatchTimeout:
@@ -94,18 +97,8 @@ def _tool_expression(text: str) -> Matcher:
     return Matcher(text="|".join(_names(wanted)), notes=(note,))
 
 
-def _named(word: str) -> str:
-    names = TOOLS.get(word, (word,))
-    return names[0] if len(names) == 1 else f"(?:{'|'.join(names)})"
-
-
-def _names(tools: list[str]) -> list[str]:
+def _names(tools: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for tool in tools for name in TOOLS[tool]))
-
-
-def _matched(text: str) -> list[str]:
-    matches, _ = compile_matcher(text, search=True)
-    return [name for name in _names(list(TOOLS)) if matches(name)]
 
 
 def _trigger_expression(event: HookEventName, text: str) -> Matcher:
@@ -126,13 +119,7 @@ def _trigger_expression(event: HookEventName, text: str) -> Matcher:
     return Matcher(text="|".join(kept))
 
 
-def _and(words: list[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
-
-
-def _has(words: list[str]) -> str:
-    return "has" if len(words) == 1 else "have"
-
-
-def _was(words: list[str]) -> str:
-    return "was" if len(words) == 1 else "were"
+def _no_counterpart(words: list[str]) -> str:
+    *most, last = words
+    named = f"{', '.join(most)} and {last} have" if most else f"{last} has"
+    return f"{named} no counterpart"

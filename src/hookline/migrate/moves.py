@@ -1,10 +1,12 @@
 """The outcome of a migration as values: hooks that move, and findings about them and the rest."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
 import msgspec
+
+from hookline.pipeline.jsonc import Document, Path
 
 
 class Kind(StrEnum):
@@ -15,7 +17,7 @@ class Kind(StrEnum):
     NOTE = "note"
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class Finding(msgspec.Struct, frozen=True):
     """Something that is not as before: where, about what, and what to do."""
 
     kind: Kind
@@ -61,6 +63,39 @@ class Migrated(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-def name_of(hook: Mapping[str, Any]) -> str:
-    """The name that a hook of ours goes by."""
-    return str(hook.get("name") or " ".join((hook["command"], *hook.get("args", ()))))
+class Draft:
+    """What one settings file has come to so far."""
+
+    def __init__(self, document: Document, file: str) -> None:
+        self.document = document
+        self.file = file
+        self.moves: list[Move] = []
+        self.findings: list[Finding] = []
+
+    def move(self, path: Path, before: Before, event: str, **fields: Any) -> None:
+        """Take the hook at a path of the document along."""
+        line, column = self.document.place(path)
+        self.moves.append(
+            Move(
+                file=self.file,
+                line=line,
+                column=column,
+                group=(self.file, before.event, int(path[2])),
+                before=before,
+                event=event,
+                **fields,
+            )
+        )
+
+    def find(
+        self, kind: Kind, path: Path, message: str, *, subject: str = "", remedy: str = ""
+    ) -> None:
+        """Say something about what is at a path of the document."""
+        place = self.document.place(path)
+        self.findings.append(Finding(kind, self.file, *place, message, subject, remedy))
+
+    def finished(self, disabled: Iterable[str]) -> Migrated:
+        """All of it."""
+        return Migrated(
+            moves=tuple(self.moves), disabled=tuple(disabled), findings=tuple(self.findings)
+        )

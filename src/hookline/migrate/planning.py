@@ -1,8 +1,10 @@
-"""Puts the moves of all files together: what is new to which of our files, and what it means."""
+"""Finds the settings of other agents and puts their moves together: what is new to which of our
+files, and what is different there."""
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -12,13 +14,45 @@ from hookline.migrate.claude_scripts import demands
 from hookline.migrate.gemini import migrate_gemini
 from hookline.migrate.moves import Finding, Kind, Migrated, Move
 from hookline.migrate.scripts import Script, scripts_of
-from hookline.migrate.sources import Agent, Places, Source
 from hookline.pipeline.jsonc import Document, value_at
+from hookline.pipeline.settings import find_project_dir
+from hookline.places import home_dir, user_config_dir
 
+Agent: TypeAlias = Literal["claude", "gemini"]
+Layer: TypeAlias = Literal["project", "user"]
+
+# Agent -> its files below a project or the home, and the name each has here.
+_FILES: dict[Agent, tuple[tuple[str, str], ...]] = {
+    "claude": (
+        (".claude/settings.json", "settings.json"),
+        (".claude/settings.local.json", "settings.local.json"),
+    ),
+    "gemini": (
+        (".gemini/settings.json", "settings.json"),
+        (".llxprt/settings.json", "settings.json"),
+    ),
+}
 _MIGRATE: dict[Agent, Callable[[Document, str], Migrated]] = {
     "claude": migrate_claude,
     "gemini": migrate_gemini,
 }
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """A settings file of another agent, and the file of ours for what is in it."""
+
+    file: str
+    agent: Agent
+    layer: Layer
+    target: str
+
+
+class Places(msgspec.Struct, frozen=True):
+    """Where a migration looks and writes."""
+
+    project_dir: str
+    home: str | None
+    user_dir: str | None
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +79,46 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return [move for target in self.targets for move in target.moves]
 
 
+def find_places(cwd: str) -> Places:
+    """The project of a directory, which may so far be the project of another agent only."""
+    home = home_dir()
+    directory = cwd
+    while True:
+        is_home = home is not None and os.path.realpath(directory) == os.path.realpath(home)
+        files = (os.path.join(directory, name) for name, _ in _FILES["claude"])
+        if not is_home and any(map(os.path.exists, files)):
+            return Places(directory, home, user_config_dir())
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return Places(find_project_dir(cwd, home), home, user_config_dir())
+        directory = parent
+
+
+def find_sources(places: Places, agents: Sequence[Agent]) -> list[Source]:
+    """The files that are there; one reached twice counts once, as the user's."""
+    below: tuple[tuple[Layer, str | None, str | None], ...] = (
+        ("user", places.home, places.user_dir),
+        ("project", places.project_dir, os.path.join(places.project_dir, ".hookline")),
+    )
+    found: dict[str, Source] = {}
+    for layer, start, ours in below:
+        if start is None or ours is None:
+            continue
+        for agent in agents:
+            for name, own_name in _FILES[agent]:
+                file, target = os.path.join(start, name), os.path.join(ours, own_name)
+                if os.path.exists(file):
+                    source = Source(file=file, agent=agent, layer=layer, target=target)
+                    found.setdefault(os.path.realpath(file), source)
+    return sorted(found.values(), key=lambda source: source.layer == "user")
+
+
+def given_source(file: str, agent: Agent, places: Places) -> Source:
+    """A file that was named; what is in it is for the project."""
+    target = os.path.join(places.project_dir, ".hookline", "settings.json")
+    return Source(file=os.path.abspath(file), agent=agent, layer="project", target=target)
+
+
 def make_plan(sources: Sequence[Source], places: Places) -> Plan:
     """Read the files and say what would come of them; raises SettingsFileError for a bad one."""
     read = [(source, read_settings_text(source.file).document) for source in sources]
@@ -57,7 +131,15 @@ def make_plan(sources: Sequence[Source], places: Places) -> Plan:
             refuse_way_out(source.target, places.project_dir)
     targets = tuple(_targets(migrated))
     claude = [m for source, each in migrated if source.agent == "claude" for m in each.moves]
-    scripts = {id(move): _scripts(move, places) for move in claude}
+    scripts = {
+        id(move): scripts_of(
+            str(move.before.config["command"]),
+            move.before.config.get("args", ()),
+            project_dir=places.project_dir,
+            home=places.home,
+        )
+        for move in claude
+    }
     findings += _script_findings(claude, scripts)
     for source, document in read:
         if source.agent == "claude":
@@ -140,11 +222,6 @@ def _identity(event: str, matcher: Any, hook: Mapping[str, Any]) -> object:
     return repr((event, matcher or "", hook.get("command"), hook.get("args"), variables))
 
 
-def _scripts(move: Move, places: Places) -> list[Script]:
-    command, args = str(move.before.config["command"]), move.before.config.get("args", ())
-    return scripts_of(command, args, project_dir=places.project_dir, home=places.home)
-
-
 def _script_findings(
     moves: Sequence[Move], scripts: Mapping[int, Sequence[Script]]
 ) -> Iterator[Finding]:
@@ -157,15 +234,7 @@ def _script_findings(
         for file, line, demand in (*found, *((move.file, move.line, d) for d in told)):
             if (file, line, demand.message) not in seen:
                 seen.add((file, line, demand.message))
-                yield Finding(
-                    kind=Kind.SCRIPT,
-                    file=file,
-                    line=line,
-                    column=1,
-                    subject=event,
-                    message=demand.message,
-                    remedy=demand.remedy,
-                )
+                yield Finding(Kind.SCRIPT, file, line, 1, demand.message, event, demand.remedy)
 
 
 def _variables(
@@ -181,16 +250,10 @@ def _variables(
         for move in moves:
             texts = [str(move.before.config["command"]), *(s.text for s in scripts[id(move)])]
             if any(map(word.search, texts)):
-                line, column = document.place(("env", name))
-                yield Finding(
-                    kind=Kind.NOTE,
-                    file=file,
-                    line=line,
-                    column=column,
-                    message=f"{name} is not set here by the settings",
-                    remedy="put it into the env of the hook that reads it",
-                    subject=str(move.before.config["command"]),
-                )
+                message = f"{name} is not set here by the settings"
+                remedy = "put it into the env of the hook that reads it"
+                place = document.place(("env", name))
+                yield Finding(Kind.NOTE, file, *place, message, texts[0], remedy)
                 break
 
 
@@ -198,32 +261,21 @@ def _differences(moves: Sequence[Move]) -> Iterator[Finding]:
     """What is otherwise for many hooks alike, said once."""
     unlimited = [move for move in moves if "timeout" not in move.hook]
     if unlimited:
-        yield _difference(
-            unlimited[0],
+        first = unlimited[0]
+        yield Finding(
+            Kind.NOTE,
+            *(first.file, first.line, first.column),
             f"{len(unlimited)} of {len(moves)} hooks set no timeout: "
             "they have 60 s here, and had up to 10 minutes",
-            'give those that need more a "timeout", in milliseconds',
+            remedy='give those that need more a "timeout", in milliseconds',
         )
-    exact = [m for m in moves if m.matcher and re.fullmatch(r"[\w|]+", m.matcher) and _is_tool(m)]
-    if exact:
-        name = str(exact[0].matcher).partition("|")[0]
-        yield _difference(
-            exact[0],
-            f"matchers are searched in the tool's name: {name} fits mcp__files__{name} too",
-            f"write ^{name}$ for that one alone",
-        )
-
-
-def _is_tool(move: Move) -> bool:
-    return move.event in ("BeforeTool", "AfterTool")
-
-
-def _difference(move: Move, message: str, remedy: str) -> Finding:
-    return Finding(
-        kind=Kind.NOTE,
-        file=move.file,
-        line=move.line,
-        column=move.column,
-        message=message,
-        remedy=remedy,
-    )
+    for move in moves:
+        on_tools = move.event in ("BeforeTool", "AfterTool")
+        if on_tools and move.matcher and re.fullmatch(r"[\w|]+", move.matcher):
+            name = move.matcher.partition("|")[0]
+            message = (
+                f"matchers are searched in the tool's name: {name} fits mcp__files__{name} too"
+            )
+            remedy = f"write ^{name}$ for that one alone"
+            yield Finding(Kind.NOTE, move.file, move.line, move.column, message, remedy=remedy)
+            break

@@ -12,23 +12,35 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hookline.testing.conformance_answer import answer_of
+import msgspec
+from msgspec import UNSET
+
+from hookline.answer import Answer
+from hookline.config import Config
+from hookline.errors import HooklineError, TranslationError
+from hookline.handler import HookEventHandler
+from hookline.hooktests.comparing import differences
+from hookline.hooktests.running import replace_texts, variables
+from hookline.pipeline.redaction import Redaction
+from hookline.pipeline.registry import HookRegistryEntry
+from hookline.system import HookSystem
+from hookline.translate.genai import GenAITranslator
 from hookline.wire import codec
 from hookline.wire.clock import timestamp
+from hookline.wire.confirmation import tool_notification
 
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-
-
-class _Nothing:
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-_NOTHING = _Nothing()
+_TRANSLATIONS = {
+    "toHookLLMRequest": "to_hook_llm_request",
+    "fromHookLLMRequest": "from_hook_llm_request",
+    "toHookLLMResponse": "to_hook_llm_response",
+    "fromHookLLMResponse": "from_hook_llm_response",
+    "toHookToolConfig": "to_hook_tool_config",
+    "fromHookToolConfig": "from_hook_tool_config",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -59,7 +71,7 @@ def _run_file(path: Path, *, comparing: bool) -> bool:
     if not comparing:
         print(codec.encode({"name": name, "answer": answer}).decode())
         return True
-    found = list(differences(case.get("expect", {}), answer))
+    found = list(describe_differences(case.get("expect", {}), answer))
     if found:
         print(f"{name}: {case.get('description', '')}")
         print("".join(f"  {line}\n" for line in found), end="")
@@ -84,27 +96,25 @@ def run_case(case: Mapping[str, Any]) -> dict[str, Any]:
         _write_files(Path(environment["HOME"]), case.get("setup_home", {}))
         _write_files(work, case.get("files", {}))
         began = timestamp()
-        with _environment(environment):
+        with variables({**dict.fromkeys(os.environ), **environment}):
             answer = asyncio.run(answer_of(case, work))
-        places = {str(work): "$CWD", str(home): "$HOME", str(root): "$ROOT"}
-        placeholders = _Placeholders(places, began=began, ended=timestamp())
-        result: dict[str, Any] = placeholders.put_into(answer)
+        ended = timestamp()
+        # A time that the case itself brought along is part of what is compared.
+        times = sorted(set(_TIMESTAMP.findall(str(answer))))
+        names = [(str(work), "$CWD"), (str(home), "$HOME"), (str(root), "$ROOT")]
+        names += [(time, "$TIMESTAMP") for time in times if began <= time <= ended]
+        result: dict[str, Any] = replace_texts(answer, names)
         return result
 
 
-def differences(expected: Any, actual: Any, path: str = "") -> Iterator[str]:
-    """Where an answer departs from what is expected, one line each; other keys do not count at
-    the top, where a case says only what it is about."""
-    if isinstance(expected, dict) and isinstance(actual, dict):
-        names = expected.keys() if not path else expected.keys() | actual.keys()
-        for name in sorted(names):
-            here = f"{path}.{name}" if path else name
-            yield from differences(expected.get(name, _NOTHING), actual.get(name, _NOTHING), here)
-    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
-        for index, pair in enumerate(zip(expected, actual, strict=True)):
-            yield from differences(*pair, f"{path}[{index}]")
-    elif expected != actual or isinstance(expected, bool) != isinstance(actual, bool):
-        yield f"{path}: expected {expected!r}, got {actual!r}"
+def describe_differences(expect: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[str]:
+    """Where an answer departs from what is expected, one line each; what a case does not speak of
+    at its top does not count."""
+    for name, expected in expect.items():
+        for found in differences(expected, answer.get(name, UNSET), at=name, exact=True):
+            values = (found.expected, found.actual)
+            wanted, got = ("nothing" if value is UNSET else repr(value) for value in values)
+            yield f"{found.at}: expected {wanted}, got {got}"
 
 
 def _write_files(directory: Path, files: Mapping[str, Any]) -> None:
@@ -117,43 +127,152 @@ def _write_files(directory: Path, files: Mapping[str, Any]) -> None:
         path.chmod(int(str(file.get("mode", "755")), 8))
 
 
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    before = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(variables)
+async def answer_of(case: Mapping[str, Any], work: Path) -> dict[str, Any]:
+    """What the engine answers to a case whose files are in ``work``."""
+    if "translate" in case:
+        return {"translated": [_translate(step) for step in case["translate"]]}
+    settings = case.get("settings", {})
+    trust = {"now": settings.get("trusted", True)}
+    config = _config(settings, work, lambda: trust["now"])
+    system = HookSystem(config)
     try:
-        yield
+        runtime = _RuntimeHooks(system)
+        runtime.register_all(case.get("register_before_init", ()))
+        await system.initialize()
+        runtime.register_all(case.get("register", ()))
+        for toggle in case.get("toggle", ()):
+            system.set_hook_enabled(toggle["name"], toggle["enabled"])
+        registry = [_entry(entry) for entry in system.get_all_hooks()]
+        trust["now"] = settings.get("trusted_at_run", trust["now"])
+        args = case.get("args", {})
+        for _ in range(max(1, case.get("fire_times", 1))):
+            answer = await _fire(system.get_event_handler(), case["event"], args)
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        system.dispose()
+    return {
+        "registry": registry,
+        **({"registration_errors": runtime.refused} if runtime.refused else {}),
+        **_outcome(answer, case["event"]),
+        **(
+            {"collected": {name: _content(work / name) for name in case["collect"]}}
+            if "collect" in case
+            else {}
+        ),
+        **({"runtime_inputs": runtime.inputs} if runtime.inputs else {}),
+    }
 
 
-class _Placeholders:
-    """Stand for what is different in every run: its places, and the times it was at work."""
+def _config(settings: Mapping[str, Any], work: Path, trusted: Any) -> Config:
+    said = settings.get("sanitization", {})
+    return Config(
+        working_dir=work,
+        session_id=settings.get("session_id", "session-0001"),
+        transcript_path=settings.get("transcript_path", ""),
+        hooks=settings.get("hooks"),
+        disabled=settings.get("disabled", ()),
+        extensions=settings.get("extensions", ()),
+        trusted=trusted,
+        redaction=Redaction(
+            enabled=said.get("enableEnvironmentVariableRedaction", False),
+            allowed=tuple(said.get("allowedEnvironmentVariables", ())),
+            blocked=tuple(said.get("blockedEnvironmentVariables", ())),
+        ),
+    )
 
-    def __init__(self, places: Mapping[str, str], *, began: str, ended: str) -> None:
-        self._places = places
-        self._began = began
-        self._ended = ended
 
-    def put_into(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self._put_into_text(value)
-        if isinstance(value, dict):
-            return {key: self.put_into(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self.put_into(item) for item in value]
-        return value
+class _RuntimeHooks:
+    """Registers a case's hooks and keeps what the in-process ones were given."""
 
-    def _put_into_text(self, text: str) -> str:
-        for place, name in self._places.items():
-            text = text.replace(place, name)
-        return _TIMESTAMP.sub(self._time, text)
+    def __init__(self, system: HookSystem) -> None:
+        self._system = system
+        self.inputs: dict[str, list[Any]] = {}
+        self.refused = 0
 
-    def _time(self, found: re.Match[str]) -> str:
-        # A time that the case itself brought along is part of what is compared.
-        return "$TIMESTAMP" if self._began <= found[0] <= self._ended else found[0]
+    def register_all(self, hooks: Any) -> None:
+        for hook in hooks:
+            config = hook["config"]
+            if isinstance(config, dict) and config.get("type") == "runtime":
+                function = self._function(config.get("name", ""), hook.get("action", {}))
+                config = {**config, "function": function}
+            try:
+                self._system.register_hook(
+                    hook["event"],
+                    config,
+                    matcher=hook.get("matcher"),
+                    sequential=hook.get("sequential", False),
+                    source=hook.get("source") or "runtime",
+                )
+            except HooklineError:
+                self.refused += 1
+
+    def _function(self, name: str, action: Mapping[str, Any]) -> Any:
+        async def act(input: dict[str, Any]) -> Any:
+            self.inputs.setdefault(name, []).append(input)
+            await asyncio.sleep(action.get("sleep_ms", 0) / 1000)
+            if "throw" in action:
+                raise RuntimeError(action["throw"])
+            return action.get("return")
+
+        return act
+
+
+async def _fire(handler: HookEventHandler, event: str, args: Mapping[str, Any]) -> Answer:
+    if "confirmation" in args:
+        notification = tool_notification(args["confirmation"])
+        return await handler.fire(event, msgspec.structs.asdict(notification))
+    renamed = {"sdk_request": "model_request", "sdk_response": "model_response"}
+    return await handler.fire(event, {renamed.get(name, name): args[name] for name in args})
+
+
+def _entry(entry: HookRegistryEntry) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "event": entry.event.value,
+        "name": entry.name,
+        "type": entry.hook.type,
+        "source": entry.source.value,
+        "enabled": entry.enabled,
+    }
+    if entry.matcher is not msgspec.UNSET:
+        described["matcher"] = entry.matcher
+    if entry.sequential:
+        described["sequential"] = True
+    if not entry.trusted:
+        described["trusted"] = False
+    return described
+
+
+def _outcome(answer: Answer, event: str) -> dict[str, Any]:
+    """What ``fire --json`` says, as far as a case speaks of it."""
+    document = answer.document(event)
+    named = ("hook", "success", "exit_code", "output", "failed")
+    outcome = {
+        "plan": document["plan"],
+        "results": [{n: result[n] for n in named if n in result} for result in document["results"]],
+        "success": answer.success,
+        "error_count": len(answer.failures),
+        "all_outputs": answer.all_outputs,
+        "final_output": document["final_output"],
+    }
+    return outcome if answer.final_output is None else {**outcome, "view": document["view"]}
+
+
+def _content(path: Path) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    try:
+        return {"json": codec.decode(text)}
+    except codec.DecodeError:
+        return {"text": text}
+
+
+def _translate(step: Mapping[str, Any]) -> Any:
+    operation = getattr(GenAITranslator(), _TRANSLATIONS[step["op"]])
+    try:
+        return operation(*step["args"])
+    except TranslationError as error:
+        return {"error": str(error)}
 
 
 if __name__ == "__main__":

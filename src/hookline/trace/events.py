@@ -8,7 +8,7 @@ import msgspec
 
 from hookline.answer import Answer, hook_word
 from hookline.fired import FiredEvent
-from hookline.trace.records import Record
+from hookline.trace.log import Record
 from hookline.wire.events import EVENTS, HookEventName
 
 # A hook's word -> what it makes of the event where its end was never written, strongest first.
@@ -52,16 +52,16 @@ class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     time: str
     session_id: str
-    event: str
-    target: str
+    event: str = ""
+    target: str = ""
     decision: str
     reason: str | None
-    duration_ms: float
-    sequential: bool
-    complete: bool
-    hooks: tuple[HookRun, ...]
-    input: Any
-    output: Any
+    duration_ms: float = 0.0
+    sequential: bool = False
+    complete: bool = True
+    hooks: tuple[HookRun, ...] = ()
+    input: Any = None
+    output: Any = None
     warnings: tuple[str, ...] = ()
 
     @property
@@ -79,7 +79,13 @@ class Assembler:
     def add(self, record: Record) -> TracedEvent | None:
         """The event that this record completes."""
         if record.kind == "warning" and not record.event:
-            return _said_apart(record)
+            return TracedEvent(
+                id=_id_of(record),
+                time=record.time,
+                session_id=record.session_id,
+                decision="failed" if record.code else "warning",
+                reason=record.message,
+            )
         if record.kind not in ("hook", "warning", "batch"):
             return None
         key = record.id or (record.session_id, record.event, record.target)
@@ -99,35 +105,24 @@ def event_named(name: str) -> HookEventName | None:
     return HookEventName(name) if name in EVENTS else None
 
 
-def _said_apart(record: Record) -> TracedEvent:
-    return TracedEvent(
-        id=record.id or _made_up_id(record),
-        time=record.time,
-        session_id=record.session_id,
-        event="",
-        target="",
-        decision="failed" if record.code else "warning",
-        reason=record.message,
-        duration_ms=0.0,
-        sequential=False,
-        complete=True,
-        hooks=(),
-        input=None,
-        output=None,
-    )
-
-
 def _event(records: list[Record], batch: Record | None) -> TracedEvent:
     last = batch or records[-1]
     sequential = batch is not None and batch.sequential
-    runs = _runs(records, sequential=sequential)
-    span = max((run.start_ms + run.duration_ms for run in runs), default=0.0)
-    decision, reason = _decision(last.event, runs, batch)
     hooks = [record for record in records if record.kind == "hook"]
+    warnings = [record for record in records if record.kind == "warning"]
+    runs: list[HookRun] = []
+    span = start = 0.0
+    for record in hooks:
+        said = [warning.message for warning in warnings if warning.hook == record.hook]
+        runs.append(_run(record, round(start, 3), tuple(said)))
+        span = max(span, runs[-1].start_ms + record.duration_ms)
+        start += record.duration_ms if sequential else 0.0
+    decision, reason = _decision(last.event, runs, batch)
     named = {run.hook for run in runs}
+    began = datetime.fromisoformat(last.time) - timedelta(milliseconds=span)
     return TracedEvent(
-        id=last.id or _made_up_id(last),
-        time=_earlier(last.time, span),
+        id=_id_of(last),
+        time=began.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         session_id=last.session_id,
         event=last.event,
         target=last.target,
@@ -136,33 +131,22 @@ def _event(records: list[Record], batch: Record | None) -> TracedEvent:
         duration_ms=round(span, 3),
         sequential=sequential,
         complete=batch is not None and batch.hook_count == len(runs),
-        hooks=runs,
+        hooks=tuple(runs),
         input=hooks[0].input if hooks else None,
         output=batch.output if batch else None,
-        warnings=tuple(r.message for r in records if r.kind == "warning" and r.hook not in named),
+        warnings=tuple(warning.message for warning in warnings if warning.hook not in named),
     )
 
 
-def _runs(records: list[Record], *, sequential: bool) -> tuple[HookRun, ...]:
-    runs: list[HookRun] = []
-    start = 0.0
-    for record in records:
-        if record.kind == "hook":
-            runs.append(_run(record, records, start))
-            start += record.duration_ms if sequential else 0.0
-    return tuple(runs)
-
-
-def _run(record: Record, records: list[Record], start: float) -> HookRun:
+def _run(record: Record, start_ms: float, warnings: tuple[str, ...]) -> HookRun:
     word, why = decision_of(record)
-    said = (r.message for r in records if r.kind == "warning" and r.hook == record.hook)
     return HookRun(
         hook=record.hook,
         type=record.type,
         source=record.source,
         decision=word,
         reason=why,
-        start_ms=round(start, 3),
+        start_ms=start_ms,
         duration_ms=record.duration_ms,
         success=record.success,
         exit_code=record.exit_code,
@@ -172,7 +156,7 @@ def _run(record: Record, records: list[Record], start: float) -> HookRun:
         output=record.output,
         stdout=record.stdout or "",
         stderr=record.stderr or "",
-        warnings=tuple(said),
+        warnings=warnings,
     )
 
 
@@ -190,7 +174,7 @@ def decision_of(record: Record) -> tuple[str, str]:
     )
 
 
-def _decision(name: str, runs: tuple[HookRun, ...], batch: Record | None) -> tuple[str, str | None]:
+def _decision(name: str, runs: list[HookRun], batch: Record | None) -> tuple[str, str | None]:
     event = event_named(name)
     if batch is not None and isinstance(batch.output, dict) and event is not None:
         answer = Answer.read(FiredEvent(event), batch.output)
@@ -205,11 +189,7 @@ def _decision(name: str, runs: tuple[HookRun, ...], batch: Record | None) -> tup
     return "allowed", None
 
 
-def _made_up_id(record: Record) -> str:
-    """The same each time the log is read."""
-    return f"{crc32(msgspec.json.encode((record.time, record.event, record.message))):08x}"
-
-
-def _earlier(time: str, milliseconds: float) -> str:
-    moment = datetime.fromisoformat(time) - timedelta(milliseconds=milliseconds)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _id_of(record: Record) -> str:
+    """Its own, or one made up that is the same each time the log is read."""
+    facts = (record.time, record.event, record.message)
+    return record.id or f"{crc32(msgspec.json.encode(facts)):08x}"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from hookline.trace.events import TracedEvent
-from hookline.trace.statistics import latencies
+from hookline.trace.queries import latencies
 from hookline.wire import codec
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "page")
@@ -30,12 +30,14 @@ def page(events: Sequence[TracedEvent], *, total: int) -> bytes:
     """The page of these events, in the order given; ``total`` is how many there were to show."""
     data = {"events": events, "hooks": latencies(events), "total": total}
     style, script = _file("page.css"), "\n".join(map(_file, _SCRIPTS))
-    parts = {
-        "POLICY": _policy(style, script),
-        "STYLE": style,
-        "SCRIPT": script,
-        "DATA": _embedded(data),
-    }
+    policy = (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
+    )
+    text = codec.encode(data).decode()
+    for character, escape in _ESCAPES.items():
+        text = text.replace(character, escape)
+    parts = {"POLICY": policy, "STYLE": style, "SCRIPT": script, "DATA": text}
     # In one pass, so that nothing is filled in within what was filled in.
     return re.sub("%([A-Z]+)%", lambda found: parts[found[1]], _file("page.html")).encode()
 
@@ -45,19 +47,5 @@ def _file(name: str) -> str:
         return file.read()
 
 
-def _policy(style: str, script: str) -> str:
-    return (
-        "default-src 'none'; base-uri 'none'; form-action 'none'; "
-        f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
-    )
-
-
 def _digest(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
-
-
-def _embedded(value: object) -> str:
-    text = codec.encode(value).decode()
-    for character, escape in _ESCAPES.items():
-        text = text.replace(character, escape)
-    return text

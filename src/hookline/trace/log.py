@@ -1,13 +1,83 @@
-"""The log's files as one stream of records, while others go on writing and rotating them."""
+"""The log's files as one stream of records, while others go on writing and rotating them.
+
+A line that is no record is counted, and never the end.
+"""
 
 import os
 import stat
 from collections.abc import Iterator
-from typing import BinaryIO
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, BinaryIO
+
+import msgspec
 
 from hookline.debuglog import KEPT_FILES
 from hookline.errors import HooklineError
-from hookline.trace.records import Record, Skipped, read_record
+from hookline.wire import codec
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What a line may say; which of it is there depends on the kind."""
+
+    kind: str
+    time: str
+    id: str = ""
+    session_id: str = ""
+    event: str = ""
+    target: str = ""
+    message: str = ""
+    code: str | None = None
+    hook: str = ""
+    type: str = ""
+    source: str = ""
+    duration_ms: float = 0.0
+    success: bool = True
+    exit_code: int | None = None
+    signal: str | None = None
+    failed: str | None = None
+    error: str | None = None
+    input: Any = None
+    output: Any = None
+    stdout: str | None = None
+    stderr: str | None = None
+    hook_count: int = 0
+    sequential: bool = False
+
+
+class Skipped(msgspec.Struct):
+    """What a log held beside records."""
+
+    foreign: int = 0
+    torn: int = 0
+    truncated: int = 0
+
+    def __str__(self) -> str:
+        """What people should know of it, empty if there is nothing to know."""
+        lines = "1 line that is" if self.foreign == 1 else f"{self.foreign} lines that are"
+        said = {
+            f"left out {lines} no record of hookline's": self.foreign,
+            "left out a line that was only half written": self.torn,
+            "the log was cut short while it was read": self.truncated,
+        }
+        return "; ".join(text for text, times in said.items() if times)
+
+
+_decoder = msgspec.json.Decoder(Record)
+
+
+def read_record(line: bytes) -> Record | None:
+    """The record of a line, None for a line that holds none."""
+    try:
+        try:
+            record: Record = _decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            # What msgspec turns down at first: lone surrogates, and numbers beyond a double.
+            record = msgspec.convert(codec.decode(line), Record)
+        is_moment = datetime.fromisoformat(record.time).tzinfo is not None
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        return None
+    return record if is_moment else None
 
 
 class TraceLog:
@@ -48,23 +118,22 @@ class TraceLog:
 
     def _newer(self) -> list[BinaryIO]:
         """The files that are newer than the one at hand, the oldest first, opened."""
-        known = None if self._file is None else _identity(self._file)
-        if known is not None and known == _identity_at(self.path):
-            return []
+        known = None if self._file is None else os.fstat(self._file.fileno())
+        with suppress(FileNotFoundError):
+            if known is not None and os.path.samestat(known, os.stat(self.path)):
+                return []
         found: dict[tuple[int, int], BinaryIO] = {}
         # The newest first: a file that is moved meanwhile is then met twice, and not missed.
         for number in range(KEPT_FILES + 1):
             file = _open(f"{self.path}.{number}" if number else self.path)
             if file is None:
                 continue
-            identity = _identity(file)
-            if identity == known:
+            status = os.fstat(file.fileno())
+            if known is not None and os.path.samestat(known, status):
                 file.close()
                 break
-            if identity in found:
+            if found.setdefault((status.st_dev, status.st_ino), file) is not file:
                 file.close()
-            else:
-                found[identity] = file
         return [*reversed(found.values())]
 
     def _read(self, file: BinaryIO) -> Iterator[Record]:
@@ -77,7 +146,9 @@ class TraceLog:
             record = read_record(line)
             if record is None:
                 self.skipped.foreign += 1
-                record = _after_a_torn_one(line)
+                # A record may stand behind what a full disk or a crash has left of another.
+                start = line.rfind(b'{"kind":')
+                record = read_record(line[start:]) if start > 0 else None
             if record is not None:
                 yield record
 
@@ -101,12 +172,6 @@ def read_tail(path: str | os.PathLike[str], *, max_bytes: int) -> list[Record]:
     return records
 
 
-def _after_a_torn_one(line: bytes) -> Record | None:
-    """The record that stands behind what a full disk or a crash has left of another."""
-    start = line.rfind(b'{"kind":')
-    return read_record(line[start:]) if start > 0 else None
-
-
 def _open(path: str) -> BinaryIO | None:
     try:
         # Opening a pipe would wait for its writer.
@@ -115,16 +180,3 @@ def _open(path: str) -> BinaryIO | None:
         return open(path, "rb")
     except FileNotFoundError:
         return None
-
-
-def _identity(file: BinaryIO) -> tuple[int, int]:
-    status = os.fstat(file.fileno())
-    return status.st_dev, status.st_ino
-
-
-def _identity_at(path: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return status.st_dev, status.st_ino

@@ -50,12 +50,12 @@ def copy(value: Any) -> Any:
         return decode(encode(value))
 
 
-def lenient_decoder() -> "JSONDecoder":
+def lenient_decoder(**options: Any) -> "JSONDecoder":
     """A decoder for all that JSON's grammar allows, and that can read on from within a text;
-    it raises ValueError or RecursionError."""
+    it raises ValueError or RecursionError. The options are those of ``json.JSONDecoder``."""
     import json
 
-    return json.JSONDecoder(parse_constant=_refuse)
+    return json.JSONDecoder(parse_constant=_refuse, **options)
 
 
 def _refuse(constant: str) -> object:

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookline.errors import PayloadEncodingError
-from hookline.pipeline.dialects import Answer, dialect_of
-from hookline.pipeline.dialects.native import clean_output
+from hookline.pipeline.dialects import HookAnswer, dialect_of
 from hookline.wire.events import HookEventName
-from hookline.wire.outputs import TOP_LEVEL_FIELDS
+from hookline.wire.outputs import TOP_LEVEL_FIELDS, create_hook_output
 from tests.eleven import Json
 from tests.pipeline.strategies import answers, events
 
@@ -21,12 +20,28 @@ EVENT = HookEventName.BEFORE_TOOL
 NATIVE = dialect_of("native")
 
 
-def answer(code: int, stdout: str = "", stderr: str = "", event: HookEventName = EVENT) -> Answer:
-    return NATIVE.read_answer(event, "guard", code, stdout, stderr)
+def answer(
+    code: int,
+    stdout: str = "",
+    stderr: str = "",
+    event: HookEventName = EVENT,
+    *,
+    strict: bool = False,
+) -> HookAnswer:
+    return NATIVE.read_answer(event, "guard", code, stdout, stderr, strict=strict)
 
 
 def warnings_of(event: HookEventName, **output: Any) -> tuple[str, ...]:
-    return clean_output(event, output)[1]
+    return NATIVE.read_value(event, output).warnings
+
+
+def error_of(event: HookEventName, **output: Any) -> str | None:
+    """What a hook that fails closed has failed with, None if it has not."""
+    read = NATIVE.read_value(event, output, strict=True)
+    assert read.success is (read.failed is None) is (read.error is None)
+    assert read.failed in (None, "malformed")
+    assert read.success or read.output is None
+    return read.error
 
 
 @pytest.mark.requirement("INV-6")
@@ -48,7 +63,7 @@ def test_exit_0_with_text_allows_with_the_text_as_message() -> None:
 
 def test_exit_0_with_nothing_has_no_output_and_stderr_is_never_parsed() -> None:
     said = answer(0, "", '{"decision": "deny"}')
-    assert said == Answer(success=True)
+    assert said == HookAnswer(success=True)
 
 
 @pytest.mark.requirement("INV-6")
@@ -65,6 +80,8 @@ def test_exit_0_with_nothing_has_no_output_and_stderr_is_never_parsed() -> None:
         ("", "", "Blocked by hook guard"),
         ('{"decision": "deny"}', "", "Blocked by hook guard"),
         ('{"reason": 7}', "", "Blocked by hook guard"),
+        ('{"reason": "r"}\n{"decision": "deny", "reason": "s"}\n{"reason": "t"}', "", "s"),
+        ('{"decision": "deny", "reason": "r"', "", '{"decision": "deny", "reason": "r"'),
         ("42", "", "Blocked by hook guard"),
     ],
 )
@@ -98,10 +115,13 @@ def test_any_other_exit_is_a_failure_whatever_was_printed(code: int, stdout: str
 def test_a_known_field_of_the_wrong_type_is_dropped_with_a_warning(
     name: str, value: object
 ) -> None:
-    output, warnings = clean_output(EVENT, {name: value, "novel": value})
-    assert output == {"novel": value}
-    assert len(warnings) == 1
-    assert warnings[0].startswith(f"{name} must be ")
+    read = NATIVE.read_value(EVENT, {name: value, "novel": value})
+    assert read.output == {"novel": value}
+    assert len(read.warnings) == 1
+    assert read.warnings[0].startswith(f"{name} must be ")
+    error = error_of(EVENT, **{name: value, "novel": value})
+    # null is a field that was left out.
+    assert (error is None) is (value is None)
 
 
 def test_the_denial_beside_a_field_of_the_wrong_type_stands() -> None:
@@ -110,11 +130,24 @@ def test_the_denial_beside_a_field_of_the_wrong_type_stands() -> None:
     assert said.success
 
 
-@pytest.mark.parametrize("word", ["maybe", "Deny", " deny ", ""])
+@pytest.mark.parametrize("word", ["maybe", "den y", "deny.", ""])
 def test_an_unknown_decision_word_is_warned_of(word: str) -> None:
     (warning,) = warnings_of(EVENT, decision=word)
     assert repr(word) in warning
     assert "counts as none" in warning
+    assert repr(word) in (error_of(EVENT, decision=word) or "")
+
+
+@pytest.mark.parametrize("word", ["Deny", " deny ", "DENY\n", "\tdENY"])
+def test_case_and_blanks_of_a_decision_word_do_not_matter_but_are_warned_of(word: str) -> None:
+    for said in ({"decision": word}, {"hookSpecificOutput": {"permissionDecision": word}}):
+        for strict in (False, True):
+            read = NATIVE.read_value(EVENT, said, strict=strict)
+            assert read.output is not None
+            assert create_hook_output(EVENT, read.output).is_blocking_decision()
+            [warning] = read.warnings
+            assert f"{word!r} counts as deny" in warning
+    assert NATIVE.read_value(EVENT, {"decision": word}).output == {"decision": "deny"}
 
 
 @pytest.mark.parametrize("word", ["allow", "approve", "ask", "block", "deny"])
@@ -127,6 +160,7 @@ def test_a_known_decision_word_is_not_warned_of(word: str) -> None:
 def test_an_unknown_permission_decision_is_warned_of(word: object) -> None:
     (warning,) = warnings_of(EVENT, hookSpecificOutput={"permissionDecision": word})
     assert warning.startswith("permissionDecision ")
+    assert error_of(EVENT, hookSpecificOutput={"permissionDecision": word}) is not None
 
 
 @pytest.mark.parametrize(
@@ -152,6 +186,8 @@ def test_a_specific_field_of_the_wrong_shape_is_warned_of(
     (warning,) = warnings_of(HookEventName(event), hookSpecificOutput={field: value})
     assert warning.startswith(f"hookSpecificOutput.{field} ")
     assert warning.endswith("; it was ignored")
+    error = error_of(HookEventName(event), hookSpecificOutput={field: value})
+    assert (error is None) is (value is None)
 
 
 def test_a_specific_field_of_the_right_shape_is_not_warned_of() -> None:
@@ -171,13 +207,94 @@ def test_fields_an_event_does_not_know_are_not_looked_at() -> None:
     assert warnings_of(EVENT, hookSpecificOutput={"novel": 7, "llm_request": 7}) == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        *(("decison", "decision"), ("decisions", "decision"), ("descision", "decision")),
+        *(("dceision", "decision"), ("Decision", "decision"), ("decision ", "decision")),
+        *(("stop_reason", "stopReason"), ("hook_specific_output", "hookSpecificOutput")),
+        *(("hookSpecificOuput", "hookSpecificOutput"), ("contine", "continue")),
+        *(("resaon", "reason"), ("system-message", "systemMessage"), ("supressOutput", "suppre")),
+    ],
+)
+def test_a_field_one_slip_away_from_a_known_one_is_warned_of_by_that_name(
+    name: str, meant: str
+) -> None:
+    (warning,) = warnings_of(EVENT, **{name: "x", "stopReason": "r", "reason": "r"})
+    assert f"{name!r} is not a field of an answer, did you mean {meant}" in warning
+
+
+@pytest.mark.parametrize("name", ["novel", "season2", "deciding", "message", "d" * 40, "", "_"])
+def test_any_other_unknown_field_is_not_warned_of(name: str) -> None:
+    assert warnings_of(EVENT, **{name: "x", "reason": "r"}) == ()
+
+
+@pytest.mark.parametrize(
+    "stdout",
+    [
+        *('[{"decision": "deny"}]', '"[]"', '{"novel": 1}', '{"decison": "deny"}'),
+        *('{"decison": "deny", "reason": "r"}', '{"Continue": false, "reason": "r"}'),
+        *('{"continue": "false"}', '{"decision": "denied"}', '{"hookSpecificOutput": "deny"}'),
+        '{"hookSpecificOutput": {"tool_input": []}}',
+        '{"decision": "deny", "decision": "allow"}',
+        '{"decision": "deny",}\n{"reason": "r"}',
+        '{"decision": "deny"',
+    ],
+)
+def test_a_hook_that_fails_closed_fails_where_its_answer_may_mean_something_else(
+    stdout: str,
+) -> None:
+    said = answer(0, stdout, strict=True)
+    assert (said.success, said.failed, said.output) == (False, "malformed", None)
+    assert said.error is not None
+    assert said.error.startswith("its answer ")
+    lenient = answer(0, stdout)
+    assert lenient.failed == "malformed" or lenient.warnings
+
+
+@pytest.mark.parametrize(
+    "stdout",
+    [
+        *("", "{}", "plain text", "42", "null", '"words"', '{"decision": null}', "{}{}"),
+        *('{"decision": "Deny"}', '{"reason": "r", "resaon": "r", "novel": 1}'),
+        *('log\n{"reason": "r"}\nlog', '{"decision": "ask", "decisions": []}'),
+        '{"reason": "one\ntwo"}',
+        '{"hookSpecificOutput": {"additionalContext": null}}',
+    ],
+)
+def test_a_hook_that_fails_closed_may_say_nothing_and_may_be_noisy(stdout: str) -> None:
+    assert answer(0, stdout, strict=True) == answer(0, stdout)
+    assert answer(0, stdout, strict=True).success
+
+
+def test_a_garbled_answer_is_a_failure_that_adds_nothing_and_says_where() -> None:
+    said = answer(0, '{"decision": "deny",}')
+    assert (said.success, said.failed, said.output) == (False, "malformed", None)
+    assert said.error is not None
+    assert "line 1, column " in said.error
+    assert said.error.endswith("print one JSON object and nothing else")
+
+
+def test_the_permission_of_the_event_decides_which_of_several_documents_blocks() -> None:
+    denial = '{"hookSpecificOutput": {"permissionDecision": "Deny"}}'
+    said = answer(0, f'{denial}\n{{"decision": "allow"}}')
+    assert said.output == {"hookSpecificOutput": {"permissionDecision": "deny"}}
+    after = answer(0, f'{denial}\n{{"decision": "ask"}}', event=HookEventName.AFTER_TOOL)
+    assert after.output == {"decision": "ask"}
+    response = '{"hookSpecificOutput": {"llm_response": {"text": "t"}}}'
+    model = answer(0, f'{response}\n{{"decision": "ask"}}', event=HookEventName.BEFORE_MODEL)
+    assert model.output == json.loads(response)
+
+
 @given(events, st.integers(0, 3), answers | st.text(max_size=20), st.text(max_size=5))
 def test_no_answer_whatever_raises_or_blocks_by_accident(
     event: HookEventName, code: int, said: Any, stderr: str
 ) -> None:
     stdout = said if isinstance(said, str) else json.dumps(said)
     read = answer(code, stdout.strip(), stderr, event)
-    assert read.success is (code == 0)
+    strictly = answer(code, stdout.strip(), stderr, event, strict=True)
+    assert strictly.failed == "malformed" or strictly == read
+    assert read.success is (code == 0 and read.failed is None)
     assert (read.failed == "exit") is (code in (1, 3))
     if code == 2:
         assert read.output is not None

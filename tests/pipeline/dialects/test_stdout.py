@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.pipeline.dialects.stdout import parse_stdout
+from hookline.pipeline.dialects.stdout import Said
+from hookline.pipeline.dialects.stdout import parse_stdout as parse
 from hookline.wire.outputs import TOP_LEVEL_FIELDS
 from tests.arbitrary import JSON
 from tests.eleven import Json
@@ -16,7 +17,12 @@ from tests.eleven import Json
 DENY: Json = {"decision": "deny", "reason": "no"}
 MEGABYTE = 1024 * 1024
 NOISE = st.lists(
-    st.sampled_from(["log line", "{", "}", "[1]", "{not json}", "{'a': 1}", '{"x": 1}', "", "\r"])
+    st.sampled_from(
+        [
+            *("log line", "{", "}", "[1]", "{not json}", "{'a': 1}", '{"x": 1}', "", "\r"),
+            *('{"decision": "allow"}', '{"reason": "r"', '{"decision": "ask",}'),
+        ]
+    )
     | st.text(max_size=6),
     max_size=5,
 ).map("\n".join)
@@ -25,13 +31,23 @@ PIECES = st.sampled_from(
 )
 
 
+def strictness(answer: Json) -> int:
+    if answer.get("decision") in ("deny", "block") or answer.get("continue") is False:
+        return 3
+    return 2 if answer.get("decision") == "ask" else int("hookSpecificOutput" in answer)
+
+
+def parse_stdout(text: str) -> Said:
+    return parse(text, strictness)
+
+
 def object_in(text: str) -> Json | None:
     return parse_stdout(text.strip()).object
 
 
 def text_in(text: str) -> str | None:
     said = parse_stdout(text)
-    assert said.object is None
+    assert (said.object, said.garbled) == (None, None)
     return said.text
 
 
@@ -67,11 +83,22 @@ def test_a_json_string_that_holds_no_json_is_text_quotes_included() -> None:
 )
 def test_any_other_json_value_is_ignored_with_a_warning(text: str) -> None:
     said = parse_stdout(text)
-    assert (said.object, said.text) == (None, None)
-    assert "not an object" in said.warnings[0]
+    assert (said.object, said.text, said.garbled) == (None, None, None)
+    [*told] = [*said.warnings, *("; ".join(doubt) for doubt in said.doubts)]
+    assert len(told) == 1
+    assert "not an object" in told[0]
+    assert bool(said.doubts) is (text.strip('"')[0] == "[")
 
 
-@pytest.mark.parametrize("text", ["hello", "two\nlines", '{"decision": "deny"', "{}{}", "{a}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("hello", "two\nlines", "{}{}", "{a}", '{"level": "info"', "{'a': 'decision'}"),
+        'the "decision": {yes}',
+        'first {"decision": "deny"}\nall fine',
+        'decision: deny, "continue"',
+    ],
+)
 def test_other_text_is_text(text: str) -> None:
     assert text_in(text) == text
     assert not warned(text)
@@ -80,7 +107,7 @@ def test_other_text_is_text(text: str) -> None:
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
 def test_nan_and_infinity_are_not_json(number: str) -> None:
     text = f'{{"decision": "deny", "score": {number}}}'
-    assert text_in(text) == text
+    assert f"{number} is not JSON" in (parse_stdout(text).garbled or "")
     assert object_in(f'{text}\n{{"decision": "ask"}}') == {"decision": "ask"}
 
 
@@ -111,10 +138,10 @@ def test_among_noise_the_last_object_on_lines_of_its_own_with_a_known_field_coun
 @pytest.mark.parametrize(
     "text",
     [
-        'x {"decision": "deny"}',
-        'x\n{"decision": "deny"} x',
+        'x {"reason": "no"}',
+        'x\n{"reason": "no"} x',
         'x\n{"level": "info"}',
-        'x\n["decision", {"decision": "deny"}]',
+        'x\n["reason", {"reason": "no"}]',
         'x\n"{}"',
         "x\n{}",
     ],
@@ -122,6 +149,105 @@ def test_among_noise_the_last_object_on_lines_of_its_own_with_a_known_field_coun
 def test_an_object_within_a_line_or_without_a_known_field_is_part_of_the_text(text: str) -> None:
     assert text_in(text) == text
     assert not warned(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"decision": "deny"', "Expecting ',' delimiter (line 1, column 20)"),
+        ('{"decision": "deny", "reason": "n', "Unterminated string"),
+        ('{"decision":', "Expecting value (line 1, column 13)"),
+        ('log\n{\n  "decision": "deny",', "(line 3, column "),
+        ("{'decision': 'deny', 'reason': None}", "double quotes (line 1, column 2)"),
+        ('{"decision": "deny",}', "(line 1, column "),
+        ('{"continue": False}', "Expecting value (line 1, column 14)"),
+        ('{"decision": "deny"} done', "Extra data (line 1, column 22)"),
+        ('{"decision": "deny"}{"decision": "allow"}', "Extra data"),
+        ('{"decision": "deny"}\x1b[0m', "Extra data"),
+        ('{"decision": "deny"}\0', "Extra data"),
+        ('\x1b[32m{"decision": "deny"}\x1b[0m', "Expecting value"),
+        ('INFO scan {"decision": "deny"}', "Expecting value (line 1, column 1)"),
+        ('log\r\nINFO:root:{"continue": false}', "Expecting value (line 2, column 1)"),
+        ('INFO {"hookSpecificOutput": {"permissionDecision": "deny"}}', "Expecting value"),
+        ('x\n["decision", {"decision": "deny"}]', "no field of an answer"),
+        ('x\n{"verdict": {"decision": "deny"}}', "at its top (line 2, column 1)"),
+        ('{"decision": "deny",}\n{"level": "info"}', "(line 1, column "),
+        ('{"decision": "deny",}\nbye\n', "(line 1, column "),
+        ('{"decision": "deny", "n": %s}' % ("9" * 5_000), "cannot be read"),
+        ("{ decision: 'deny', reason: 'no' }", "double quotes"),
+        ("{ reason: 'no',\n  decision: 'deny' }", "double quotes"),
+        ('{"decision" => "deny"}', "Expecting ':' delimiter"),
+        ('{"decision": "deny"}'.encode("utf-16-le").decode(), "NUL"),
+        (json.dumps('{"decision": "deny"'), "Expecting ',' delimiter"),
+        ("[" * 100_000 + '\n{"decision": "deny",' + '{"a":' * 100_000, ""),
+    ],
+)
+def test_text_that_was_meant_as_an_answer_is_a_garbled_one(text: str, problem: str) -> None:
+    said = parse_stdout(text)
+    assert said.object is None
+    assert said.garbled is not None
+    assert problem in said.garbled
+
+
+@pytest.mark.parametrize(
+    ("documents", "counts"),
+    [
+        ([{"decision": "deny", "reason": "no"}, {"decision": "allow"}], 0),
+        ([{"decision": "deny", "reason": "no"}, {"level": "info", "reason": "done"}], 0),
+        ([{"continue": False}, {"decision": "ask"}, {"continue": True}], 0),
+        ([{"decision": "deny", "reason": "1"}, {"decision": "block", "reason": "2"}, {}], 1),
+        ([{"decision": "ask"}, {"hookSpecificOutput": {}}, {"reason": "r"}], 0),
+        ([{"hookSpecificOutput": {}}, {"decision": "allow"}, {"reason": "r"}], 0),
+        ([{"decision": "allow"}, {"reason": "r"}, {"level": "info"}], 1),
+    ],
+)
+def test_of_several_documents_the_last_of_the_strictest_counts(
+    documents: list[Json], counts: int
+) -> None:
+    for indent, end in ((None, "\n"), (None, "\r\n"), (2, "\nlog\n")):
+        text = end.join(json.dumps(document, indent=indent) for document in documents)
+        assert object_in(text) == documents[counts]
+        assert warned(text)
+
+
+@pytest.mark.parametrize("character", ["\n", "\r\n", "\t", "\0", "\x1b[31m"])
+def test_control_characters_in_strings_are_read_as_what_they_are(character: str) -> None:
+    text = f'{{"decision": "deny", "reason": "one{character}two"}}'
+    for printed in (text, f"log\n{text}", f"{text}\nlog"):
+        assert object_in(printed) == {"decision": "deny", "reason": f"one{character}two"}
+        assert warned(printed)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ('{"decision":"deny","reason":"","decision":"allow","x":""}', {"decision": "deny"}),
+        ('{"decision":"deny","\\u0064ecision":"allow"}', {"decision": "deny"}),
+        ('{"continue":true,"decision":"ask","continue":false}', {"continue": False}),
+        ('{"decision":"allow","decision":"deny"}', {"decision": "deny"}),
+        (
+            '{"hookSpecificOutput":{},"hookSpecificOutput":{"a":1}}',
+            {"hookSpecificOutput": {"a": 1}},
+        ),
+    ],
+)
+def test_of_a_field_that_is_given_twice_the_stricter_one_counts(text: str, read: Json) -> None:
+    """What a guard quotes in its reason without escaping it must not undo what it decides."""
+    for printed in (text, f"log\n{text}\nlog"):
+        found = object_in(printed)
+        assert found is not None
+        assert found.items() >= read.items()
+        [(problem, outcome)] = parse_stdout(printed).doubts
+        assert problem.endswith(" is given twice")
+        assert outcome == "the stricter one counts"
+
+
+def test_a_garbled_answer_beside_one_that_lets_go_on_is_doubtful() -> None:
+    for text in ('{"decision": "deny",}\n{"reason": "r"}', '{"reason": "r"}\nI {"decision": 1}'):
+        [(problem, _)] = parse_stdout(text).doubts
+        assert "looks like another answer" in problem
+    assert parse_stdout('{"reason": "r"}\n{"a": {"decision": 1}}').doubts == ()
+    assert parse_stdout('{"decision": "deny",}\n{"decision": "deny"}').doubts == ()
 
 
 @pytest.mark.parametrize("field", TOP_LEVEL_FIELDS)
@@ -173,19 +299,40 @@ def test_lone_surrogates_and_deep_nesting_do_not_hide_an_answer() -> None:
         "\n".join('{"a":[' + "1," * 2_500 for _ in range(1_000)),
         "x\n" + '{"a":\n' * 900 + '"' + "x" * (9 * MEGABYTE) + '"' + "}\n" * 900,
         '{"a": 1}\n' * (MEGABYTE // 2),
+        '{"decision":"allow"}\n' * (MEGABYTE // 2),
+        "{" + ",".join(['"decision":"allow"'] * (MEGABYTE // 2)) + "}",
+        '{ "decision":\n' * (MEGABYTE // 2),
+        "{" + "," * (10 * MEGABYTE),
+        '"' + "\\" * (10 * MEGABYTE),
     ],
-    ids=["braces", "open", "lists", "quotes", "strings", "numbers", "nested", "records"],
+    ids=[
+        *("braces", "open", "lists", "quotes", "strings", "numbers", "nested", "records"),
+        *("answers", "repeated", "fields", "commas", "escapes"),
+    ],
 )
-def test_megabytes_of_hostile_text_are_read_in_bounded_time(text: str) -> None:
+@pytest.mark.parametrize("end", ["", '\n{"decision": "deny", "reason": "no"}'])
+def test_megabytes_of_hostile_text_are_read_in_bounded_time(text: str, end: str) -> None:
     started = time.process_time()
-    parse_stdout(text)
+    said = parse_stdout(text + end)
     assert time.process_time() - started < 5
+    if end:
+        assert said.object == DENY or said.garbled is not None
 
 
-@given(NOISE, NOISE)
-def test_no_noise_around_a_denial_turns_it_into_an_allowance(before: str, after: str) -> None:
-    text = f"{before}\n{json.dumps(DENY)}\n{after}"
+@given(NOISE, NOISE, st.sampled_from([None, 1]), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_no_noise_around_a_denial_turns_it_into_an_allowance(
+    before: str, after: str, indent: int | None, end: str
+) -> None:
+    text = f"{before}{end}{json.dumps(DENY, indent=indent)}{end}{after}"
     assert object_in(text) == DENY
+
+
+@given(st.integers(0, 120), NOISE)
+def test_no_part_of_a_denial_is_an_allowance(length: int, before: str) -> None:
+    denial = json.dumps({"decision": "deny", "reason": "no", "hookSpecificOutput": {"a": [1]}})
+    said = parse_stdout(f"{before}\n{denial[:length]}".strip())
+    if said.object is None and length > len('{"decision":'):
+        assert said.garbled is not None
 
 
 @given(st.text(max_size=60) | st.lists(PIECES, max_size=25).map("".join))

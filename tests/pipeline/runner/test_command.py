@@ -178,6 +178,9 @@ def _raises(_input: Json) -> None:
         (script("yes", on_failure="block"), "output_limit"),
         (script("true", source=HookSource.PROJECT, on_failure="block"), "untrusted"),
         (function(_raises, on_failure="block"), "error"),
+        (script("""echo '{"decision": "allow",}'""", on_failure="block"), "malformed"),
+        (script("""echo '{"continue": "false"}'""", on_failure="block"), "malformed"),
+        (function(lambda _: {"decison": "deny"}, on_failure="block"), "malformed"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

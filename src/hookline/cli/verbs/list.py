@@ -16,7 +16,7 @@ from hookline.wire.hooks import CommandHook, HookSource
 # They are loaded where there is something of theirs to show.
 if TYPE_CHECKING:
     from hookline.edit.switching import Switch
-    from hookline.trace.outcomes import Outcome
+    from hookline.trace.queries import Outcome
 
 EXAMPLES = ("hookline list", "hookline list --event BeforeTool", "hookline list --json")
 
@@ -79,7 +79,7 @@ def _last_outcomes(
     if not settings.trace and "HOOKLINE_TRACE" not in os.environ:
         return None
     from hookline.debuglog import is_trace_wanted
-    from hookline.trace.outcomes import last_outcomes
+    from hookline.trace.queries import last_outcomes
 
     return last_outcomes(within=project_dir) if is_trace_wanted(default=settings.trace) else None
 

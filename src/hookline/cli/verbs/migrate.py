@@ -17,15 +17,18 @@ from hookline.edit.updating import (
     add_to_settings,
     read_settings_text,
 )
-from hookline.migrate.claude_events import EVENTS
-from hookline.migrate.planning import Plan, Target, additions, make_plan
-from hookline.migrate.sources import (
+from hookline.migrate.claude import EVENTS
+from hookline.migrate.planning import (
     Agent,
     Places,
+    Plan,
     Source,
+    Target,
+    additions,
     find_places,
     find_sources,
     given_source,
+    make_plan,
 )
 from hookline.pipeline.settings import SettingsFileError
 from hookline.wire.events import HookEventName

@@ -2,8 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from hookline.cli.failures import FAILED, CommandError
 from hookline.cli.firing import fire
@@ -11,14 +10,15 @@ from hookline.cli.hooktest_report import TestReport, quoted, shown_path, test_do
 from hookline.cli.parsing import add_event_arguments, add_trust_arguments
 from hookline.cli.screen import Screen
 from hookline.cli.text import count
-from hookline.config import Config
-from hookline.fired import read_fired_event
-from hookline.hooktests.cases import SUFFIX, HookTest, HookTestFile, Outcome
-from hookline.hooktests.finding import find_test_files
-from hookline.hooktests.reading import read_test_file
+from hookline.hooktests.cases import (
+    SUFFIX,
+    HookTest,
+    HookTestFile,
+    Outcome,
+    find_test_files,
+    read_test_file,
+)
 from hookline.hooktests.running import HookTestRunner, project_of
-from hookline.system import HookSystem
-from hookline.wire.events import HookEventName
 
 EXAMPLES = (
     """hookline test --record 'a greeting' BeforeAgent --input '{"prompt": "Hello"}'""",
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     if options.record is not None:
         from hookline.cli.hooktest_recording import record
 
-        return record(options, screen, _fire)
+        return record(options, screen, fire)
     given = [name for name in _RECORDING if getattr(options, name)]
     if given:
         raise CommandError(f"--{given[0].replace('_', '-')} is for --record NAME; add that")
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
 
 def _runner(options: argparse.Namespace) -> HookTestRunner:
     return HookTestRunner(
-        _fire, cwd=options.cwd, settings_files=options.settings, trusted=options.trust
+        fire, cwd=options.cwd, settings_files=options.settings, trusted=options.trust
     )
 
 
@@ -117,13 +117,6 @@ def _places(options: argparse.Namespace) -> list[str]:
 
 def _is_meant(test: HookTest, pattern: str | None) -> bool:
     return pattern is None or pattern.casefold() in test.name.casefold()
-
-
-def _fire(
-    config: Config, system: HookSystem, event: HookEventName, payload: Mapping[str, Any]
-) -> dict[str, Any]:
-    answer = fire(system, read_fired_event(event, payload))
-    return answer.document(event.value, config.get_translator())
 
 
 def _write_junit(

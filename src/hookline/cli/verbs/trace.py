@@ -13,9 +13,8 @@ from hookline.cli.text import count
 from hookline.cli.trace_screen import only_session, show_event, show_events, show_latencies
 from hookline.debuglog import default_trace_path, is_trace_wanted
 from hookline.trace.events import Assembler, TracedEvent
-from hookline.trace.filters import Filter, moment, slowest
 from hookline.trace.log import TraceLog
-from hookline.trace.statistics import latencies
+from hookline.trace.queries import Filter, latencies, moment, slowest
 
 EXAMPLES = (
     "hookline trace",

@@ -8,18 +8,18 @@ merging the answers is the same for all of them. A new dialect is one module her
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from hookline.pipeline.dialects.answer import Answer
 from hookline.pipeline.dialects.native import NativeDialect
+from hookline.pipeline.dialects.stdout import HookAnswer
 from hookline.pipeline.matcher import Match
 from hookline.problem import Problem
 from hookline.wire.events import HookEventName
 
-__all__ = ["DIALECTS", "Answer", "Dialect", "dialect_of"]
+__all__ = ["DIALECTS", "Dialect", "HookAnswer", "dialect_of"]
 
 
 class Dialect(Protocol):
     """One way of talking with hooks. Implementations are stateless and never raise on what a
-    settings file or a hook says: what they cannot read is an Answer with ``failed`` or a warning.
+    settings file or a hook says: what they cannot read is an answer with ``failed`` or a warning.
     """
 
     name: str
@@ -43,12 +43,22 @@ class Dialect(Protocol):
         ...
 
     def read_answer(
-        self, event: HookEventName, hook_name: str, exit_code: int, stdout: str, stderr: str
-    ) -> Answer:
-        """What a command hook that ended by itself said."""
+        self,
+        event: HookEventName,
+        hook_name: str,
+        exit_code: int,
+        stdout: str,
+        stderr: str,
+        *,
+        strict: bool = False,
+    ) -> HookAnswer:
+        """What a command hook that ended by itself said. ``strict`` is for a hook that fails
+        closed: an answer that could mean something else than it says is a failure."""
         ...
 
-    def read_value(self, event: HookEventName, value: Mapping[str, Any]) -> Answer:
+    def read_value(
+        self, event: HookEventName, value: Mapping[str, Any], *, strict: bool = False
+    ) -> HookAnswer:
         """What an in-process hook returned."""
         ...
 

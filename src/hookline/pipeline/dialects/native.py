@@ -1,10 +1,10 @@
 """The dialect of hookline, LLxprt Code and Gemini CLI: the exit code decides, stdout explains."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
-from hookline.pipeline.dialects.answer import Answer
-from hookline.pipeline.dialects.stdout import parse_stdout
+from hookline.pipeline.dialects.stdout import BLOCKS, Doubt, HookAnswer, Said, parse_stdout
 from hookline.pipeline.matcher import Match, compile_matcher
 from hookline.problem import Problem
 from hookline.wire import codec
@@ -17,6 +17,26 @@ from hookline.wire.outputs import (
 )
 
 _TYPE_WORDS = {bool: "true or false", str: "a string", dict: "an object"}
+_SPECIFIC_TYPES: dict[str, type] = {
+    "additionalContext": str,
+    "tool_input": dict,
+    "clearContext": bool,
+    "toolConfig": dict,
+}
+_SPECIFIC_FIELDS: dict[HookEventName, tuple[str, ...]] = {
+    HookEventName.BEFORE_TOOL: ("additionalContext", "tool_input"),
+    HookEventName.AFTER_TOOL: ("additionalContext", "tailToolCallRequest"),
+    HookEventName.BEFORE_AGENT: ("additionalContext",),
+    HookEventName.AFTER_AGENT: ("clearContext",),
+    HookEventName.SESSION_START: ("additionalContext",),
+    HookEventName.BEFORE_MODEL: ("llm_request", "llm_response"),
+    HookEventName.AFTER_MODEL: ("llm_response",),
+    HookEventName.BEFORE_TOOL_SELECTION: ("toolConfig",),
+}
+# Without one of these an answer lets the agent go on.
+_DECIDING_FIELDS = ("decision", "continue", "hookSpecificOutput")
+# So many fields are looked at for a slip; an answer has a handful.
+_MOST_UNKNOWN = 50
 
 
 class NativeDialect:
@@ -48,135 +68,172 @@ class NativeDialect:
         return codec.encode(payload)
 
     def read_answer(
-        self, event: HookEventName, hook_name: str, exit_code: int, stdout: str, stderr: str
-    ) -> Answer:
+        self,
+        event: HookEventName,
+        hook_name: str,
+        exit_code: int,
+        stdout: str,
+        stderr: str,
+        *,
+        strict: bool = False,
+    ) -> HookAnswer:
         """0 is an answer, 2 a block, anything else a failure whatever was printed."""
+        strictness = partial(_strictness_of, event)
         if exit_code == 0:
-            return _read_output(event, stdout)
-        if exit_code == 2:
-            reason = stderr or _reason_in(event, stdout) or f"Blocked by hook {hook_name}"
-            return Answer(
-                success=False,
-                output={"decision": "deny", "reason": reason},
-                output_format="text",
-                warnings=_missing_script_warnings(stderr),
-            )
-        error = f"exited with code {exit_code}" + (f": {stderr}" if stderr else "")
-        return Answer(success=False, failed="exit", error=error)
+            return _answer(event, parse_stdout(stdout, strictness), strict=strict)
+        if exit_code != 2:
+            error = f"exited with code {exit_code}" + (f": {stderr}" if stderr else "")
+            return HookAnswer(success=False, failed="exit", error=error)
+        reason: str | None = stderr
+        if not reason:
+            said = parse_stdout(stdout, strictness)
+            reason = said.text
+            if said.object is not None:
+                output = create_hook_output(event, said.object)
+                reason = output.reason or output.stop_reason
+        warnings: tuple[str, ...] = ()
+        if "can't open file" in stderr:
+            missing = "the interpreter could not open the hook's script and so exited with 2"
+            warnings = (f"{missing}, which blocks",)
+        return HookAnswer(
+            success=False,
+            output={"decision": "deny", "reason": reason or f"Blocked by hook {hook_name}"},
+            output_format="text",
+            warnings=warnings,
+        )
 
-    def read_value(self, event: HookEventName, value: Mapping[str, Any]) -> Answer:
+    def read_value(
+        self, event: HookEventName, value: Mapping[str, Any], *, strict: bool = False
+    ) -> HookAnswer:
         """The mapping is the output."""
-        output, warnings = clean_output(event, codec.copy(dict(value)))
-        return Answer(success=True, output=output, output_format="json", warnings=warnings)
+        return _answer(event, Said(object=codec.copy(dict(value))), strict=strict)
 
 
-def clean_output(
-    event: HookEventName, output: dict[str, Any]
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The output without the known fields of the wrong type, and what to say about it."""
-    warnings: list[str] = []
+class _Remarks(NamedTuple):
+    """What to say about an answer; ``doubts`` if it may have been meant to hold the agent back,
+    so that a hook that fails closed has failed with it."""
+
+    warnings: list[str]
+    doubts: list[Doubt]
+
+    def add(self, problem: str, outcome: str, *, doubtful: bool) -> None:
+        if doubtful:
+            self.doubts.append((problem, outcome))
+        else:
+            self.warnings.append(f"{problem}; {outcome}")
+
+
+def _answer(event: HookEventName, said: Said, *, strict: bool) -> HookAnswer:
+    if said.garbled is not None:
+        error = f"its answer {said.garbled}; print one JSON object and nothing else"
+        return HookAnswer(success=False, failed="malformed", error=error)
+    output: dict[str, Any] | None = None
+    output_format: Literal["json", "text"] | None = None
+    remarks = _Remarks([*said.warnings], [*said.doubts])
+    if said.object is not None:
+        output, output_format = _clean_output(event, said.object, remarks), "json"
+    elif said.text is not None:
+        output, output_format = {"decision": "allow", "systemMessage": said.text}, "text"
+    if strict and remarks.doubts:
+        return HookAnswer(
+            success=False,
+            failed="malformed",
+            error="its answer is not clear: " + "; ".join(problem for problem, _ in remarks.doubts),
+            warnings=tuple(remarks.warnings),
+        )
+    return HookAnswer(
+        success=True,
+        output=output,
+        output_format=output_format,
+        warnings=(*remarks.warnings, *(f"{doubt}; {outcome}" for doubt, outcome in remarks.doubts)),
+    )
+
+
+def _strictness_of(event: HookEventName, value: dict[str, Any]) -> int:
+    output = create_hook_output(event, _clean_output(event, value, _Remarks([], [])))
+    if output.is_blocking_decision() or output.should_stop_execution():
+        return BLOCKS
+    return 2 if output.is_ask_decision() else int(output.hook_specific_output is not None)
+
+
+def _clean_output(
+    event: HookEventName, output: dict[str, Any], remarks: _Remarks
+) -> dict[str, Any]:
+    """The output without known fields of the wrong type, and with decision words in lower case."""
+    cleaned: dict[str, Any] = {}
+    unknown: list[str] = []
     for name, value in output.items():
         kind = TOP_LEVEL_FIELDS.get(name)
-        if kind is not None and not isinstance(value, kind):
-            output = {key: value for key, value in output.items() if key != name}
-            warnings.append(f"{name} must be {_TYPE_WORDS[kind]}; it was ignored")
-    word = output.get("decision")
-    if word is not None and word not in DECISION_WORDS:
-        warnings.append(_unknown_word("decision", word))
-    specific = output.get("hookSpecificOutput")
-    if specific:
-        warnings += _specific_warnings(event, specific)
-    return output, tuple(warnings)
+        if kind is None or isinstance(value, kind):
+            cleaned[name] = value
+        else:
+            # null is a field that was left out.
+            problem = f"{name} must be {_TYPE_WORDS[kind]}"
+            remarks.add(problem, "it was ignored", doubtful=value is not None)
+        if kind is None:
+            unknown.append(name)
+    for name in unknown[:_MOST_UNKNOWN]:
+        meant = next((known for known in TOP_LEVEL_FIELDS if _is_one_slip(name, known)), None)
+        if meant is not None:
+            decides = meant in _DECIDING_FIELDS and meant not in output
+            problem = f"{name!r} is not a field of an answer, did you mean {meant}?"
+            remarks.add(problem, "it has no effect", doubtful=decides)
+    if unknown and len(unknown) == len(output):
+        problem = f"none of its fields is one of {', '.join(TOP_LEVEL_FIELDS)}"
+        remarks.add(problem, "it has no effect", doubtful=True)
+    cleaned = _clean_word(cleaned, "decision", remarks)
+    specific = cleaned.get("hookSpecificOutput")
+    if not specific:
+        return cleaned
+    for name in _SPECIFIC_FIELDS.get(event, ()):
+        if name in specific and (fault := _specific_fault(name, specific[name])) is not None:
+            problem = f"hookSpecificOutput.{name} {fault}"
+            remarks.add(problem, "it was ignored", doubtful=specific[name] is not None)
+    if event is HookEventName.BEFORE_TOOL:
+        cleaned["hookSpecificOutput"] = _clean_word(specific, "permissionDecision", remarks)
+    return cleaned
 
 
-def _read_output(event: HookEventName, stdout: str) -> Answer:
-    said = parse_stdout(stdout)
-    if said.object is not None:
-        output, warnings = clean_output(event, said.object)
-        return Answer(
-            success=True,
-            output=output,
-            output_format="json",
-            warnings=(*said.warnings, *warnings),
-        )
-    if said.text is None:
-        return Answer(success=True, warnings=said.warnings)
-    output = {"decision": "allow", "systemMessage": said.text}
-    return Answer(success=True, output=output, output_format="text", warnings=said.warnings)
+def _clean_word(fields: dict[str, Any], name: str, remarks: _Remarks) -> dict[str, Any]:
+    word = fields.get(name)
+    meant = word.strip().lower() if isinstance(word, str) else None
+    if word is None or (meant == word and meant in DECISION_WORDS):
+        return fields
+    if meant in DECISION_WORDS:
+        remarks.add(f"{name} {word!r} counts as {meant}", "write it so", doubtful=False)
+        return {**fields, name: meant}
+    words = ", ".join(sorted(DECISION_WORDS))
+    remarks.add(f"{name} {word!r:.80} is not one of {words}", "it counts as none", doubtful=True)
+    return fields
 
 
-def _reason_in(event: HookEventName, stdout: str) -> str | None:
-    said = parse_stdout(stdout)
-    if said.object is None:
-        return said.text
-    output = create_hook_output(event, said.object)
-    return output.reason or output.stop_reason
+def _is_one_slip(name: str, known: str) -> bool:
+    """Whether one letter is missing, too many, wrong or changed places with the next, capitals and
+    underscores aside."""
+    if len(name) > 2 * len(known):
+        return False
+    given, known = name.replace("_", "").replace("-", "").lower(), known.lower()
+    pairs = enumerate(zip(given, known, strict=False))
+    at = next((index for index, (a, b) in pairs if a != b), min(len(given), len(known)))
+    given, known = given[at:], known[at:]
+    is_swapped = given[1::-1] == known[:2] and given[2:] == known[2:]
+    return given[1:] in (known, known[1:]) or given == known[1:] or is_swapped
 
 
-def _missing_script_warnings(stderr: str) -> tuple[str, ...]:
-    """An interpreter that cannot open its script exits with 2, which is a block."""
-    if "can't open file" not in stderr:
-        return ()
-    return ("the interpreter could not open the hook's script and so exited with 2, which blocks",)
+def _specific_fault(name: str, value: Any) -> str | None:
+    """What is wrong with a value of ``hookSpecificOutput``."""
+    kind = _SPECIFIC_TYPES.get(name)
+    if kind is not None and not isinstance(value, kind):
+        return f"must be {_TYPE_WORDS[kind]}"
+    if name == "tailToolCallRequest" and not is_tail_tool_call(value):
+        return "must be {name: string, args: object}"
+    if name == "toolConfig":
+        names = value.get("allowedFunctionNames", [])
+        if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+            return "needs a list of strings as allowedFunctionNames"
+    if name in ("llm_request", "llm_response"):
+        # The model's format is loaded by the events of a model alone.
+        from hookline.wire.model import llm_request_problem, llm_response_problem
 
-
-def _specific_warnings(event: HookEventName, specific: dict[str, Any]) -> list[str]:
-    warnings = [
-        f"hookSpecificOutput.{name} {problem}; it was ignored"
-        for name, find_problem in _SPECIFIC_FIELDS.get(event, {}).items()
-        if name in specific and (problem := find_problem(specific[name])) is not None
-    ]
-    word = specific.get("permissionDecision")
-    if event is HookEventName.BEFORE_TOOL and word is not None and word not in list(DECISION_WORDS):
-        warnings.append(_unknown_word("permissionDecision", word))
-    return warnings
-
-
-def _unknown_word(field: str, word: object) -> str:
-    return f"{field} {word!r} is not one of {', '.join(sorted(DECISION_WORDS))}; it counts as none"
-
-
-def _must_be(kind: type, spoken: str) -> Callable[[object], str | None]:
-    return lambda value: None if isinstance(value, kind) else f"must be {spoken}"
-
-
-def _tail_call_problem(value: object) -> str | None:
-    return None if is_tail_tool_call(value) else "must be {name: string, args: object}"
-
-
-def _request_problem(value: object) -> str | None:
-    # The model's format is loaded by the events of a model alone.
-    from hookline.wire.model import llm_request_problem
-
-    return llm_request_problem(value)
-
-
-def _response_problem(value: object) -> str | None:
-    from hookline.wire.model import llm_response_problem
-
-    return llm_response_problem(value)
-
-
-def _tool_config_problem(value: object) -> str | None:
-    if not isinstance(value, dict):
-        return "must be an object"
-    names = value.get("allowedFunctionNames", [])
-    if isinstance(names, list) and all(isinstance(name, str) for name in names):
-        return None
-    return "needs a list of strings as allowedFunctionNames"
-
-
-_CONTEXT = {"additionalContext": _must_be(str, "a string")}
-_SPECIFIC_FIELDS: dict[HookEventName, dict[str, Callable[[object], str | None]]] = {
-    HookEventName.BEFORE_TOOL: {**_CONTEXT, "tool_input": _must_be(dict, "an object")},
-    HookEventName.AFTER_TOOL: {**_CONTEXT, "tailToolCallRequest": _tail_call_problem},
-    HookEventName.BEFORE_AGENT: _CONTEXT,
-    HookEventName.AFTER_AGENT: {"clearContext": _must_be(bool, "true or false")},
-    HookEventName.SESSION_START: _CONTEXT,
-    HookEventName.BEFORE_MODEL: {
-        "llm_request": _request_problem,
-        "llm_response": _response_problem,
-    },
-    HookEventName.AFTER_MODEL: {"llm_response": _response_problem},
-    HookEventName.BEFORE_TOOL_SELECTION: {"toolConfig": _tool_config_problem},
-}
+        return (llm_request_problem if name == "llm_request" else llm_response_problem)(value)
+    return None

@@ -1,105 +1,237 @@
-"""Finds the answer in what a hook printed: one JSON object, plain text, or an object among noise.
+"""Finds the answer in what a hook printed: a JSON object, one among noise, or plain text.
 
-A stray log line must not turn a denial into an allowance, so a mix of text and JSON is searched
-for the last object that stands on lines of its own and has a field we know.
+A denial must not get lost: not to a stray log line, not to a second document, and not to a slip of
+the pen. So of several objects the strictest counts, and what was meant as an answer but cannot be
+read is a failure, never a text. A hook may print anything, so the work is bounded whatever it is.
 """
 
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Any
+from collections.abc import Callable
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
 from hookline.wire import codec
 from hookline.wire.outputs import TOP_LEVEL_FIELDS
+from hookline.wire.results import FailedKind
 
-# A hostile hook could print megabytes of half-open objects: only so many places are tried, those
-# near the end and, for the sake of one long object, those near the beginning.
-_LAST_STARTS = 2_000
-_FIRST_STARTS = 50
-# Characters read for each of the two; about a second's work.
-_MAX_CHARACTERS = 24 * 1024 * 1024
+if TYPE_CHECKING:
+    from json import JSONDecoder
 
-# Compiled by the first hook that prints more than its answer.
-_OBJECT_STARTS = r"(?m)^[ \t]*(?=\{\s*\")"
-_REST_OF_LINE = r"[ \t]*(?:\n|\Z)"
+# How much an object holds an agent back: 3 if it blocks or stops, 2 if it asks, less if neither.
+Strictness: TypeAlias = Callable[[dict[str, Any]], int]
+BLOCKS = 3
+# What may have been meant to hold the agent back, and what comes of it all the same.
+Doubt: TypeAlias = tuple[str, str]
+
+# Characters that may be read for nothing, and what an attempt and an object cost on top of them:
+# a few seconds' work, which only megabytes of broken JSON come to.
+_BUDGET = 24 * 1024 * 1024
+_ATTEMPT_COST = 100
+_OBJECT_COST = 20
+# An attempt reads so much at first: a parser that fails counts the lines of all it was given.
+_WINDOW = 4_096
+
+# Compiled by the first hook that prints more than its answer; a carriage return ends a line too.
+_LINE_START = r"(?<![^\r\n])[ \t]*"
+_OBJECT_START = _LINE_START + r'(?=\{\s*")'
+_REST_OF_LINE = r"[ \t]*(?:[\r\n]|\Z)"
+_KNOWN_FIELD = rf'"(?:{"|".join(TOP_LEVEL_FIELDS)})"'
+_DECIDING_FIELDS = ("decision", "continue", "hookSpecificOutput", "permissionDecision")
+# As JSON and Python, Ruby or JavaScript print it.
+_ANSWER_FIELD = r"(?:decision|continue|hookSpecificOutput)"
+_MEANT_AS_ANSWER = rf"""["']{_ANSWER_FIELD}["']\s*(?::|=>)|[{{,]\s*{_ANSWER_FIELD}\s*:\s*["'{{tf]"""
 
 
-class Said(msgspec.Struct, frozen=True):
-    """What was printed: an object, or a text, or nothing that counts."""
+class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """How a hook fared and what it said: what a dialect makes of its exit code, its output or its
+    return value."""
 
-    object: dict[str, Any] | None = None
-    text: str | None = None
+    success: bool
+    output: dict[str, Any] | None = None
+    output_format: Literal["json", "text"] | None = None
+    failed: FailedKind | None = None
+    error: str | None = None
     warnings: tuple[str, ...] = ()
 
 
-def parse_stdout(stdout: str) -> Said:
+class Said(msgspec.Struct, frozen=True):
+    """What was printed: an object, or a text, or nothing that counts.
+
+    ``garbled`` says what keeps a text that was meant as an answer from being one. A hook that
+    fails closed has failed where there are ``doubts``.
+    """
+
+    object: dict[str, Any] | None = None
+    text: str | None = None
+    garbled: str | None = None
+    warnings: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+
+
+def parse_stdout(stdout: str, strictness: Strictness) -> Said:
     """Read a hook's trimmed stdout; never raises."""
     if not stdout:
         return Said()
-    try:
-        value = codec.decode(stdout)
-    except codec.DecodeError:
-        return _among_noise(stdout)
-    if isinstance(value, str):
-        try:
-            value = codec.decode(value)
-        except codec.DecodeError:
+    said = _read(stdout, strictness)
+    if isinstance(said, str):
+        said = _read(said.strip(), strictness)
+        if isinstance(said, Said) and said.object is None and said.garbled is None:
             return Said(text=stdout)
-    if isinstance(value, dict):
-        return Said(object=value)
-    return Said(
-        warnings=(f"the answer is JSON but not an object, so it was ignored: {stdout[:80]}",)
-    )
+    if isinstance(said, Said):
+        return said
+    problem, outcome = f"the answer is JSON but not an object: {stdout[:80]}", "it was ignored"
+    if isinstance(said, list):
+        return Said(doubts=((problem, outcome),))
+    return Said(warnings=(f"{problem}; {outcome}",))
 
 
-def _among_noise(stdout: str) -> Said:
-    found = _last_object(stdout)
-    if found is None:
-        return Said(text=stdout)
-    return Said(
-        object=found, warnings=("text around the JSON answer was ignored; print only JSON",)
-    )
+def _read(text: str, strictness: Strictness) -> object:
+    """What was said, or the JSON value that is no object."""
+    is_json = True
+    try:
+        value = codec.decode(text)
+    except codec.DecodeError:
+        is_json = False
+    if is_json and not (isinstance(value, dict) and _may_repeat_a_field(text)):
+        return Said(object=value) if isinstance(value, dict) else value
+    repeated = _RepeatedFields(strictness)
+    decoder = codec.lenient_decoder(strict=False, object_pairs_hook=repeated)
+    try:
+        value = decoder.decode(text)
+    except (ValueError, RecursionError):
+        return _search(text, strictness, decoder, repeated)
+    if not isinstance(value, dict):
+        return value
+    raw = "its strings hold raw line breaks or other control characters; print them as \\n"
+    return Said(object=value, warnings=() if is_json else (raw,), doubts=repeated.doubts())
 
 
-def _last_object(text: str) -> dict[str, Any] | None:
-    text = text.replace("\r", "\n")
-    matches = re.finditer(_OBJECT_STARTS, text)
+def _may_repeat_a_field(text: str) -> bool:
+    """Whether a field that decides may stand there twice, perhaps with letters as escapes."""
+    repeated = any(text.count(f'"{name}"') > 1 for name in _DECIDING_FIELDS)
+    return repeated or "\\u006" in text or "\\u007" in text
+
+
+class _RepeatedFields:
+    """Makes objects of their fields: of one that decides and stands there twice the stricter
+    counts. What a guard quotes without escaping it must not undo what the guard says."""
+
+    def __init__(self, strictness: Strictness) -> None:
+        self._strictness = strictness
+        self._names: dict[str, None] = {}
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        for name in _DECIDING_FIELDS if len(value) < len(pairs) else ():
+            given = [each for key, each in pairs if key == name]
+            if len(given) > 1:
+                self._names[name] = None
+                value[name] = max(reversed(given), key=lambda each: self._weigh(name, each))
+        return value
+
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What to say of them."""
+        return tuple((f"{name} is given twice", "the stricter one counts") for name in self._names)
+
+    def _weigh(self, name: str, value: Any) -> int:
+        fields = {name: value}
+        return self._strictness(
+            fields if name in TOP_LEVEL_FIELDS else {"hookSpecificOutput": fields}
+        )
+
+
+def _search(
+    text: str, strictness: Strictness, decoder: "JSONDecoder", repeated: _RepeatedFields
+) -> Said:
+    """What is said by a text that is not JSON as a whole."""
+    found, found_strictness = None, -1
+    budget, read_to, answer_to = _BUDGET, 0, 0
+    beside: list[str] = []
     rest_of_line = re.compile(_REST_OF_LINE)
-    first = [match.end() for match in islice(matches, _FIRST_STARTS)]
-    last = deque((match.end() for match in matches), maxlen=_LAST_STARTS)
-    found: dict[str, Any] | None = None
-    found_end = -1
-    # Going backwards, an object that reaches beyond the one found contains it.
-    for starts in (reversed(last), reversed(first)):
-        for value, end in _objects_at(starts, text):
-            if end > found_end and _is_answer(value) and rest_of_line.match(text, end):
-                found, found_end = value, end
-                if text.find("}", end) < 0:
-                    return found
-    return found
-
-
-def _objects_at(starts: Iterable[int], text: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """The objects that begin there, each with its end, until too much has been read."""
-    decoder = codec.lenient_decoder()
-    budget = _MAX_CHARACTERS
-    for start in starts:
+    starts = re.finditer(_OBJECT_START, text) if re.search(_KNOWN_FIELD, text) else iter(())
+    for start in (match.end() for match in starts):
+        # What stands within an answer is part of it.
+        if start < answer_to:
+            continue
+        value, end, cost = _object_at(start, text, decoder)
+        # Objects side by side are read once each; whatever is read again has its price.
+        budget -= cost if value is None or start < read_to else _OBJECT_COST
         if budget < 0:
-            return
-        # The error of a failed attempt counts the lines before it, so there must not be many.
-        rest = text[start:]
-        budget -= len(rest) // 8
+            break
+        if value is None:
+            continue
+        if start >= read_to:
+            beside.append(text[read_to:start])
+        read_to = max(read_to, end)
+        if not TOP_LEVEL_FIELDS.keys().isdisjoint(value) and rest_of_line.match(text, end):
+            answer_to = end
+            weight = strictness(value)
+            if weight >= found_strictness:
+                found, found_strictness = value, weight
+    beside.append(text[read_to:])
+    if budget < 0 and found_strictness < BLOCKS:
+        return Said(text=text, garbled="holds more broken pieces of JSON than can be read")
+    if found is None:
+        return Said(text=text, garbled=_why_garbled(text, decoder))
+    doubts = repeated.doubts()
+    if found_strictness < BLOCKS and _find_garbled_answer("".join(beside)) is not None:
+        problem = "text beside the JSON answer looks like another answer that cannot be read"
+        doubts += ((problem, "it was ignored"),)
+    around = "text around the JSON answer was ignored; print only JSON"
+    return Said(object=found, warnings=(around,), doubts=doubts)
+
+
+def _object_at(
+    start: int, text: str, decoder: "JSONDecoder"
+) -> tuple[dict[str, Any] | None, int, int]:
+    """The object that begins there, if any, its end, and how many characters were read for it."""
+    size, cost = _WINDOW, _ATTEMPT_COST
+    while True:
+        window = text[start : start + size]
         try:
-            value, length = decoder.raw_decode(rest)
-        except (ValueError, RecursionError) as error:
-            budget -= getattr(error, "pos", len(rest))
+            value, length = decoder.raw_decode(window)
+        except RecursionError:
+            return None, start, cost + len(window)
+        except ValueError as error:
+            at: int = getattr(error, "pos", -1)
+            # No token but a string is longer than that.
+            is_cut = at > size - 16 or str(error).startswith("Unterminated string")
+            if not is_cut or start + size >= len(text):
+                return None, start, cost + (at if at >= 0 else len(window))
         else:
-            budget -= length
-            yield value, start + length
+            return value, start + length, cost + length
+        cost += size
+        size *= 16
 
 
-def _is_answer(value: dict[str, Any]) -> bool:
-    return not TOP_LEVEL_FIELDS.keys().isdisjoint(value)
+def _why_garbled(text: str, decoder: "JSONDecoder") -> str | None:
+    """What keeps a text that was meant as an answer from being one; None for other text."""
+    at = _find_garbled_answer(text)
+    if at is None:
+        is_wide = "\0" in text and _find_garbled_answer(text.replace("\0", "")) is not None
+        return "holds NUL bytes, as UTF-16 does" if is_wide else None
+    try:
+        decoder.decode(text[at:])
+        problem = "has no field of an answer at its top"
+    except RecursionError:
+        problem = "is nested too deeply"
+    except ValueError as error:
+        problem = f"cannot be read: {getattr(error, 'msg', error)}"
+        at += getattr(error, "pos", 0)
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return f"{problem} (line {line}, column {column})"
+
+
+def _find_garbled_answer(text: str) -> int | None:
+    """Where a line begins that was meant as an answer: one that starts as an object does, or the
+    last one, in which a logger may have put a prefix before it."""
+    first = re.search(_LINE_START + r"\{", text)
+    last_line = max(text.rfind("\n"), text.rfind("\r")) + 1
+    brace = text.find("{", last_line) if first is None else first.end() - 1
+    field = re.compile(_MEANT_AS_ANSWER).search(text, brace) if brace >= 0 else None
+    if field is None or first is None:
+        return None if field is None else last_line
+    starts = (match.start() for match in re.finditer(_LINE_START + r"\{", text))
+    return max(takewhile(lambda start: start <= field.start(), starts))

@@ -191,7 +191,12 @@ def _result(
         )
     assert outcome.exit_code is not None
     answer = dialect_of(hook.dialect).read_answer(
-        document.event, hook.name, outcome.exit_code, _trimmed(stdout), _trimmed(stderr)
+        document.event,
+        hook.name,
+        outcome.exit_code,
+        _trimmed(stdout),
+        _trimmed(stderr),
+        strict=hook.on_failure == "block",
     )
     return HookExecutionResult(
         hook=hook,

@@ -13,7 +13,7 @@ from inspect import isawaitable
 from typing import Any
 
 from hookline.errors import describe
-from hookline.pipeline.dialects import Answer, dialect_of
+from hookline.pipeline.dialects import HookAnswer, dialect_of
 from hookline.pipeline.runner.context import RunContext
 from hookline.pipeline.runner.document import InputDocument
 from hookline.stepping import TimedOut, first_step, go_on
@@ -66,9 +66,13 @@ def _answered(hook: RuntimeHook, document: InputDocument, value: object) -> Hook
         error = f"returned {type(value).__name__}; a hook returns a mapping or None"
         return _failed(hook, document, "error", error)
     text = codec.encode(given)
-    answer = _short_answer(hook.dialect, document.event, text) if len(text) <= _SHORT else None
+    strict = hook.on_failure == "block"
+    answer = None
+    if len(text) <= _SHORT:
+        answer = _short_answer(hook.dialect, document.event, text, strict)
     if answer is None:
-        answer = dialect_of(hook.dialect).read_value(document.event, codec.decode(text))
+        copy = codec.decode(text)
+        answer = dialect_of(hook.dialect).read_value(document.event, copy, strict=strict)
         output = answer.output
     else:
         output = answer.output and dict(answer.output)
@@ -89,10 +93,12 @@ _SHORT = 512
 
 
 @lru_cache(maxsize=256)
-def _short_answer(dialect: str, event: HookEventName, text: bytes) -> Answer | None:
+def _short_answer(
+    dialect: str, event: HookEventName, text: bytes, strict: bool
+) -> HookAnswer | None:
     """An answer that is read once and handed out often, its output as a copy; None for one with
     objects in its output, which such copies would share."""
-    answer = dialect_of(dialect).read_value(event, codec.decode(text))
+    answer = dialect_of(dialect).read_value(event, codec.decode(text), strict=strict)
     values = (answer.output or {}).values()
     return None if any(isinstance(value, dict | list) for value in values) else answer
 

@@ -1,0 +1,169 @@
+"""What people ask of the events: which of them, how long each hook takes, what it did last."""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from hookline.debuglog import default_trace_path
+from hookline.errors import HooklineError
+from hookline.trace.events import TracedEvent, decision_of
+from hookline.trace.log import read_tail
+
+_AGO = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|w)")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
+_BLOCKS = frozenset({"deny", "block", "stop", "answers"})
+# A listing must not wait for all of the log.
+_TAIL_BYTES = 1024 * 1024
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """What an event must be; None, or empty, asks for nothing.
+
+    ``session`` may be the beginning of an id and ``hook`` a part of a name, as both are long.
+    ``within`` is a directory: that of the hooks, or one above it.
+    """
+
+    events: frozenset[str] = frozenset()
+    hook: str | None = None
+    session: str | None = None
+    failures: bool = False
+    since: str | None = None
+    slow: float | None = None
+    within: str | None = None
+
+    def accepts(self, event: TracedEvent) -> bool:
+        """Whether the event is one that is asked for."""
+        return (
+            (not self.events or event.event in self.events)
+            and (self.session is None or event.session_id.startswith(self.session))
+            and (self.since is None or event.time >= self.since)
+            and (not self.failures or event.has_failures)
+            and (self.hook is None or any(self.hook in run.hook for run in event.hooks))
+            and (self.slow is None or slowest(event) >= self.slow)
+            and (self.within is None or is_within(event.input, self.within))
+        )
+
+
+def slowest(event: TracedEvent) -> float:
+    """How long its slowest hook took, in milliseconds."""
+    return max((run.duration_ms for run in event.hooks), default=0.0)
+
+
+def is_within(payload: object, directory: str) -> bool:
+    """Whether an event's hooks worked in a directory or below it."""
+    cwd = payload.get("cwd") if isinstance(payload, dict) else None
+    if not isinstance(cwd, str):
+        return False
+    return cwd == directory or cwd.startswith(directory.rstrip("/") + "/")
+
+
+def moment(text: str, *, now: datetime) -> str:
+    """A time as people say it (``10m``, ``14:30``, ``2026-03-01``), as the log writes it."""
+    text = text.strip()
+    try:
+        if ago := _AGO.fullmatch(text):
+            try:
+                time = now - timedelta(**{_UNITS[ago[2]]: float(ago[1])})
+            except OverflowError:
+                return ""
+        else:
+            today = f"{now.astimezone():%Y-%m-%d}T" if _CLOCK.fullmatch(text) else ""
+            time = datetime.fromisoformat(f"{today}{text:0>5}" if today else text)
+        # A time without a zone is a local one.
+        return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError):
+        raise HooklineError(
+            f"--since: {text!r} is no time; write 90s, 10m, 2h or 3d for how long ago, "
+            "14:30 for today, or 2026-03-01T14:30"
+        ) from None
+
+
+class HookLatency(msgspec.Struct, frozen=True, kw_only=True):
+    """One hook over all its runs; times are in milliseconds."""
+
+    hook: str
+    runs: int
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    max_ms: float
+    failures: int
+    blocks: int
+
+
+def latencies(events: Iterable[TracedEvent], *, hook: str | None = None) -> list[HookLatency]:
+    """A row for each hook whose name contains ``hook``, the slowest first."""
+    runs: dict[str, list[tuple[float, bool, bool]]] = {}
+    for event in events:
+        for run in event.hooks:
+            if hook is None or hook in run.hook:
+                # The whole run with its output would fill the memory with the log.
+                facts = (run.duration_ms, run.failed is not None, run.decision in _BLOCKS)
+                runs.setdefault(run.hook, []).append(facts)
+    rows = []
+    for name, measured in runs.items():
+        times, failures, blocks = zip(*sorted(measured), strict=True)
+        rows.append(
+            HookLatency(
+                hook=name,
+                runs=len(times),
+                p50_ms=percentile(times, 50),
+                p95_ms=percentile(times, 95),
+                p99_ms=percentile(times, 99),
+                max_ms=times[-1],
+                failures=sum(failures),
+                blocks=sum(blocks),
+            )
+        )
+    return sorted(rows, key=lambda row: (-row.p95_ms, row.hook))
+
+
+def percentile(ascending: Sequence[float], percent: int) -> float:
+    """The least of the values that this many percent of them do not exceed: one of them, so that
+    each is a time that was measured."""
+    rank = -(-len(ascending) * percent // 100)
+    return ascending[max(rank, 1) - 1]
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of one hook: when it ended, what it decided, and why or how it failed."""
+
+    id: str
+    time: str
+    decision: str
+    reason: str
+    duration_ms: float
+
+
+def last_outcomes(
+    *, within: str | None = None, path: str | os.PathLike[str] | None = None
+) -> dict[tuple[str, str], Outcome]:
+    """The last outcome by event and hook name, as far as the end of the log tells.
+
+    ``within`` counts only what ran in that directory or below it, as hooks of other projects may
+    have the same names. Without a log, or with one that cannot be read, there are none.
+    """
+    found: dict[tuple[str, str], Outcome] = {}
+    try:
+        records = read_tail(default_trace_path() if path is None else path, max_bytes=_TAIL_BYTES)
+    except (OSError, HooklineError):
+        return {}
+    for record in records:
+        key = (record.event, record.hook)
+        if record.kind != "hook" or key in found:
+            continue
+        if within is not None and not is_within(record.input, within):
+            continue
+        word, why = decision_of(record)
+        found[key] = Outcome(
+            id=record.id,
+            time=record.time,
+            decision=word,
+            reason=why,
+            duration_ms=record.duration_ms,
+        )
+    return found

@@ -1,0 +1,136 @@
+"""Which events are asked for, how long each hook takes, and what it did last."""
+
+import os
+import statistics
+import time as clock
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookline.debuglog import default_trace_file
+from hookline.errors import HooklineError
+from hookline.trace.queries import Filter, last_outcomes, latencies, moment, percentile
+from tests.trace.logs import DENIED, FAILED, fired, ran, session, warned, written
+from tests.trace.test_events import assembled
+
+NOW = datetime(2026, 3, 1, 15, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({}, "start2 model2 block2 after2 agent2"),
+        ({"events": frozenset({"BeforeTool", "AfterTool"})}, "block2 after2"),
+        ({"hook": "scan"}, "block2"),
+        ({"session": "s-2"}, "agent2"),
+        ({"session": "s"}, "start2 model2 block2 after2 agent2"),
+        ({"failures": True}, "after2"),
+        ({"since": "2026-03-01T14:03:10.000Z"}, "after2 agent2"),
+        ({"slow": 200.0}, "after2 agent2"),
+        ({"within": "/home/ada"}, "start2 block2 after2 agent2"),
+        ({"within": "/home/ada/pro"}, ""),
+        ({"within": "/"}, "start2 block2 after2 agent2"),
+        ({"failures": True, "session": "s-2"}, ""),
+    ],
+)
+def test_an_event_must_be_all_that_is_asked_for(asked: dict[str, Any], found: str) -> None:
+    wanted = Filter(**asked)
+    events = sorted(assembled(*session()), key=lambda event: event.time)
+    assert [event.id for event in events if wanted.accepts(event)] == found.split()
+
+
+def test_a_failure_of_the_engine_counts_as_one() -> None:
+    [event] = assembled(warned("10:00:00", "it failed", code="planning_failed"))
+    assert Filter(failures=True).accepts(event)
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("90s", "2026-03-01T14:58:30.000Z"),
+        ("10m", "2026-03-01T14:50:00.000Z"),
+        ("1.5h", "2026-03-01T13:30:00.000Z"),
+        ("2d", "2026-02-27T15:00:00.000Z"),
+        (" 1w ", "2026-02-22T15:00:00.000Z"),
+        ("14:30", "2026-03-01T14:30:00.000Z"),
+        ("9:05", "2026-03-01T09:05:00.000Z"),
+        ("2026-02-28", "2026-02-28T00:00:00.000Z"),
+        ("2026-02-28T10:00+02:00", "2026-02-28T08:00:00.000Z"),
+        ("99999999w", ""),
+    ],
+)
+def test_a_time_is_said_as_people_say_it(
+    text: str, time: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    clock.tzset()
+    assert moment(text, now=NOW) == time
+
+
+@pytest.mark.parametrize("text", ["", "soon", "10", "10 years", "25:00", "2026-13-01"])
+def test_what_is_no_time_is_refused_with_what_would_be_one(text: str) -> None:
+    with pytest.raises(HooklineError, match="is no time; write 90s, 10m, 2h or 3d"):
+        moment(text, now=NOW)
+
+
+def test_each_hook_has_its_runs_its_percentiles_and_its_failures() -> None:
+    events = [fired(f"quick{n}", "10:00:00", "BeforeTool", ran("quick", n)) for n in range(1, 101)]
+    events.append(fired("others", "10:00:00", "BeforeTool", DENIED, FAILED))
+    slow, quick, denied = latencies(assembled(*events))
+    assert (slow.hook, slow.runs, slow.p50_ms, slow.failures) == ("format", 1, 210.0, 1)
+    assert (quick.hook, quick.runs, quick.failures) == ("quick", 100, 0)
+    assert (quick.p50_ms, quick.p95_ms, quick.p99_ms, quick.max_ms) == (50, 95, 99, 100)
+    assert (denied.hook, denied.blocks, denied.failures) == ("secret-scan", 1, 0)
+
+
+def test_only_hooks_of_the_name_that_was_asked_for_are_counted() -> None:
+    event = fired("others", "10:00:00", "BeforeTool", DENIED, FAILED)
+    assert [row.hook for row in latencies(assembled(event), hook="scan")] == ["secret-scan"]
+    assert latencies([]) == []
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1).map(sorted))
+def test_a_percentile_is_a_time_that_was_measured(times: list[float]) -> None:
+    found = [percentile(times, percent) for percent in (1, 50, 95, 99, 100)]
+    assert set(found) <= set(times)
+    assert found == sorted(found)
+    assert found[-1] == times[-1]
+    assert found[1] == pytest.approx(statistics.median_low(times))
+
+
+def test_the_last_outcome_of_each_hook_is_found() -> None:
+    again = fired("again2", "14:05:00", "AfterTool", ran("format", 44.0))
+    written(default_trace_file(), *session(), again)
+    found = last_outcomes()
+    assert found["AfterTool", "format"].decision == "ok"
+    assert found["AfterTool", "format"].duration_ms == 44.0
+    denied = found["BeforeTool", "secret-scan"]
+    assert (denied.id, denied.decision, denied.reason) == ("block2", "deny", "that is a key")
+    assert denied.time == "2026-03-01T14:03:09.000Z"
+    assert ("BeforeModel", "") not in found
+
+
+def test_hooks_of_other_projects_do_not_count() -> None:
+    here = fired("here23", "14:05:00", "AfterTool", FAILED, cwd="/work/here/src")
+    there = fired("there2", "14:06:00", "AfterTool", ran("format"), DENIED, cwd="/work/hereafter")
+    written(default_trace_file(), here, there)
+    found = last_outcomes(within="/work/here")
+    assert {name: outcome.id for (_, name), outcome in found.items()} == {"format": "here23"}
+
+
+def test_only_the_end_of_a_long_log_is_read(tmp_path: Path) -> None:
+    early = fired("early2", "10:00:00", "AfterTool", DENIED)
+    filler = fired("later2", "10:00:01", "AfterTool", ran("format", stdout="x" * 8_000))
+    path = written(tmp_path / "trace.jsonl", early, *([filler] * 200))
+    assert {name for _, name in last_outcomes(path=path)} == {"format"}
+
+
+def test_without_a_log_there_are_none(tmp_path: Path) -> None:
+    assert last_outcomes() == {}
+    os.mkfifo(tmp_path / "pipe")
+    assert last_outcomes(path=tmp_path / "pipe") == {}
+    assert last_outcomes(path=tmp_path) == {}

@@ -24,14 +24,14 @@ class WatchError(HooklineError):
 class FileWatch:
     """Calls ``changed`` from its thread after any of ``files`` has changed, until ``stop()``.
 
-    Raises WatchError where watching is not to be had. What goes wrong later is told to ``warn``.
+    Raises WatchError where files cannot be watched; ``warn`` is called with what fails later.
     """
 
     def __init__(
         self, files: Iterable[str], changed: Callable[[], object], warn: Callable[[str], None]
     ) -> None:
         try:
-            import watchfiles  # noqa: F401 - a watch that cannot work must not seem to
+            import watchfiles  # noqa: F401 - fail now, not in the thread
         except ImportError:
             raise WatchError(
                 "watching files needs the package watchfiles: pip install 'hookline[watch]'"
@@ -62,7 +62,7 @@ class FileWatch:
         """Until stopped, or until other directories are to be watched."""
         import watchfiles
 
-        # It takes some care to stay out of the terminal's way: Ctrl-C is not for this thread.
+        # Ctrl-C is for the main thread, so this one neither raises it nor waits for it.
         changes = watchfiles.watch(
             *directories,
             watch_filter=None,

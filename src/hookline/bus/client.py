@@ -53,7 +53,8 @@ async def _ask_by_publishing(
     """
     correlation_id, deadline = request["correlationId"], time.monotonic() + timeout
     loop, thread = asyncio.get_running_loop(), threading.get_ident()
-    arrived, responses = asyncio.Event(), list[HookExecutionResponse]()
+    arrived = asyncio.Event()
+    responses: list[HookExecutionResponse] = []
 
     def hear(response: HookExecutionResponse) -> None:
         # A handler that is stopped at the deadline answers for that, too late.

@@ -20,11 +20,11 @@ class InProcessMessageBus:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._handlers: dict[str, tuple[partial[Any], ...]] = dict.fromkeys(_KINDS, ())
+        self._handlers: dict[str, tuple[partial[Any], ...]] = dict.fromkeys(MessageBusType, ())
 
     def subscribe(self, type: MessageBusType, handler: MessageHandler) -> Callable[[], None]:
         """Hear messages of one type until the returned function is called."""
-        key = MessageBusType(type).value
+        key = MessageBusType(type)
         # The wrapper makes each subscription its own, even of one handler subscribed twice.
         subscription = partial(handler)
         with self._lock:

@@ -15,8 +15,7 @@ from hookline.check.matchers import matchers
 from hookline.check.noise import noise
 from hookline.check.reach import disabled_hooks, disabled_names, overreach, switches
 from hookline.check.reading import Checked, CheckedFile, read
-from hookline.check.scripts import scripts
-from hookline.check.warmth import warmth
+from hookline.check.scripts import scripts, warmth
 from hookline.pipeline.definitions import Problem
 from hookline.pipeline.jsonc import Path
 

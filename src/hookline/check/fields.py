@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from hookline.check.findings import Finding, Replace, Severity
 from hookline.check.near import only_one
 from hookline.check.reading import Checked, HookSite, RawHook, raw_hooks
-from hookline.pipeline.runner.words import NAME, VARIABLE
-from hookline.wire.hooks import hook_variables
+from hookline.pipeline.programs import hook_variables
+from hookline.pipeline.words import NAME, VARIABLE
 
 # No process can be relied on to be done in so few milliseconds, and people wait that many seconds.
 _SURELY_SECONDS = 60

@@ -1,19 +1,32 @@
-"""What a script written for Claude Code would have to change, line by line, told from its text.
+"""The scripts of Claude Code's hooks, and what each would have to change, line by line.
 
-A script may mention a field and not depend on it; so only what a name can hardly mean otherwise is
-reported, and comments are passed over.
+Both are told from text alone: a command's words name the scripts, and a script's lines what it
+reads and prints. A script may mention a field and not depend on it; so only what a name can hardly
+mean otherwise is reported, and comments are passed over.
 """
 
+import os
 import re
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from hookline.migrate.claude_events import EVENTS
 from hookline.migrate.claude_tools import TOOLS
+from hookline.pipeline.words import expand, words_in
 
+_MOST_READ = 1_000_000
+_PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "LLXPRT_PROJECT_DIR")
 _CONTEXT_EVENTS = frozenset({"UserPromptSubmit", "SessionStart"})
 _CONTEXT = """print {"hookSpecificOutput": {"additionalContext": "…"}}"""
+
+
+class Script(msgspec.Struct, frozen=True):
+    """A script, and its text."""
+
+    path: str
+    text: str
 
 
 class Demand(msgspec.Struct, frozen=True):
@@ -100,6 +113,36 @@ _BLOCKS = re.compile(r"""\bexit\s*\(?\s*2\b|["']block["']""")
 _PRINTS = re.compile(r"\b(?:echo|printf|print|cat|console\.log|puts|stdout\.write)\b")
 _COMMENT = re.compile(r"\s*(?:#(?!!)|//)")
 _RENAMED = {"PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "PreCompact"}
+
+
+def scripts_of(
+    command: str, args: Sequence[str], *, project_dir: str, home: str | None
+) -> list[Script]:
+    """The scripts of the project and of the user's home that a command or its arguments name."""
+    values = dict.fromkeys(_PROJECT_VARIABLES, project_dir) | ({"HOME": home} if home else {})
+    words = [*words_in(command, values), *(expand(word, values) for word in args)]
+    found: dict[str, Script] = {}
+    for word in words:
+        word = word.replace("~", home, 1) if home and word.startswith("~/") else word
+        path = os.path.normpath(os.path.join(project_dir, word))
+        places = (place for place in (project_dir, home) if place)
+        if path not in found and any(path.startswith(place + os.sep) for place in places):
+            text = _text_of(path)
+            if text is not None:
+                found[path] = Script(path, text)
+    return list(found.values())
+
+
+def _text_of(path: str) -> str | None:
+    """The text of a regular file; None for what is none, a program that was compiled included."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None
+        with open(path, "rb") as file:
+            content = file.read(_MOST_READ)
+    except (OSError, ValueError):
+        return None
+    return None if b"\0" in content else content.decode(errors="replace")
 
 
 def demands(text: str, event: str, *, is_command: bool = False) -> list[Demand]:

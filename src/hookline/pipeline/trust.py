@@ -14,15 +14,17 @@ import msgspec
 from hookline.errors import HooklineError
 from hookline.files import Signature, signature, write_atomically
 from hookline.pipeline.definitions import HookEntry
+from hookline.pipeline.programs import argv_of, hook_variables
+from hookline.pipeline.words import expand, words_in
 from hookline.places import user_state_dir
 from hookline.wire import codec
 from hookline.wire.clock import timestamp
 from hookline.wire.events import HookEventName
-from hookline.wire.hooks import CommandHook, HookConfig, expanded, hook_variables
+from hookline.wire.hooks import CommandHook, HookConfig
 
 # Bytes: what is larger, or no text, is kept as a checksum.
 _KEPT_TEXT = 256 * 1024
-# What ends a word for a shell, whatever it means there; an option's value is a word too.
+# A word may hold more of them: an option's value, a list of paths, a command for another shell.
 _WITHOUT_SYNTAX = {ord(char): " " for char in ";&|<>()`=,:{}"}
 _WITHOUT_QUOTES = {ord(char): "" for char in "'\"\\"}
 
@@ -104,12 +106,12 @@ def _candidates(
 
 
 def _words(hook: CommandHook, values: Mapping[str, str]) -> Iterator[str]:
-    for text in (hook.command, *(hook.args or ()), *hook.env.values()):
-        whole = expanded(text, values)
+    argv = words_in(hook.command, values) if hook.args is None else argv_of(hook, values)
+    for word in (*(argv or ()), *hook.env.values()):
+        yield word
+        whole = expand(word, values).translate(_WITHOUT_QUOTES)
         yield whole
-        plain = whole.translate(_WITHOUT_QUOTES)
-        yield plain
-        yield from plain.translate(_WITHOUT_SYNTAX).split()
+        yield from whole.translate(_WITHOUT_SYNTAX).split()
 
 
 def _inside(project: str, file: str) -> str | None:

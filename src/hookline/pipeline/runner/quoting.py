@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from hookline.pipeline.runner.words import NAME
+from hookline.pipeline.words import NAME
 
 _IDENTIFIER = re.compile(NAME)
 # What may stand before the operator in ${...}: a mark for indirection or length, and a name.

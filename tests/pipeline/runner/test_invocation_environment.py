@@ -6,7 +6,7 @@ import time
 import pytest
 
 from hookline.pipeline.redaction import Redaction
-from hookline.pipeline.runner.environment import hook_environment, redact
+from hookline.pipeline.runner.invocation import hook_environment, redact
 
 ON = Redaction(enabled=True)
 PRIVATE_KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaA==\n-----END"

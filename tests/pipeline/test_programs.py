@@ -143,6 +143,7 @@ def test_what_env_would_not_split_at_blanks_is_left_whole(tmp_path: Path) -> Non
         ("python3 -W", "python", None),
         ("bash -euo pipefail x.sh", "sh", "x.sh"),
         ("bash --norc --rcfile rc x.sh", "sh", "x.sh"),
+        ("bash +e -- x.sh", "sh", "x.sh"),
         ("sh -ec x.sh", "sh", None),
         ("zsh -s x.sh", "sh", None),
         ("node -r dotenv/config --inspect x.js", "node", "x.js"),
@@ -158,7 +159,7 @@ def test_what_env_would_not_split_at_blanks_is_left_whole(tmp_path: Path) -> Non
 def test_an_interpreter_and_the_script_it_is_given(
     command: str, kind: str, script: str | None
 ) -> None:
-    words = command.split()
+    words = tuple(command.split())
     found = interpreter_in(words)
     assert found is not None
     assert (found.kind, None if found.script_at is None else words[found.script_at]) == (
@@ -186,6 +187,8 @@ def started(command: str, *args: str, **environ: str) -> Started | None:
         ("$DIR/x.sh", "/p q/x.sh", "/p q/x.sh"),
         ("A=1 B='c d' sh x.sh", "sh", "/c/x.sh"),
         ("DIR=/other; $DIR/x.sh", "/other/x.sh", "/other/x.sh"),
+        ("DIR=/other SUB=$DIR/sub $DIR/x.sh", "/p q/x.sh", "/p q/x.sh"),
+        ("DIR=/other SUB=$DIR/sub; $SUB/x.sh", "/other/sub/x.sh", "/other/sub/x.sh"),
         ('cd "$DIR" && ./x.sh >"$LOG" 2>&1 || true', "./x.sh", "/p q/x.sh"),
         ("cd a; cd ../b\n./x.sh", "./x.sh", "/c/b/x.sh"),
         ("cat <x.txt | sh x.sh", "cat", None),
@@ -207,7 +210,7 @@ def test_what_a_command_starts_first(command: str, program: str, script: str | N
     [
         *("", "# x.sh", "if x.sh; then y; fi", "(x.sh)", "x.sh $(y)", "x.sh *", "$NONE/x.sh"),
         *("cat <<E\nx.sh\nE", "echo x.sh", "cd - && ./x.sh", "cd a b && ./x.sh", "x.sh `y`", "A=1"),
-        *("diff <(a) b", "! x.sh", "'' x.sh"),
+        *("diff <(a) b", "! x.sh", "'' x.sh", "A=1 $A/x.sh", "[[ x ]] && ./x.sh"),
     ],
 )
 def test_what_takes_a_shell_to_find_out_is_not_guessed(command: str) -> None:
@@ -220,10 +223,16 @@ def test_without_a_shell_every_word_is_one_of_its_own() -> None:
     assert (found.script_file, found.by_shell) == ("/p q/x y.sh", False)
 
 
-@pytest.mark.parametrize("command", ["PATH={0}/third tool", "PATH={0}/third; tool", "tool"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("PATH={0}/third tool", "PATH={0}/third; tool", "env PATH={0}/third tool"),
+        *("PATH={0}/third:$PATH tool", "cd {0} && PATH=third tool"),
+    ],
+)
 def test_a_program_is_looked_up_on_the_path_it_is_started_with(
     tools: Project, command: str
 ) -> None:
-    found = started(command.format(tools.path), PATH=f"/no:{tools.path}/third")
+    found = started(command.format(tools.path), PATH=str(tools.path))
     assert found is not None
     assert found.program_file == str(tools.path / "third/tool")

@@ -7,7 +7,7 @@ from hookline.check.findings import Finding, Replace, Severity
 from hookline.check.near import only_one
 from hookline.check.reading import Checked, HookSite, RawHook, raw_hooks
 from hookline.pipeline.programs import hook_variables
-from hookline.pipeline.words import NAME, VARIABLE
+from hookline.pipeline.shell import NAME, VARIABLE
 
 # No process can be relied on to be done in so few milliseconds, and people wait that many seconds.
 _SURELY_SECONDS = 60

@@ -10,12 +10,24 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from hookline.pipeline.words import OF_THE_SHELL, Word, expand, plain_words, read_tokens
 from hookline.wire.hooks import CommandHook
 
-# What stands between two commands, and in front of the file that a stream of one is.
-_SEPARATORS = frozenset("&|;\n")
-_REDIRECTIONS = frozenset({"<", ">", ">>", ">|", "<>", "&>", "&>>", ">&", "<&", "<<<"})
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=- \t")
+_QUOTING = frozenset("'\"\\$")
+# What a shell keeps for itself: words of its grammar, and programs that it has built in.
+_OF_THE_SHELL = frozenset(
+    {
+        *("!", "{", "}", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi"),
+        *("for", "function", "if", "in", "select", "then", "time", "until", "while"),
+        *(".", ":", "[", "alias", "bg", "bind", "break", "builtin", "caller", "cd", "command"),
+        *("compgen", "complete", "compopt", "continue", "declare", "dirs", "disown", "echo"),
+        *("enable", "eval", "exec", "exit", "export", "false", "fc", "fg", "getopts", "hash"),
+        *("help", "history", "jobs", "kill", "let", "local", "logout", "mapfile", "popd"),
+        *("printf", "pushd", "pwd", "read", "readarray", "readonly", "return", "set", "shift"),
+        *("shopt", "source", "suspend", "test", "times", "trap", "true", "type", "typeset"),
+        *("ulimit", "umask", "unalias", "unset", "wait"),
+    }
+)
 _INTERPRETERS = {
     **dict.fromkeys(["python", "pypy"], "python"),
     **dict.fromkeys(["sh", "bash", "dash", "zsh", "ksh"], "sh"),
@@ -24,15 +36,15 @@ _INTERPRETERS = {
     "perl": "perl",
 }
 # For each kind of interpreter the options that have a value, and those that leave no script.
-_OPTIONS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
-    "python": (frozenset({"-W", "-X", "--check-hash-based-pycs"}), frozenset({"-c", "-m"})),
-    "sh": (frozenset({"-o", "-O", "--rcfile", "--init-file"}), frozenset({"-c", "-s"})),
+_OPTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "python": (("-W", "-X", "--check-hash-based-pycs"), ("-c", "-m")),
+    "sh": (("-o", "-O", "--rcfile", "--init-file"), ("-c", "-s")),
     "node": (
-        frozenset({"-r", "--require", "--import", "--loader", "-C", "--conditions"}),
-        frozenset({"-e", "--eval", "-p", "--print"}),
+        ("-r", "--require", "--import", "--loader", "-C", "--conditions"),
+        ("-e", "--eval", "-p", "--print"),
     ),
-    "ruby": (frozenset({"-I", "-r", "-C"}), frozenset({"-e"})),
-    "perl": (frozenset({"-I", "-M", "-m"}), frozenset({"-e", "-E"})),
+    "ruby": (("-I", "-r", "-C"), ("-e",)),
+    "perl": (("-I", "-M", "-m"), ("-e", "-E")),
 }
 # Linux reads no more of a script to find its interpreter.
 _SHEBANG_BYTES = 256
@@ -54,6 +66,33 @@ def hook_variables(*, project_dir: str, cwd: str, session_id: str, event: str) -
     }
 
 
+def words_in(command: str, values: Mapping[str, str]) -> list[str]:
+    """Every word of a command, wherever it stands; a variable without a value stays as written."""
+    from hookline.pipeline.shell import read_tokens
+
+    return [token.fill(values) for token in read_tokens(command) if not isinstance(token, str)]
+
+
+def plain_words(command: str, values: Mapping[str, str]) -> list[str] | None:
+    """The words that a shell would make of a command; None if there is more to it than words.
+
+    ``values`` are the variables that each stand for one word, or a part of one, whatever they
+    hold. A command that begins with something of the shell's own is more than words.
+    """
+    if _QUOTING.isdisjoint(command):
+        # A look at the characters spares a command line the loading of a reader.
+        words = command.split() if _PLAIN.issuperset(command) else []
+        return words if words and "=" not in words[0] and words[0] not in _OF_THE_SHELL else None
+    from hookline.pipeline.shell import read_tokens
+
+    words = []
+    for token in read_tokens(command):
+        if isinstance(token, str) or not token.is_known(values) or (token.assigned and not words):
+            return None
+        words.append(token.fill(values))
+    return words if words and words[0] and words[0] not in _OF_THE_SHELL else None
+
+
 def argv_of(hook: CommandHook, values: Mapping[str, str]) -> list[str] | None:
     """What is executed for a hook without a shell; None where it takes one.
 
@@ -61,7 +100,12 @@ def argv_of(hook: CommandHook, values: Mapping[str, str]) -> list[str] | None:
     """
     if hook.args is None:
         return plain_words(hook.command, values)
-    return [expand(word, values) for word in (hook.command, *hook.args)]
+    words = [hook.command, *hook.args]
+    if not any("$" in word for word in words):
+        return words
+    from hookline.pipeline.shell import expand
+
+    return [expand(word, values) for word in words]
 
 
 def find_program(name: str, path: str, *, cwd: str, executable: bool = True) -> str | None:
@@ -105,7 +149,8 @@ def shebang_in(content: bytes) -> tuple[str, ...] | None:
         # What env splits is not words where it has a syntax of its own.
         return (program, rest) if set(rest) & set("\"'\\$#") else (program, *rest[2:].split())
     # Linux hands on the rest as one argument.
-    return (program, *(rest.split() if _IS_MACOS else [rest] if rest else []))
+    words = rest.split(" ") if _IS_MACOS else [rest]
+    return (program, *(word for word in words if word))
 
 
 def program_at(words: Sequence[str]) -> int | None:
@@ -116,11 +161,6 @@ def program_at(words: Sequence[str]) -> int | None:
     while at < len(words) and ("=" in words[at] or words[at] == "-i"):
         at += 1
     return at if at < len(words) and not words[at].startswith("-") else None
-
-
-def interpreter_kind(program: str) -> str | None:
-    """The kind of interpreter that a program is by its name, None for any other program."""
-    return _INTERPRETERS.get(os.path.basename(program).rstrip("0123456789."))
 
 
 class Interpreter(msgspec.Struct, frozen=True):
@@ -136,13 +176,16 @@ class Interpreter(msgspec.Struct, frozen=True):
 def interpreter_in(words: Sequence[str]) -> Interpreter | None:
     """The interpreter that a command starts, None where it starts something else."""
     at = program_at(words)
-    kind = interpreter_kind(words[at]) if at is not None else None
-    if at is None or kind is None:
+    if at is None:
+        return None
+    kind = _INTERPRETERS.get(os.path.basename(words[at]).rstrip("0123456789."))
+    if kind is None:
         return None
     options: list[tuple[str, str]] = []
     with_value, without_script = _OPTIONS[kind]
+    signs = ("-", "+") if kind == "sh" else ("-",)
     end = at + 1
-    while end < len(words) and words[end].startswith("-") and words[end] not in ("-", "--"):
+    while end < len(words) and words[end].startswith(signs) and words[end] not in ("-", "--"):
         word, end = words[end], end + 1
         # Letters may be joined: -ec is -e and -c.
         is_long = word.startswith("--")
@@ -157,7 +200,7 @@ def interpreter_in(words: Sequence[str]) -> Interpreter | None:
                 return Interpreter(kind, at, tuple(options), None)
             if is_long or (value and kind != "sh"):
                 break
-    end += words[end : end + 1] == ["--"]
+    end += end < len(words) and words[end] == "--"
     has_script = end < len(words) and words[end] not in ("", "-")
     return Interpreter(kind, at, tuple(options), end if has_script else None)
 
@@ -200,30 +243,38 @@ def started_by(
 
     ``variables`` are those that the hook is given, beside those of ``environ``.
     """
+    from hookline.pipeline.shell import REDIRECTIONS, read_tokens
+
     values = {**environ, "PWD": cwd, **variables}
     if hook.args is not None:
         return _started(argv_of(hook, variables) or [], values, cwd, by_shell=False)
     words: list[str] = []
+    # What is assigned in front of a command is not there yet when its words are made.
+    assigned: dict[str, str] = {}
     is_target = False
     for token in (*read_tokens(hook.command), ";"):
-        if isinstance(token, Word):
+        if not isinstance(token, str):
+            known = {**values, **assigned} if token.assigned and not words else values
             if is_target:
                 is_target = False
-            elif not token.is_known(values):
+            elif not token.is_known(known):
                 return None
             elif token.assigned and not words:
-                values[token.assigned] = token.fill(values).partition("=")[2]
+                assigned[token.assigned] = token.fill(known).partition("=")[2]
             else:
                 words.append(token.fill(values))
-        elif token in _REDIRECTIONS:
+        elif token in REDIRECTIONS and token != "<<":
             is_target = True
-        elif not _SEPARATORS.issuperset(token):
+        elif token not in (";", "&", "|", "\n"):
             return None
-        elif words[:1] == ["cd"] and len(words) == 2 and not words[1].startswith("-"):
-            cwd, words = os.path.join(cwd, words[1]), []
-        elif words:
-            is_program = words[0] and words[0] not in OF_THE_SHELL
-            return _started(words, values, cwd, by_shell=True) if is_program else None
+        elif not words:
+            values |= assigned
+        elif words[0] == "cd" and len(words) == 2 and not words[1].startswith("-"):
+            cwd, words, assigned = os.path.join(cwd, words[1]), [], {}
+        elif words[0] in _OF_THE_SHELL:
+            return None
+        else:
+            return _started(words, values | assigned, cwd, by_shell=True)
     return None
 
 
@@ -235,11 +286,12 @@ def _started(
     at = program_at(words) or 0
     found = interpreter_in(words)
     script_at = found.script_at if found is not None else at if "/" in words[at] else None
+    told_env = dict(word.split("=", 1) for word in words[1:at] if "=" in word)
     return Started(
         program=words[at],
         script=None if script_at is None else words[script_at],
         interpreter=found.kind if found is not None else None,
         cwd=cwd,
-        path=values.get("PATH", os.defpath),
+        path={**values, **told_env}.get("PATH", os.defpath),
         by_shell=by_shell and at == 0,
     )

@@ -14,8 +14,8 @@ import msgspec
 from hookline.errors import HooklineError
 from hookline.files import Signature, signature, write_atomically
 from hookline.pipeline.definitions import HookEntry
-from hookline.pipeline.programs import argv_of, hook_variables
-from hookline.pipeline.words import expand, words_in
+from hookline.pipeline.programs import argv_of, hook_variables, words_in
+from hookline.pipeline.shell import expand
 from hookline.places import user_state_dir
 from hookline.wire import codec
 from hookline.wire.clock import timestamp
@@ -24,7 +24,6 @@ from hookline.wire.hooks import CommandHook, HookConfig
 
 # Bytes: what is larger, or no text, is kept as a checksum.
 _KEPT_TEXT = 256 * 1024
-# A word may hold more of them: an option's value, a list of paths, a command for another shell.
 _WITHOUT_SYNTAX = {ord(char): " " for char in ";&|<>()`=,:{}"}
 _WITHOUT_QUOTES = {ord(char): "" for char in "'\"\\"}
 
@@ -59,22 +58,21 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 def review(entries: Iterable[HookEntry], *, project_dir: str, cwd: str) -> Review:
     """What a project's hooks would run now; raises TrustError for a file that cannot be read."""
     entries = tuple(entries)
-    hooks = ((entry.event, entry.hook) for entry in entries)
+    hooks = [(entry.event, entry.hook) for entry in entries]
     named = named_files(hooks, project_dir=project_dir, cwd=cwd)
     return Review(
         project=os.path.realpath(project_dir),
-        hooks=tuple(map(_reviewed, entries)),
+        hooks=tuple(
+            ReviewedHook(
+                event=entry.event.value,
+                matcher=entry.matcher if isinstance(entry.matcher, str) else None,
+                command=entry.hook.command,
+                args=entry.hook.args,
+                env=dict(entry.hook.env),
+            )
+            for entry in entries
+        ),
         files={name: _content(file) for name, file in named.items()},
-    )
-
-
-def _reviewed(entry: HookEntry) -> ReviewedHook:
-    return ReviewedHook(
-        event=entry.event.value,
-        matcher=entry.matcher if isinstance(entry.matcher, str) else None,
-        command=entry.hook.command,
-        args=entry.hook.args,
-        env=dict(entry.hook.env),
     )
 
 
@@ -106,10 +104,13 @@ def _candidates(
 
 
 def _words(hook: CommandHook, values: Mapping[str, str]) -> Iterator[str]:
-    argv = words_in(hook.command, values) if hook.args is None else argv_of(hook, values)
-    for word in (*(argv or ()), *hook.env.values()):
-        yield word
-        whole = expand(word, values).translate(_WITHOUT_QUOTES)
+    """Every text that a command, its arguments and its variables may name a file by."""
+    argv = words_in(hook.command, values) if hook.args is None else argv_of(hook, values) or []
+    for text in (hook.command, *argv, *hook.env.values()):
+        yield text
+        # It may be a command for another shell, the value of an option, a list of paths.
+        yield from words_in(text, values)
+        whole = expand(text, values).translate(_WITHOUT_QUOTES)
         yield whole
         yield from whole.translate(_WITHOUT_SYNTAX).split()
 
@@ -146,7 +147,8 @@ class TrustStore:
     """What the user has trusted, a file for each project; only the user may read it."""
 
     def __init__(self, directory: str | None = None) -> None:
-        self._directory = directory or _default_directory()
+        state = user_state_dir()
+        self._directory = directory or (None if state is None else os.path.join(state, "trust"))
 
     def read(self, project_dir: str) -> Review | None:
         """What was trusted of a project, None if nothing was; raises TrustError."""
@@ -207,11 +209,6 @@ class TrustStore:
 
         number = zlib.crc32(os.fsencode(path))
         return os.path.join(self._directory, f"{readable[-100:]}-{number:08x}.json")
-
-
-def _default_directory() -> str | None:
-    state = user_state_dir()
-    return None if state is None else os.path.join(state, "trust")
 
 
 class FolderTrust:

@@ -108,7 +108,8 @@ _last = _Inherited({})
 def environment_of(
     redaction: Redaction, variables: Mapping[str, str], own: Mapping[str, str]
 ) -> Environment:
-    """The environment of one hook as it is now, kept for the next time."""
+    """The environment of one hook as it is now, kept for the next time: what it inherits, then the
+    event's variables, then its own."""
     global _last
     # Reading all variables takes a third of the calls that firing an event does. The dictionary
     # behind them is compared at once; a Python that has none there gives them one by one.
@@ -129,17 +130,7 @@ def _environment(
     # Of the snapshot: another thread may be changing the environment while it is read.
     found = inherited.snapshot.items()
     parent = {os.fsdecode(name): os.fsdecode(value) for name, value in found}
-    return Environment(hook_environment(parent, redaction, dict(variables), dict(own)))
-
-
-def hook_environment(
-    parent: Mapping[str, str],
-    redaction: Redaction,
-    variables: Mapping[str, str],
-    own: Mapping[str, str],
-) -> dict[str, str]:
-    """The environment of one hook: what it inherits, then the event's variables, then its own."""
-    return {**redact(parent, redaction), **variables, **own}
+    return Environment({**redact(parent, redaction), **dict(variables), **dict(own)})
 
 
 def redact(parent: Mapping[str, str], redaction: Redaction) -> dict[str, str]:
@@ -234,7 +225,7 @@ def shell_argv(command: str, names: Collection[str], env_path: str | None) -> li
     ``names`` are the variables that must each stay one word, whatever they hold.
     """
     if "$" in command:
-        from hookline.pipeline.runner.quoting import quote_variables
+        from hookline.pipeline.shell import quote_variables
 
         command = quote_variables(command, names)
     return [*_shell(env_path), "-c", "--", command]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookline.pipeline.runner.quoting import quote_variables
-from hookline.pipeline.words import expand, plain_words, words_in
+from hookline.pipeline.programs import plain_words, words_in
+from hookline.pipeline.shell import expand, quote_variables
 
 VALUES = {"HOOKLINE_CWD": "/a b/*$(x)", "EMPTY": "", "MODE": "-v"}
 
@@ -25,7 +25,7 @@ VALUES = {"HOOKLINE_CWD": "/a b/*$(x)", "EMPTY": "", "MODE": "-v"}
         ('x $EMPTY ""', ["x", "", ""]),
         ("tool 'it is; fine' \"#!*?\"", ["tool", "it is; fine", "#!*?"]),
         ('my\\ tool a\\;b "c\\n \\$MODE"', ["my tool", "a;b", "c\\n $MODE"]),
-        ("tool a\\\nb", ["tool", "ab"]),
+        ("tool a\\\nb # it's", ["tool", "ab"]),
     ],
 )
 def test_words_quotes_and_the_hooks_own_variables(command: str, words: list[str]) -> None:
@@ -37,7 +37,7 @@ def test_words_quotes_and_the_hooks_own_variables(command: str, words: list[str]
     [
         *("", "   ", "a; b", "a | b", "a & b", "a && b", "a > f", "a < f", "(a)", "a\nb", "{ a; }"),
         *("a `b`", "a $(b)", "a $HOME", "a $MODEX", "a ${MODE:-x}", 'a "$HOME"', "a $1", "a $"),
-        *("ls *", "ls ?.py", "ls [ab]", "ls {a,b}", "ls ~", "a=1 b", "A=1", "a #b", "! a"),
+        *("ls *", "ls ?.py", "ls [ab]", "ls {a,b}", "ls ~", "a=1 b", "A=1", "! a"),
         *('a "b', "a 'b", "echo hi", "cd /", ". x", "exit 2", "true", "if", "[ a ]", "time a"),
         *("$EMPTY", "''", "ls é", 'a "`b`"', "a ^b", "a $'b'", 'a $"b"', "a b\\"),
     ],

@@ -146,6 +146,15 @@ def test_odd_files_are_survived(project: Project) -> None:
     assert brief(findings) == [("script-missing", ERROR), ("script-missing", ERROR)]
 
 
+@pytest.mark.parametrize("name", ["a\0b", "./a\0b", "\ud800", "./\ud800", "sh a\0b", "'\ud800'"])
+@pytest.mark.parametrize("args", [None, [], ["./\0", "\ud800"]])
+def test_names_that_no_file_can_have_are_survived(
+    project: Project, name: str, args: list[str] | None
+) -> None:
+    config = {} if args is None else {"args": args}
+    review(project, on("BeforeAgent", hook(name, warm=True, **config), hook("sh", **config)))
+
+
 def test_nothing_is_executed(project: Project) -> None:
     script = project.script("touch.sh", "#!/bin/sh\ntouch ran\n")
     python = project.script("touch.py", "#!/usr/bin/env python3\nopen('ran', 'w')\n")

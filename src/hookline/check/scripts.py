@@ -93,7 +93,10 @@ def _why_cold(site: HookSite, checked: Checked) -> str | None:
     argv = argv_of(site.hook, _variables(site, checked))
     if argv is None:
         return "its command needs a shell"
-    return why_cold(argv, program=argv[0], cwd=checked.cwd)
+    try:
+        return why_cold(argv, program=argv[0], cwd=checked.cwd)
+    except ValueError:
+        return "no program can be called that"
 
 
 @functools.lru_cache(maxsize=1)

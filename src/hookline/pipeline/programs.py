@@ -119,11 +119,14 @@ def find_program(name: str, path: str, *, cwd: str, executable: bool = True) -> 
     for entry in path.split(os.pathsep):
         file = f"{entry or '.'}/{name}"
         place = os.path.join(cwd, file)
-        if os.access(place, os.X_OK) and os.path.isfile(place):
-            return file
-        if not executable and os.access(place, os.F_OK):
+        if _is_executable(place) or (not executable and os.path.exists(place)):
             return file
     return None
+
+
+def _is_executable(file: str) -> bool:
+    # Only a text that can be a file's name may be asked about access.
+    return os.path.isfile(file) and os.access(file, os.X_OK)
 
 
 def read_shebang(file: str) -> tuple[str, ...] | None:
@@ -131,7 +134,7 @@ def read_shebang(file: str) -> tuple[str, ...] | None:
     try:
         with open(file, "rb") as script:
             return shebang_in(script.read(_SHEBANG_BYTES))
-    except OSError:
+    except (OSError, ValueError):
         return None
 
 
@@ -200,7 +203,9 @@ def interpreter_in(words: Sequence[str]) -> Interpreter | None:
                 return Interpreter(kind, at, tuple(options), None)
             if is_long or (value and kind != "sh"):
                 break
-    end += end < len(words) and words[end] == "--"
+    if end < len(words) and words[end] == "--":
+        options.append(("--", ""))
+        end += 1
     has_script = end < len(words) and words[end] not in ("", "-")
     return Interpreter(kind, at, tuple(options), end if has_script else None)
 
@@ -230,7 +235,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
         """The file that is executed, None where none is found."""
         file = find_program(self.program, self.path, cwd=self.cwd)
         place = None if file is None else self._place(file)
-        return place if place is not None and os.access(place, os.X_OK) else None
+        return place if place is not None and _is_executable(place) else None
 
     def _place(self, file: str) -> str:
         return os.path.normpath(os.path.join(self.cwd, file))

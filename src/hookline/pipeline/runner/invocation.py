@@ -246,11 +246,13 @@ def _shell(env_path: str | None) -> tuple[str, ...]:
 
 def why_not_started(error: Exception, argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> str:
     """What kept a process from starting, and what to do about it."""
-    if isinstance(error, OSError) and error.errno in _NAMED_FILE:
+    if (text_cause := _text_cause(argv, cwd, env)) is not None:
+        return text_cause
+    if not isinstance(error, OSError):
+        return f"{error}; correct its command or environment"
+    if error.errno in _NAMED_FILE:
         return _directory_cause(cwd) or _file_cause(error, argv[0], cwd, env)
-    if isinstance(error, OSError):
-        return _REMEDIES.get(error.errno) or f"{error.strerror or error}; see to that first"
-    return _text_cause(argv, cwd, env) or f"{error}; correct its command or environment"
+    return _REMEDIES.get(error.errno) or f"{error.strerror or error}; see to that first"
 
 
 def _directory_cause(cwd: str) -> str | None:

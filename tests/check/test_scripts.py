@@ -82,6 +82,13 @@ def test_what_cannot_be_started(
     assert said in finding.text
 
 
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS splits the line into words")
+def test_env_needs_an_option_to_split_what_it_is_given(project: Project) -> None:
+    project.script("hooks/x.py", "#!/usr/bin/env python3 -u\n")
+    finding = only(review(project, on("BeforeAgent", hook("hooks/x.py"))), "script-interpreter")
+    assert finding.text.endswith("write #!/usr/bin/env -S python3 -u")
+
+
 def test_python_does_not_mind_how_lines_end(project: Project) -> None:
     project.write("hooks/dos.py", "import json\r\n")
     findings = review(project, on("BeforeAgent", hook("python3 hooks/dos.py")))

@@ -226,15 +226,15 @@ def _carriage_returns(script: Script, *, by_itself: bool) -> Iterator[Finding]:
     if script.kind != "sh" and not in_shebang:
         return
     offset = script.content.index(b"\r\n")
-    yield msgspec.structs.replace(
-        script.site.finding("script-crlf", Severity.ERROR, ("command",), ""),
-        file=script.path,
-        line=script.content.count(b"\n", 0, offset) + 1,
-        column=offset - script.content.rfind(b"\n", 0, offset),
-        message="the lines end as on Windows, which the interpreter takes for text",
-        remedy="save it with Unix line ends",
-        fixes=(UnixLineEnds(script.path),),
+    line = script.content.count(b"\n", 0, offset) + 1
+    column = offset - script.content.rfind(b"\n", 0, offset)
+    what = "the lines end as on Windows, which the interpreter takes for text"
+    fixes = (UnixLineEnds(script.path),)
+    remedy = "save it with Unix line ends"
+    found = script.site.finding(
+        "script-crlf", Severity.ERROR, ("command",), what, remedy, fixes=fixes
     )
+    yield msgspec.structs.replace(found, file=script.path, line=line, column=column)
 
 
 def _interpreter(script: Script, shebang: tuple[str, ...], checked: Checked) -> Iterator[Finding]:
@@ -246,17 +246,17 @@ def _interpreter(script: Script, shebang: tuple[str, ...], checked: Checked) -> 
     if at == 0:
         is_there = os.path.exists(program)
         remedy = f"install it, or write #!/usr/bin/env {os.path.basename(program)}"
+    elif " " in program:
+        # The system hands on what stands behind env as one word.
+        is_there, remedy = False, f"write #!/usr/bin/env -S {program}"
     else:
         path = checked.environ.get("PATH", os.defpath)
         is_there = find_program(program, path, cwd=checked.cwd) is not None
         remedy = "install it, or correct the first line"
     if not is_there:
         name = os.fsencode(program).decode(errors="replace")
-        yield msgspec.structs.replace(
-            script.site.finding("script-interpreter", Severity.ERROR, ("command",), ""),
-            file=script.path,
-            line=1,
-            column=3,
-            message=f"the first line names {name}, which is not there",
-            remedy=remedy,
+        what = f"the first line names {name}, which is not there"
+        found = script.site.finding(
+            "script-interpreter", Severity.ERROR, ("command",), what, remedy
         )
+        yield msgspec.structs.replace(found, file=script.path, line=1, column=3)

@@ -82,6 +82,13 @@ def test_what_cannot_be_started(
     assert said in finding.text
 
 
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS splits the line into words")
+def test_env_needs_an_option_to_split_what_it_is_given(project: Project) -> None:
+    project.script("hooks/x.py", "#!/usr/bin/env python3 -u\n")
+    finding = only(review(project, on("BeforeAgent", hook("hooks/x.py"))), "script-interpreter")
+    assert finding.text.endswith("write #!/usr/bin/env -S python3 -u")
+
+
 def test_python_does_not_mind_how_lines_end(project: Project) -> None:
     project.write("hooks/dos.py", "import json\r\n")
     findings = review(project, on("BeforeAgent", hook("python3 hooks/dos.py")))
@@ -144,6 +151,15 @@ def test_odd_files_are_survived(project: Project) -> None:
     hooks = [hook(f"./{name}") for name in ("pipe", "empty.sh", "binary", "loop")]
     findings = review(project, on("BeforeAgent", *hooks))
     assert brief(findings) == [("script-missing", ERROR), ("script-missing", ERROR)]
+
+
+@pytest.mark.parametrize("name", ["a\0b", "./a\0b", "\ud800", "./\ud800", "sh a\0b", "'\ud800'"])
+@pytest.mark.parametrize("args", [None, [], ["./\0", "\ud800"]])
+def test_names_that_no_file_can_have_are_survived(
+    project: Project, name: str, args: list[str] | None
+) -> None:
+    config = {} if args is None else {"args": args}
+    review(project, on("BeforeAgent", hook(name, warm=True, **config), hook("sh", **config)))
 
 
 def test_nothing_is_executed(project: Project) -> None:

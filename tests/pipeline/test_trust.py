@@ -88,11 +88,33 @@ def test_any_change_of_a_file_that_a_word_names_asks_again(guarded: Project, fil
         "if (hooks/guard.sh); then exit 1; fi",
         "./hooks/../hooks/guard.sh",
         "hooks\\/guard.sh",
+        "sh $'hooks/\\x67uard.sh'",
+        "${CLAUDE_PROJECT_DIR:-.}/hooks/guard.sh",
+        "${NONE:-hooks}/guard.sh",
+        "cat <<E\nit's\nE\n'hooks/guard.sh'",
     ],
 )
 def test_however_a_file_is_named_it_is_looked_at(guarded: Project, text: str) -> None:
     guarded.settings(hooks(command(text)))
     assert "hooks/guard.sh" in Config.load(guarded.path).review_project().files
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "'my hooks/guard.sh' --strict",
+            "sh my\\ hooks/guard.sh",
+            'x "$(sh "my hooks/guard.sh")"',
+        ),
+        *('A=1 "$HOOKLINE_CWD/my hooks"/guard.sh', "sh -c 'sh \"my hooks/guard.sh\"'"),
+        *("# it's\nsh <'my hooks/guard.sh'", "f() { 'my hooks/guard.sh'; }; f"),
+    ],
+)
+def test_a_name_with_blanks_is_one_word_as_a_shell_has_it(guarded: Project, text: str) -> None:
+    guarded.script("my hooks/guard.sh", "#!/bin/sh\n")
+    guarded.settings(hooks(command(text)))
+    assert "my hooks/guard.sh" in Config.load(guarded.path).review_project().files
 
 
 def test_a_file_that_is_named_by_its_event_is_looked_at(guarded: Project) -> None:

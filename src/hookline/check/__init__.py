@@ -26,8 +26,7 @@ from hookline.check.reach import (
     switches,
 )
 from hookline.check.reading import Checked, read
-from hookline.check.scripts import scripts
-from hookline.check.warmth import warmth
+from hookline.check.scripts import scripts, warmth
 from hookline.problem import Problem
 
 __all__ = ["RULES", "Checked", "Finding", "Severity", "check", "read"]

@@ -12,9 +12,9 @@ from hookline.check.reading import Checked, CheckedFile, RawHook, definitions, r
 from hookline.nearest import ask_which, only_one
 from hookline.pipeline.definitions import RESERVED_KEYS
 from hookline.pipeline.jsonc import Path, spoken
-from hookline.pipeline.runner.words import NAME, VARIABLE
+from hookline.pipeline.programs import hook_variables
+from hookline.pipeline.shell import NAME, VARIABLE
 from hookline.wire.events import HookEventName
-from hookline.wire.hooks import hook_variables
 
 _TOP_LEVEL = frozenset({"$schema", "enableHooks", "hooks", "hooksConfig", "hookline", "security"})
 _SECTIONS: dict[Path, frozenset[str]] = {

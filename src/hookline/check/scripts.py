@@ -1,4 +1,7 @@
-"""Scripts that are missing or cannot be started, told by looking at the files: nothing is run."""
+"""Scripts that are missing or cannot be started, and Python scripts that could be kept warm.
+
+It is told by looking at the files: nothing is run.
+"""
 
 import functools
 import os
@@ -7,28 +10,36 @@ from collections.abc import Iterator
 
 import msgspec
 
-from hookline.check.commands import Started, interpreter_kind, on_path, started_by
 from hookline.check.findings import Finding, MakeExecutable, Severity, UnixLineEnds
 from hookline.check.reading import Checked, HookSite
+from hookline.pipeline.programs import (
+    Started,
+    argv_of,
+    find_program,
+    hook_variables,
+    interpreter_in,
+    program_at,
+    shebang_in,
+    started_by,
+)
 from hookline.wire.hooks import HookSource
 
 # Enough for any script; a program that was compiled is recognised by its beginning.
 _MOST_READ = 262_144
-_LANGUAGES = {".py": "python", ".js": "node", ".mjs": "node", ".rb": "ruby", ".pl": "perl"}
+_LANGUAGES = {".py": "python3", ".js": "node", ".mjs": "node", ".rb": "ruby", ".pl": "perl"}
 
 
 class Script(msgspec.Struct, frozen=True, kw_only=True):
     """A script that is there: its text, and what will read it.
 
-    ``shebang`` is its first line without the sign, None where it has none.
+    ``shebang`` are the words that run it by its first line, None where that names nothing.
     """
 
     site: HookSite
     started: Started
     path: str
     content: bytes
-    shebang: str | None
-    executable: bool
+    shebang: tuple[str, ...] | None
 
     @property
     def kind(self) -> str | None:
@@ -36,11 +47,9 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
         if self.started.interpreter is not None:
             return self.started.interpreter
         if self.shebang is None:
-            return "sh" if self.started.shell and b"\0" not in self.content[:512] else None
-        words = self.shebang.split()
-        if words and os.path.basename(words[0]) == "env":
-            words = [word for word in words[1:] if not word.startswith("-")]
-        return interpreter_kind(words[0]) if words else None
+            return "sh" if self.started.by_shell and b"\0" not in self.content[:512] else None
+        found = interpreter_in(self.shebang)
+        return found.kind if found is not None else None
 
 
 def scripts(checked: Checked) -> Iterator[Finding]:
@@ -59,9 +68,35 @@ def scripts(checked: Checked) -> Iterator[Finding]:
                 seen.add(use)
                 yield from _startable(script, checked)
         elif started is not None and started.script is not None:
-            yield from _unusable(site, started, checked)
+            yield from _unusable(site, started, started.script, checked)
         if started is not None and started.program != started.script:
-            yield from _program(site, started, checked)
+            yield from _program(site, started)
+
+
+def warmth(checked: Checked) -> Iterator[Finding]:
+    """Hooks whose ``warm`` is missing, or does nothing."""
+    for site, _, script in found_scripts(checked):
+        asked = site.raw.config.get("warm")
+        is_python = script is not None and script.kind == "python"
+        if asked is True and (why := _why_cold(site, checked)) is not None:
+            what = f"the hook asks to be warm and runs cold, because {why}"
+            remedy = 'write it as "python3 SCRIPT", or remove warm'
+            yield site.finding("warm", Severity.WARNING, ("warm",), what, remedy)
+        elif asked is None and is_python and _why_cold(site, checked) is None:
+            what = "this Python script would start in a millisecond or two if it were kept warm"
+            yield site.finding("warm", Severity.HINT, ("command",), what, 'add "warm": true')
+
+
+def _why_cold(site: HookSite, checked: Checked) -> str | None:
+    from hookline.pipeline.runner.warm.script import why_cold
+
+    argv = argv_of(site.hook, _variables(site, checked))
+    if argv is None:
+        return "its command needs a shell"
+    try:
+        return why_cold(argv, program=argv[0], cwd=checked.cwd)
+    except ValueError:
+        return "no program can be called that"
 
 
 @functools.lru_cache(maxsize=1)
@@ -70,50 +105,46 @@ def found_scripts(checked: Checked) -> tuple[tuple[HookSite, Started | None, Scr
     # Kept for the other rules that look at scripts.
     found = []
     for site in checked.hooks:
-        started = started_by(site, checked)
+        variables = _variables(site, checked)
+        started = started_by(site.hook, variables, cwd=checked.cwd, environ=checked.environ)
         script = _read_script(site, started) if started is not None else None
         found.append((site, started, script))
     return tuple(found)
 
 
+def _variables(site: HookSite, checked: Checked) -> dict[str, str]:
+    """What the hook finds in its environment, beside what it inherits."""
+    variables = hook_variables(
+        project_dir=checked.project_dir,
+        cwd=checked.cwd,
+        session_id="session",
+        event=site.event.value,
+    )
+    return {**variables, **site.hook.env}
+
+
 def _read_script(site: HookSite, started: Started) -> Script | None:
     """The script of a hook; None where there is none that can be read."""
-    path = started.path
+    path = started.script_file
     try:
         if path is None or not stat.S_ISREG(os.stat(path).st_mode):
             return None
         with open(path, "rb") as file:
             content = file.read(_MOST_READ)
-    except OSError:
+    except (OSError, ValueError):
         return None
-    return Script(
-        site=site,
-        started=started,
-        path=path,
-        content=content,
-        shebang=_shebang(content),
-        executable=os.access(path, os.X_OK),
-    )
+    shebang = shebang_in(content)
+    return Script(site=site, started=started, path=path, content=content, shebang=shebang)
 
 
-def _shebang(content: bytes) -> str | None:
-    if not content.startswith(b"#!"):
-        return None
-    end = content.find(b"\n")
-    first = content[2:end] if end >= 0 else content[2:]
-    return first.decode(errors="replace").strip(" \t")
-
-
-def _program(site: HookSite, started: Started, checked: Checked) -> Iterator[Finding]:
+def _program(site: HookSite, started: Started) -> Iterator[Finding]:
     """A program that is no script of the hook's own."""
-    name, severity = started.program, Severity.ERROR
-    if started.program_path is not None:
-        if os.access(started.program_path, os.X_OK):
-            return
-        what, remedy = f"there is no program {name}", "install it, or correct the path"
-    elif on_path(name, checked) is not None:
+    if started.program_file is not None:
         return
-    elif os.path.isfile(os.path.join(checked.cwd, name)):
+    name, severity = started.program, Severity.ERROR
+    if "/" in name:
+        what, remedy = f"there is no program {name}", "install it, or correct the path"
+    elif os.path.isfile(os.path.join(started.cwd, name)):
         what, remedy = f"{name} is a file here, and is not looked for here", f"write ./{name}"
     else:
         # An agent may have another PATH.
@@ -123,9 +154,9 @@ def _program(site: HookSite, started: Started, checked: Checked) -> Iterator[Fin
     yield site.finding("program-missing", severity, ("command",), what, remedy)
 
 
-def _unusable(site: HookSite, started: Started, checked: Checked) -> Iterator[Finding]:
+def _unusable(site: HookSite, started: Started, name: str, checked: Checked) -> Iterator[Finding]:
     """What makes the script no file that can be read."""
-    path, name, severity = started.path or "", started.script or "", Severity.ERROR
+    path, severity = started.script_file or "", Severity.ERROR
     if os.path.isfile(path):
         what, remedy = f"{name} cannot be read", "change its permissions"
     elif os.path.isdir(path):
@@ -138,35 +169,34 @@ def _unusable(site: HookSite, started: Started, checked: Checked) -> Iterator[Fi
     else:
         blocks = ", and python then exits with 2, which blocks"
         what = f"there is no script {name}{blocks if started.interpreter == 'python' else ''}"
-        remedy = _remedy(site, started)
+        remedy = _remedy(site, path, name)
     yield site.finding("script-missing", severity, ("command",), what, remedy)
 
 
-def _remedy(site: HookSite, started: Started) -> str:
-    path = started.path or ""
-    folder = os.path.dirname(path)
+def _remedy(site: HookSite, path: str, name: str) -> str:
+    """What to do about a script that is not there."""
     from hookline.nearest import nearest
 
     try:
-        near = nearest(os.path.basename(path), os.listdir(folder), cutoff=0.75)
-    except OSError:
+        near = nearest(os.path.basename(path), os.listdir(os.path.dirname(path)), cutoff=0.75)
+    except (OSError, ValueError):
         near = []
     if near:
-        return f"did you mean {os.path.join(os.path.dirname(started.script or ''), near[0])}?"
-    if site.file.source is HookSource.USER and not os.path.isabs(started.script or ""):
+        return f"did you mean {os.path.join(os.path.dirname(name), near[0])}?"
+    if site.file.source is HookSource.USER and not os.path.isabs(name):
         return "a user's hook runs in any project: write its whole path"
     return "create it, or correct the path"
 
 
 def _startable(script: Script, checked: Checked) -> Iterator[Finding]:
-    by_itself = script.started.interpreter is None
-    if by_itself and not script.executable:
+    name, by_itself = script.started.script, script.started.interpreter is None
+    if by_itself and not os.access(script.path, os.X_OK):
         yield script.site.finding(
             "script-not-executable",
             Severity.ERROR,
             ("command",),
-            f"{script.started.script} is not executable",
-            f"run chmod +x {script.started.script}",
+            f"{name} is not executable",
+            f"run chmod +x {name}",
             fixes=(MakeExecutable(script.path),),
         )
     if by_itself and script.shebang is None:
@@ -174,7 +204,7 @@ def _startable(script: Script, checked: Checked) -> Iterator[Finding]:
     if b"\r\n" in script.content:
         yield from _carriage_returns(script, by_itself=by_itself)
     elif by_itself and script.shebang is not None:
-        yield from _interpreter(script, checked)
+        yield from _interpreter(script, script.shebang, checked)
 
 
 def _without_shebang(script: Script) -> Iterator[Finding]:
@@ -182,8 +212,8 @@ def _without_shebang(script: Script) -> Iterator[Finding]:
     language = _LANGUAGES.get(os.path.splitext(name)[1])
     if language is not None:
         what = f"{name} does not say what runs it, so a shell would"
-        remedy = f"begin it with #!/usr/bin/env {'python3' if language == 'python' else language}"
-    elif not script.started.shell and b"\0" not in script.content[:512]:
+        remedy = f"begin it with #!/usr/bin/env {language}"
+    elif not script.started.by_shell and b"\0" not in script.content[:512]:
         what, remedy = f"{name} does not say what runs it", "begin it with #!/bin/sh"
     else:
         return
@@ -192,39 +222,41 @@ def _without_shebang(script: Script) -> Iterator[Finding]:
 
 def _carriage_returns(script: Script, *, by_itself: bool) -> Iterator[Finding]:
     """They end a shell's lines, and the name of the interpreter; Python does not mind."""
-    in_shebang = by_itself and (script.shebang or "").endswith("\r")
+    in_shebang = by_itself and script.shebang is not None and script.shebang[-1].endswith("\r")
     if script.kind != "sh" and not in_shebang:
         return
     offset = script.content.index(b"\r\n")
     line = script.content.count(b"\n", 0, offset) + 1
     column = offset - script.content.rfind(b"\n", 0, offset)
-    base = script.site.finding("script-crlf", Severity.ERROR, ("command",), "")
-    yield msgspec.structs.replace(
-        base,
-        file=script.path,
-        line=line,
-        column=column,
-        message="the lines end as on Windows, which the interpreter takes for text",
-        remedy="save it with Unix line ends",
-        fixes=(UnixLineEnds(script.path),),
+    what = "the lines end as on Windows, which the interpreter takes for text"
+    fixes = (UnixLineEnds(script.path),)
+    remedy = "save it with Unix line ends"
+    found = script.site.finding(
+        "script-crlf", Severity.ERROR, ("command",), what, remedy, fixes=fixes
     )
+    yield msgspec.structs.replace(found, file=script.path, line=line, column=column)
 
 
-def _interpreter(script: Script, checked: Checked) -> Iterator[Finding]:
-    words = (script.shebang or "").split()
-    if not words:
+def _interpreter(script: Script, shebang: tuple[str, ...], checked: Checked) -> Iterator[Finding]:
+    """An interpreter that the first line names and nobody has."""
+    at = program_at(shebang)
+    if at is None:
         return
-    program = words[0]
-    if os.path.basename(program) == "env":
-        asked = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-        missing = asked[0] if asked and on_path(asked[0], checked) is None else None
-        remedy = "install it, or correct the first line"
-    else:
-        missing = None if os.path.exists(program) else program
+    program = shebang[at]
+    if at == 0:
+        is_there = os.path.exists(program)
         remedy = f"install it, or write #!/usr/bin/env {os.path.basename(program)}"
-    if missing is not None:
-        base = script.site.finding("script-interpreter", Severity.ERROR, ("command",), "")
-        what = f"the first line names {missing}, which is not there"
-        yield msgspec.structs.replace(
-            base, file=script.path, line=1, column=3, message=what, remedy=remedy
+    elif " " in program:
+        # The system hands on what stands behind env as one word.
+        is_there, remedy = False, f"write #!/usr/bin/env -S {program}"
+    else:
+        path = checked.environ.get("PATH", os.defpath)
+        is_there = find_program(program, path, cwd=checked.cwd) is not None
+        remedy = "install it, or correct the first line"
+    if not is_there:
+        name = os.fsencode(program).decode(errors="replace")
+        what = f"the first line names {name}, which is not there"
+        found = script.site.finding(
+            "script-interpreter", Severity.ERROR, ("command",), what, remedy
         )
+        yield msgspec.structs.replace(found, file=script.path, line=1, column=3)

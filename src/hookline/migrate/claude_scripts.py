@@ -1,19 +1,33 @@
-"""What a script written for Claude Code would have to change, line by line, told from its text.
+"""The scripts of Claude Code's hooks, and what each would have to change, line by line.
 
-A script may mention a field and not depend on it; so only what a name can hardly mean otherwise is
-reported, and comments are passed over.
+Both are told from text alone: a command's words name the scripts, and a script's lines what it
+reads and prints. A script may mention a field and not depend on it; so only what a name can hardly
+mean otherwise is reported, and comments are passed over.
 """
 
+import os
 import re
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from hookline.migrate.claude import EVENTS
 from hookline.migrate.claude_tools import TOOLS
+from hookline.pipeline.programs import words_in
+from hookline.pipeline.shell import expand
 
+_MOST_READ = 1_000_000
+_PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "LLXPRT_PROJECT_DIR")
 _CONTEXT_EVENTS = frozenset({"UserPromptSubmit", "SessionStart"})
 _CONTEXT = """print {"hookSpecificOutput": {"additionalContext": "…"}}"""
+
+
+class Script(msgspec.Struct, frozen=True):
+    """A script, and its text."""
+
+    path: str
+    text: str
 
 
 class Demand(msgspec.Struct, frozen=True):
@@ -96,29 +110,70 @@ _ANY_EVENT = re.compile(rf"\b(?:{'|'.join(EVENTS)})\b")
 # As a word of code, not of prose: in quotes, in a list of alternatives, or compared with.
 _TOOL_NAMES = "|".join(TOOLS)
 _TOOL = re.compile(rf"""(?:(?:^|[\s(|"'^])(?=\w+[)|"'$])|=\s*)({_TOOL_NAMES})\b""")
+# Blocks that come to something else.
+_BLOCKED = {
+    "PostToolUse": (
+        "a block takes the place of the tool's result, which the model then does not see",
+        f"to add to the result, {_CONTEXT}",
+    ),
+    "PreCompact": ("PreCompress cannot be blocked", ""),
+}
 _BLOCKS = re.compile(r"""\bexit\s*\(?\s*2\b|["']block["']""")
 _PRINTS = re.compile(r"\b(?:echo|printf|print|cat|console\.log|puts|stdout\.write)\b")
 _COMMENT = re.compile(r"\s*(?:#(?!!)|//)")
 _RENAMED = {"PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "PreCompact"}
 
 
+def scripts_of(
+    command: str, args: Sequence[str], *, project_dir: str, home: str | None
+) -> list[Script]:
+    """The scripts of the project and of the user's home that a command or its arguments name."""
+    values = dict.fromkeys(_PROJECT_VARIABLES, project_dir) | ({"HOME": home} if home else {})
+    words = [*words_in(command, values), *(expand(word, values) for word in args)]
+    found: dict[str, Script] = {}
+    for word in words:
+        word = word.replace("~", home, 1) if home and word.startswith("~/") else word
+        path = os.path.normpath(os.path.join(project_dir, word))
+        places = (place for place in (project_dir, home) if place)
+        if path not in found and any(path.startswith(place + os.sep) for place in places):
+            text = _text_of(path)
+            if text is not None:
+                found[path] = Script(path, text)
+    return list(found.values())
+
+
+def _text_of(path: str) -> str | None:
+    """The text of a regular file; None for what is none, a program that was compiled included."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None
+        with open(path, "rb") as file:
+            content = file.read(_MOST_READ)
+    except (OSError, ValueError):
+        return None
+    return None if b"\0" in content else content.decode(errors="replace")
+
+
 def demands(text: str, event: str, *, is_command: bool = False) -> list[Demand]:
     """What the script of a hook of an event of Claude Code's has to change, or the command of one
     that has no script."""
+    lines = enumerate(text.splitlines(), start=1)
+    code = [(number, line) for number, line in lines if not _COMMENT.match(line)]
     found: dict[str, Demand] = {}
-    for line, code in _code(text):
-        for demand in (*_words(line, code, event), *_names(line, code, text)):
+    for number, line in code:
+        for demand in (*_words(number, line, event), *_names(number, line, text)):
             found.setdefault(demand.message, demand)
-    for demand in _blocking(text, event):
-        found.setdefault(demand.message, demand)
-    found |= {each.message: each for each in _plain_text(text, event, is_command)}
+    for number, line in code:
+        if event in _BLOCKED and _BLOCKS.search(line):
+            message, remedy = _BLOCKED[event]
+            found.setdefault(message, Demand(number, message, remedy))
+    # Text that the model was given; what stands in the settings is there to print some.
+    if event in _CONTEXT_EVENTS and "hookSpecificOutput" not in text:
+        prints = [number for number, line in code if is_command or _PRINTS.search(line)]
+        for number in prints[:1]:
+            message = "text on stdout is a message here, and not added to the context"
+            found[message] = Demand(number, message, _CONTEXT)
     return sorted(found.values(), key=lambda demand: demand.line)
-
-
-def _code(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not _COMMENT.match(line):
-            yield number, line
 
 
 def _words(line: int, code: str, event: str) -> Iterator[Demand]:
@@ -139,28 +194,3 @@ def _names(line: int, code: str, text: str) -> Iterator[Demand]:
         for found in _ANY_EVENT.finditer(code):
             if found[0] in _RENAMED:
                 yield Demand(line, f"the event {found[0]} is called {EVENTS[found[0]].value} here")
-
-
-def _blocking(text: str, event: str) -> Iterator[Demand]:
-    """Blocks that come to something else."""
-    for line, code in _code(text):
-        if not _BLOCKS.search(code):
-            continue
-        if event == "PostToolUse":
-            message = (
-                "a block takes the place of the tool's result, which the model then does not see"
-            )
-            yield Demand(line, message, f"to add to the result, {_CONTEXT}")
-        elif event == "PreCompact":
-            yield Demand(line, "PreCompress cannot be blocked")
-
-
-def _plain_text(text: str, event: str, is_command: bool) -> Iterator[Demand]:
-    """Text that the model was given; what stands in the settings is there to print some."""
-    if event not in _CONTEXT_EVENTS or "hookSpecificOutput" in text:
-        return
-    prints = (number for number, code in _code(text) if is_command or _PRINTS.search(code))
-    line = next(prints, None)
-    if line is not None:
-        message = "text on stdout is a message here, and not added to the context"
-        yield Demand(line, message, _CONTEXT)

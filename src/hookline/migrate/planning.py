@@ -10,10 +10,9 @@ import msgspec
 
 from hookline.edit.updating import read_settings_text, refuse_way_out, with_additions
 from hookline.migrate.claude import migrate_claude
-from hookline.migrate.claude_scripts import demands
+from hookline.migrate.claude_scripts import Script, demands, scripts_of
 from hookline.migrate.gemini import migrate_gemini
 from hookline.migrate.moves import Finding, Kind, Migrated, Move
-from hookline.migrate.scripts import Script, scripts_of
 from hookline.pipeline.jsonc import Document, value_at
 from hookline.pipeline.settings import find_project_dir
 from hookline.places import home_dir, user_config_dir

@@ -14,15 +14,16 @@ import msgspec
 from hookline.errors import HooklineError
 from hookline.files import Signature, signature, write_atomically
 from hookline.pipeline.definitions import HookRegistryEntry
+from hookline.pipeline.programs import argv_of, hook_variables, words_in
+from hookline.pipeline.shell import expand
 from hookline.places import user_state_dir
 from hookline.wire import codec
 from hookline.wire.clock import timestamp
 from hookline.wire.events import HookEventName
-from hookline.wire.hooks import CommandHook, HookConfig, expanded, hook_variables
+from hookline.wire.hooks import CommandHook, HookConfig
 
 # Bytes: what is larger, or no text, is kept as a checksum.
 _KEPT_TEXT = 256 * 1024
-# What ends a word for a shell, whatever it means there; an option's value is a word too.
 _WITHOUT_SYNTAX = {ord(char): " " for char in ";&|<>()`=,:{}"}
 _WITHOUT_QUOTES = {ord(char): "" for char in "'\"\\"}
 
@@ -57,23 +58,21 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 def review(entries: Iterable[HookRegistryEntry], *, project_dir: str, cwd: str) -> Review:
     """What a project's hooks would run now; raises TrustError for a file that cannot be read."""
     entries = tuple(entries)
-    hooks = ((entry.event, _command_of(entry)) for entry in entries)
+    hooks = [(entry.event, _command_of(entry)) for entry in entries]
     named = named_files(hooks, project_dir=project_dir, cwd=cwd)
     return Review(
         project=os.path.realpath(project_dir),
-        hooks=tuple(map(_reviewed, entries)),
+        hooks=tuple(
+            ReviewedHook(
+                event=entry.event.value,
+                matcher=entry.matcher if isinstance(entry.matcher, str) else None,
+                command=hook.command,
+                args=hook.args,
+                env=dict(hook.env),
+            )
+            for entry, (_, hook) in zip(entries, hooks, strict=True)
+        ),
         files={name: _content(file) for name, file in named.items()},
-    )
-
-
-def _reviewed(entry: HookRegistryEntry) -> ReviewedHook:
-    hook = _command_of(entry)
-    return ReviewedHook(
-        event=entry.event.value,
-        matcher=entry.matcher if isinstance(entry.matcher, str) else None,
-        command=hook.command,
-        args=hook.args,
-        env=dict(hook.env),
     )
 
 
@@ -111,12 +110,15 @@ def _candidates(
 
 
 def _words(hook: CommandHook, values: Mapping[str, str]) -> Iterator[str]:
-    for text in (hook.command, *(hook.args or ()), *hook.env.values()):
-        whole = expanded(text, values)
+    """Every text that a command, its arguments and its variables may name a file by."""
+    argv = words_in(hook.command, values) if hook.args is None else argv_of(hook, values) or []
+    for text in (hook.command, *argv, *hook.env.values()):
+        yield text
+        # It may be a command for another shell, the value of an option, a list of paths.
+        yield from words_in(text, values)
+        whole = expand(text, values).translate(_WITHOUT_QUOTES)
         yield whole
-        plain = whole.translate(_WITHOUT_QUOTES)
-        yield plain
-        yield from plain.translate(_WITHOUT_SYNTAX).split()
+        yield from whole.translate(_WITHOUT_SYNTAX).split()
 
 
 def _inside(project: str, file: str) -> str | None:
@@ -151,7 +153,8 @@ class TrustStore:
     """What the user has trusted, a file for each project; only the user may read it."""
 
     def __init__(self, directory: str | None = None) -> None:
-        self._directory = directory or _default_directory()
+        state = user_state_dir()
+        self._directory = directory or (None if state is None else os.path.join(state, "trust"))
 
     def read(self, project_dir: str) -> Review | None:
         """What was trusted of a project, None if nothing was; raises TrustError."""
@@ -212,11 +215,6 @@ class TrustStore:
 
         number = zlib.crc32(os.fsencode(path))
         return os.path.join(self._directory, f"{readable[-100:]}-{number:08x}.json")
-
-
-def _default_directory() -> str | None:
-    state = user_state_dir()
-    return None if state is None else os.path.join(state, "trust")
 
 
 class FolderTrust:

@@ -11,8 +11,6 @@ DEFAULT_TIMEOUT_MS = 60_000
 OnFailure: TypeAlias = Literal["allow", "block"]
 HookFunction: TypeAlias = Callable[[dict[str, Any]], Any]
 
-_OF_NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
-
 
 class HookSource(StrEnum):
     """The layers, highest priority first."""
@@ -72,40 +70,3 @@ class RuntimeHook(HookConfig, frozen=True, kw_only=True):
 
     def identity(self) -> object:
         return (self.type, self.name, id(self.function))
-
-
-def hook_variables(*, project_dir: str, cwd: str, session_id: str, event: str) -> dict[str, str]:
-    """The variables every hook finds, under the names of each host its script may come from."""
-    return {
-        "HOOKLINE_PROJECT_DIR": project_dir,
-        "LLXPRT_PROJECT_DIR": project_dir,
-        "GEMINI_PROJECT_DIR": project_dir,
-        "CLAUDE_PROJECT_DIR": project_dir,
-        "HOOKLINE_CWD": cwd,
-        "GEMINI_CWD": cwd,
-        "HOOKLINE_SESSION_ID": session_id,
-        "GEMINI_SESSION_ID": session_id,
-        "HOOKLINE_EVENT": event,
-    }
-
-
-def expanded(text: str, values: Mapping[str, str]) -> str:
-    """``$NAME`` and ``${NAME}`` of ``values`` replaced by their text, once; others stay."""
-    if "$" not in text:
-        return text
-    # By hand: a command line would take longer to make an expression for it than all this takes.
-    said, *rest = text.split("$")
-    for part in rest:
-        name, after = _named(part)
-        is_known = name in values and name.isascii() and name.isidentifier()
-        said += values[name] + after if is_known else f"${part}"
-    return said
-
-
-def _named(text: str) -> tuple[str, str]:
-    """What a text behind a dollar sign may name, and what comes after that."""
-    if text.startswith("{"):
-        name, closed, after = text[1:].partition("}")
-        return (name if closed else ""), after
-    after = text.lstrip(_OF_NAMES)
-    return text[: len(text) - len(after)], after

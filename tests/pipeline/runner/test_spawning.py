@@ -97,6 +97,25 @@ def test_a_command_that_is_too_long_for_the_system() -> None:
     assert "longer than the system takes" in error_of("true", "x" * 5_000_000)
 
 
+def test_a_name_that_is_too_long_for_the_system() -> None:
+    assert "its name is longer than the system takes" in error_of("x" * 300)
+
+
+@pytest.mark.parametrize("mode", [0o755, 0])
+def test_what_cannot_be_executed_on_the_path_changes_no_error_of_what_can(
+    project: Project, mode: int
+) -> None:
+    project.write("first/true", "no program\n")
+    (project.path / "first").chmod(mode)
+    path = {"PATH": f"{project.path}/first:{os.environ['PATH']}"}
+    try:
+        assert asyncio.run(call("true", env=path)).exit_code == 0
+        assert "longer than the system takes" in error_of("true", "x" * 5_000_000, env=path)
+        assert "was not found on the PATH" in error_of("no-such-program", env=path)
+    finally:
+        (project.path / "first").chmod(0o755)
+
+
 @pytest.mark.parametrize("argv", [(), ("",)])
 def test_an_empty_command(argv: tuple[str, ...]) -> None:
     assert "command is empty" in error_of(*argv)

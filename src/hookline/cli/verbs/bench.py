@@ -22,9 +22,10 @@ from hookline.config import Config
 from hookline.debuglog import DebugLogger
 from hookline.notices import heard_warnings
 from hookline.pipeline.matcher import MatchTimeout
+from hookline.pipeline.programs import hook_variables
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.wire.events import EVENTS, narrow_event
-from hookline.wire.hooks import CommandHook, hook_variables
+from hookline.wire.hooks import CommandHook
 
 EXAMPLES = (
     "hookline demo --keep try-hookline",

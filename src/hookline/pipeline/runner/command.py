@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hookline.pipeline.dialects import dialect_of
+from hookline.pipeline.programs import hook_variables
 from hookline.pipeline.runner.context import RunContext
-from hookline.pipeline.runner.direct import Program, program_of
 from hookline.pipeline.runner.document import InputDocument
-from hookline.pipeline.runner.environment import Environment, environment_of
 from hookline.pipeline.runner.guard import Guard
+from hookline.pipeline.runner.invocation import (
+    Environment,
+    Program,
+    environment_of,
+    program_of,
+    shell_argv,
+)
 from hookline.pipeline.runner.process import (
     Child,
     ProcessLimits,
@@ -22,9 +28,8 @@ from hookline.pipeline.runner.process import (
     not_started,
     supervise,
 )
-from hookline.pipeline.runner.shell import exec_argv, shell_argv
 from hookline.pipeline.runner.spawning import Spawned, SpawnError, spawn
-from hookline.wire.hooks import CommandHook, HookConfig, hook_variables
+from hookline.wire.hooks import CommandHook, HookConfig
 from hookline.wire.results import FailedKind, HookExecutionResult
 
 # Loaded with the first hook that is to be warm.
@@ -132,15 +137,9 @@ def _call_of(hook: CommandHook, document: InputDocument, context: RunContext) ->
     )
     env = environment_of(context.redaction, variables, hook.env)
     values = {**variables, **hook.env} if hook.env else variables
-    if hook.args is not None:
-        argv = exec_argv(hook.command, hook.args, values)
-        return _Call(context.cwd, env, Program(argv[0], argv, env), None, values)
-    try:
-        program = program_of(hook.command, values, cwd=context.cwd, env=env)
-    except ValueError:
-        # No process can have such texts; to start a shell with them says which.
-        program = None
-    return _Call(context.cwd, env, program, hook.command, values)
+    program = program_of(hook, values, cwd=context.cwd, env=env)
+    command = hook.command if hook.args is None else None
+    return _Call(context.cwd, env, program, command, values)
 
 
 def _spawn(call: _Call) -> Spawned:

@@ -1,14 +1,15 @@
 """Starts a process in a session of its own, or says in one sentence what kept it from starting."""
 
+import errno
 import os
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol
 
+from hookline.pipeline.programs import find_program
 from hookline.pipeline.runner import exitwatch, forkexec
-from hookline.pipeline.runner.environment import Environment, encoded
+from hookline.pipeline.runner.invocation import Environment, encoded, why_not_started
 from hookline.pipeline.runner.loop import Loop
 from hookline.pipeline.runner.pipes import open_pipes
-from hookline.pipeline.runner.spawnfailure import cause
 
 
 class SpawnError(Exception):
@@ -69,7 +70,8 @@ def spawn(
     try:
         return _start(argv, program or argv[0], cwd, env)
     except Exception as error:
-        raise SpawnError(f"cannot start {argv[0]!r}: {cause(error, argv, cwd, env)}") from error
+        why = why_not_started(error, argv, cwd, env)
+        raise SpawnError(f"cannot start {argv[0]!r}: {why}") from error
 
 
 def _start(argv: Sequence[str], program: str, cwd: str, env: Mapping[str, str]) -> Spawned:
@@ -98,7 +100,8 @@ def launch_directly(
 ) -> int:
     """Launch without ``subprocess``, whose import and whose generality cost time."""
     entries = env.entries() if isinstance(env, Environment) else encoded(env)
-    return forkexec.start(argv, _candidates(program, env), cwd=cwd, env=entries, streams=streams)
+    file = os.fsencode(_file_of(program, cwd, env))
+    return forkexec.start(argv, [file], cwd=cwd, env=entries, streams=streams)
 
 
 def launch_portably(
@@ -115,7 +118,7 @@ def launch_portably(
     stdin, stdout, stderr = streams
     child = subprocess.Popen(
         argv,
-        executable=program,
+        executable=_file_of(program, cwd, env),
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
@@ -132,7 +135,9 @@ def launch_portably(
 launch: Launch = launch_directly if forkexec.is_available() else launch_portably
 
 
-def _candidates(program: str, env: Mapping[str, str]) -> list[bytes]:
-    if "/" in program:
-        return [os.fsencode(program)]
-    return [os.fsencode(os.path.join(entry, program)) for entry in os.get_exec_path(env)]
+def _file_of(program: str, cwd: str, env: Mapping[str, str]) -> str:
+    """The file to execute; raises FileNotFoundError where the search path has none."""
+    file = find_program(program, env.get("PATH", os.defpath), cwd=cwd)
+    if file is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
+    return file

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 
-from hookline.pipeline.runner.environment import Environment, encoded
+from hookline.pipeline.runner.invocation import Environment, encoded
 from hookline.pipeline.runner.loop import Loop
 from hookline.pipeline.runner.warm.child import Spare, WarmChild
 from hookline.pipeline.runner.warm.facts import Facts, parse_hello

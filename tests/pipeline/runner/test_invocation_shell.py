@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookline.pipeline.programs import argv_of, hook_variables
+from hookline.pipeline.runner.invocation import shell_argv
 from hookline.pipeline.runner.process import ProcessLimits, ProcessOutcome, run_process
-from hookline.pipeline.runner.shell import exec_argv, shell_argv
-from hookline.wire.hooks import hook_variables
+from hookline.wire.hooks import CommandHook
 from tests.harness.scratch import Project
 
 SHOW = """#!/bin/sh\nprintf '%s\\0' "$@"\n"""
@@ -29,6 +30,12 @@ def run_command(command: str, cwd: Path, **own: str) -> ProcessOutcome:
     )
     env = variables | own
     return run(shell_argv(command, env, os.environ["PATH"]), cwd=cwd, env=env)
+
+
+def exec_argv(command: str, args: list[str], values: dict[str, str]) -> list[str]:
+    argv = argv_of(CommandHook(name="h", command=command, args=tuple(args)), values)
+    assert argv is not None
+    return argv
 
 
 def arguments(outcome: ProcessOutcome) -> list[str]:

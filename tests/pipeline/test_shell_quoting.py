@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookline.pipeline.runner.quoting import quote_variables
-from tests.pipeline.runner.shellgrammar import Pair, scripts
+from hookline.pipeline.shell import quote_variables
+from tests.pipeline.shellgrammar import Pair, scripts
 
 UNCHANGED = [
     "'$V'",

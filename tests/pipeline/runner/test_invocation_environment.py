@@ -6,7 +6,7 @@ import time
 import pytest
 
 from hookline.pipeline.redaction import Redaction
-from hookline.pipeline.runner.environment import hook_environment, redact
+from hookline.pipeline.runner.invocation import environment_of, redact
 
 ON = Redaction(enabled=True)
 PRIVATE_KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaA==\n-----END"
@@ -16,12 +16,11 @@ def kept(parent: dict[str, str], redaction: Redaction = ON) -> set[str]:
     return set(redact(parent, redaction))
 
 
-def test_a_hooks_own_variables_override_all_others() -> None:
+def test_a_hooks_own_variables_override_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
     parent = {"SHADE": "grey", "OUTER": "sea", "GEMINI_CWD": "/stale"}
-    environment = hook_environment(
-        parent, Redaction(), {"GEMINI_CWD": "/here", "HOOKLINE_EVENT": "E"}, {"SHADE": "blue"}
-    )
-    assert environment == {
+    monkeypatch.setattr(os, "environ", parent)
+    variables = {"GEMINI_CWD": "/here", "HOOKLINE_EVENT": "E"}
+    assert environment_of(Redaction(), variables, {"SHADE": "blue"}) == {
         "SHADE": "blue",
         "OUTER": "sea",
         "GEMINI_CWD": "/here",
@@ -30,11 +29,16 @@ def test_a_hooks_own_variables_override_all_others() -> None:
     assert parent == {"SHADE": "grey", "OUTER": "sea", "GEMINI_CWD": "/stale"}
 
 
-def test_what_is_added_to_the_environment_is_never_redacted() -> None:
-    environment = hook_environment(
-        {"API_KEY": "x"}, ON, {"HOOKLINE_CWD": PRIVATE_KEY}, {"MY_TOKEN": "t", "API_KEY": "own"}
-    )
-    assert environment == {"HOOKLINE_CWD": PRIVATE_KEY, "MY_TOKEN": "t", "API_KEY": "own"}
+def test_what_is_added_to_the_environment_is_never_redacted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "environ", {"API_KEY": "x", "OTHER_KEY": "y"})
+    own = {"MY_TOKEN": "t", "API_KEY": "own"}
+    assert environment_of(ON, {"HOOKLINE_CWD": PRIVATE_KEY}, own) == {
+        "HOOKLINE_CWD": PRIVATE_KEY,
+        "MY_TOKEN": "t",
+        "API_KEY": "own",
+    }
 
 
 def test_without_redaction_everything_is_inherited() -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hookline.pipeline.runner import direct
-from hookline.pipeline.runner.direct import program_of
-from hookline.pipeline.runner.environment import Environment
+from hookline.pipeline.runner import invocation
+from hookline.pipeline.runner.invocation import Environment, program_of
+from hookline.wire.hooks import CommandHook
 from hookline.wire.results import HookExecutionResult
 from tests.harness.scratch import Project
 from tests.pipeline.runner.planned import run_one, script
@@ -34,13 +34,17 @@ def tools(project: Project) -> Project:
     return project
 
 
+def command_hook(command: str) -> CommandHook:
+    return CommandHook(name="h", command=command)
+
+
 async def both_ways(
     command: str, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[HookExecutionResult, HookExecutionResult]:
     """What becomes of a command without a shell where it needs none, and with one."""
     without = await run_one(script(command))
     with monkeypatch.context() as patch:
-        patch.setattr(direct, "plain_words", lambda *_: None)
+        patch.setattr(invocation, "argv_of", lambda *_: None)
         return without, await run_one(script(command))
 
 
@@ -100,7 +104,7 @@ async def test_a_working_directory_behind_a_link_is_called_as_a_shell_calls_it(
 
 def test_a_program_is_executed_directly_where_that_can_be(tools: Project) -> None:
     env = Environment({"PATH": f"/no:{tools.path}/bin"})
-    program = program_of("tool 'a b'", {}, cwd="/", env=env)
+    program = program_of(command_hook("tool 'a b'"), {}, cwd="/", env=env)
     assert program is not None
     assert (program.file, program.argv) == (f"{tools.path}/bin/tool", ["tool", "a b"])
 
@@ -109,7 +113,7 @@ def test_a_program_is_executed_directly_where_that_can_be(tools: Project) -> Non
 def test_without_a_path_or_with_a_variable_of_the_shells_own_it_is_for_the_shell(
     env: dict[str, str],
 ) -> None:
-    assert program_of("ls", {}, cwd="/", env=Environment(env)) is None
+    assert program_of(command_hook("ls"), {}, cwd="/", env=Environment(env)) is None
 
 
 async def test_a_hook_whose_directory_is_gone_says_so(tmp_path: Path) -> None:

@@ -1,0 +1,305 @@
+"""What is executed for a command hook: a file with its words and variables, or a shell.
+
+A command of plain words needs no shell, and the hook cannot tell the difference. What a shell
+would say about it (not found, not executable, no interpreter's line) is left to the shell: where
+the program cannot be executed at once, the command goes there after all.
+
+In a shell the hook's variables are in the environment; values never become part of the command.
+So a command is safe from what a variable holds once every bare ``$NAME`` in it is quoted.
+"""
+
+import errno
+import functools
+import os
+import re
+import stat
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from hookline.hiding import SECRET_WORDS
+from hookline.pipeline.programs import argv_of, find_program, read_shebang
+from hookline.pipeline.redaction import Redaction
+from hookline.wire.hooks import CommandHook
+
+_ALWAYS_KEPT = frozenset(
+    {
+        *("PATH", "SYSTEMROOT", "COMSPEC", "PATHEXT", "WINDIR", "TEMP", "TMP", "USERPROFILE"),
+        *("SYSTEMDRIVE", "HOME", "LANG", "SHELL", "TMPDIR", "USER", "LOGNAME", "TERM", "COLORTERM"),
+        *("ADDITIONAL_CONTEXT", "AVAILABLE_LABELS", "BRANCH_NAME", "DESCRIPTION", "EVENT_NAME"),
+        *("GITHUB_ENV", "IS_PULL_REQUEST", "ISSUES_TO_TRIAGE", "ISSUE_BODY", "ISSUE_NUMBER"),
+        *("ISSUE_TITLE", "PULL_REQUEST_NUMBER", "REPOSITORY", "TITLE", "TRIGGERING_ACTOR"),
+    }
+)
+_NEVER_KEPT = frozenset(
+    {
+        *("CLIENT_ID", "DB_URI", "CONNECTION_STRING", "AWS_DEFAULT_REGION", "AZURE_CLIENT_ID"),
+        *("AZURE_TENANT_ID", "SLACK_WEBHOOK_URL", "TWILIO_ACCOUNT_SID", "DATABASE_URL"),
+        *("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_ACCOUNT", "FIREBASE_PROJECT_ID"),
+    }
+)
+# Every repetition is bounded and ends at a character it cannot contain: a value of any length is
+# read in linear time.
+_SECRET_VALUES = (
+    r"-----begin (?:[a-z0-9]{1,16} ){0,4}private key",
+    r"-----begin (?:[a-z0-9]{1,16} ){0,4}certificate-----",
+    r"[a-z0-9]://[^\s/:@]{0,1024}:[^\s/@]{1,4096}@",
+    r"(?<![a-z0-9])xox[a-z]-[a-z0-9]",
+)
+# Variables that bash gives a value of its own, whatever it was started with.
+_SET_BY_BASH = frozenset(
+    {
+        *("BASH", "BASHOPTS", "BASHPID", "BASH_ALIASES", "BASH_ARGC", "BASH_ARGV", "BASH_ARGV0"),
+        *("BASH_CMDS", "BASH_COMMAND", "BASH_LINENO", "BASH_SOURCE", "BASH_SUBSHELL"),
+        *("BASH_VERSINFO", "BASH_VERSION", "COMP_WORDBREAKS", "DIRSTACK", "EPOCHREALTIME"),
+        *("EPOCHSECONDS", "EUID", "FUNCNAME", "GROUPS", "HISTCMD", "HOSTNAME", "HOSTTYPE", "IFS"),
+        *("LINENO", "MACHTYPE", "OPTERR", "OPTIND", "OSTYPE", "POSIXLY_CORRECT", "PPID", "RANDOM"),
+        *("SECONDS", "SHELLOPTS", "SRANDOM", "UID"),
+    }
+)
+_LONGEST_NAME = 255
+_NAMED_FILE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP})
+_REMEDIES: dict[int | None, str] = {
+    errno.E2BIG: "the command and its environment are longer than the system takes; shorten them",
+    errno.EMFILE: "this process has too many files open; close some or raise its limit (ulimit -n)",
+    errno.ENFILE: "the system has too many files open; close some or raise its limit",
+    errno.EAGAIN: "there are too many processes; end some or raise the limit (ulimit -u)",
+    errno.ENOMEM: "there is not enough memory; end other programs",
+    errno.ETXTBSY: "another process is writing to it; close it there first",
+    errno.ENOEXEC: "it is no program this system knows; start a script with a line like #!/bin/sh",
+    errno.ENAMETOOLONG: "its name is longer than the system takes; shorten it",
+}
+
+
+class Environment(dict[str, str]):
+    """Variables that are not changed any more, and how a process gets them."""
+
+    __slots__ = ("_entries",)
+
+    _entries: list[bytes]
+
+    def entries(self) -> list[bytes]:
+        """``NAME=value`` for each; raises ValueError for a name with an equals sign."""
+        try:
+            return self._entries
+        except AttributeError:
+            self._entries = encoded(self)
+            return self._entries
+
+
+def encoded(variables: Mapping[str, str]) -> list[bytes]:
+    """``NAME=value`` for each; raises ValueError for a name with an equals sign."""
+    if any("=" in name for name in variables):
+        raise ValueError("illegal environment variable name")
+    return [os.fsencode(f"{name}={value}") for name, value in variables.items()]
+
+
+class _Inherited:
+    """What this process has now; one object for as long as it stays the same."""
+
+    def __init__(self, snapshot: Mapping[Any, Any]) -> None:
+        self.snapshot = snapshot
+
+
+_last = _Inherited({})
+
+
+def environment_of(
+    redaction: Redaction, variables: Mapping[str, str], own: Mapping[str, str]
+) -> Environment:
+    """The environment of one hook as it is now, kept for the next time: what it inherits, then the
+    event's variables, then its own."""
+    global _last
+    # Reading all variables takes a third of the calls that firing an event does. The dictionary
+    # behind them is compared at once; a Python that has none there gives them one by one.
+    now: dict[Any, Any] = getattr(os.environ, "_data", None) or os.environ.copy()
+    inherited = _last
+    if now != inherited.snapshot:
+        inherited = _last = _Inherited(now.copy())
+    return _environment(inherited, redaction, tuple(variables.items()), tuple(own.items()))
+
+
+@functools.lru_cache(maxsize=64)
+def _environment(
+    inherited: _Inherited,
+    redaction: Redaction,
+    variables: tuple[tuple[str, str], ...],
+    own: tuple[tuple[str, str], ...],
+) -> Environment:
+    # Of the snapshot: another thread may be changing the environment while it is read.
+    found = inherited.snapshot.items()
+    parent = {os.fsdecode(name): os.fsdecode(value) for name, value in found}
+    return Environment({**redact(parent, redaction), **dict(variables), **dict(own)})
+
+
+def redact(parent: Mapping[str, str], redaction: Redaction) -> dict[str, str]:
+    """A copy of ``parent`` without what redaction removes; a CI runner turns redaction on."""
+    strict = "GITHUB_SHA" in parent or parent.get("SURFACE") == "Github"
+    if not (redaction.enabled or strict):
+        return dict(parent)
+    allowed = {name.upper() for name in redaction.allowed}
+    blocked = {name.upper() for name in redaction.blocked}
+    return {
+        name: value
+        for name, value in parent.items()
+        if _stays(name.upper(), value, allowed=allowed, blocked=blocked, strict=strict)
+    }
+
+
+def _stays(
+    name: str, value: str, *, allowed: Collection[str], blocked: Collection[str], strict: bool
+) -> bool:
+    if name.startswith("GEMINI_CLI_"):
+        return True
+    # Nearly every value has none of these, and then needs no regular expression.
+    if ("://" in value or "-----" in value or "xox" in value.lower()) and (
+        re.search("|".join(_SECRET_VALUES), value.lower())
+    ):
+        return False
+    if name.startswith("GIT_CONFIG_") or name in allowed:
+        return True
+    if name in blocked:
+        return False
+    if name in _ALWAYS_KEPT:
+        return True
+    if name in _NEVER_KEPT or strict:
+        return False
+    return not any(word in name for word in SECRET_WORDS)
+
+
+class Program(msgspec.Struct, frozen=True):
+    """A file to execute, and with what."""
+
+    file: str
+    argv: list[str]
+    env: Environment
+
+
+def program_of(
+    hook: CommandHook, values: Mapping[str, str], *, cwd: str, env: Environment
+) -> Program | None:
+    """What is executed for a hook without a shell; None if it is for a shell to see to it.
+
+    ``values`` are the variables that each stay one word, whatever they hold.
+    """
+    argv = argv_of(hook, values)
+    if argv is None:
+        return None
+    if hook.args is not None:
+        return Program(argv[0], argv, env)
+    path = env.get("PATH", "")
+    # A shell has places of its own to look in where it is told none.
+    if not (path or "/" in argv[0]) or not _SET_BY_BASH.isdisjoint(env):
+        return None
+    try:
+        file = find_program(argv[0], path, cwd=cwd)
+        return None if file is None else Program(file, argv, _as_from_a_shell(env, file, cwd))
+    except ValueError:
+        # No process can have such texts; to start a shell with them says which.
+        return None
+
+
+def _as_from_a_shell(env: Environment, file: str, cwd: str) -> Environment:
+    """The variables that a shell has set by the time it executes a program."""
+    said = dict(env)
+    directory = said.get("PWD", "")
+    try:
+        is_here = directory == cwd or os.path.samefile(directory, cwd)
+    except OSError:
+        is_here = False
+    if not (directory.startswith("/") and is_here):
+        said["PWD"] = os.path.realpath(cwd)
+    if "OLDPWD" in said and not os.path.isdir(os.path.join(cwd, said["OLDPWD"])):
+        del said["OLDPWD"]
+    level = said.get("SHLVL", "")
+    if not level.isascii() or not level.isdigit():
+        said["SHLVL"] = "0"
+    said["_"] = file
+    return Environment(said)
+
+
+def shell_argv(command: str, names: Collection[str], env_path: str | None) -> list[str]:
+    """The program and arguments that run ``command`` in a shell found on ``env_path``.
+
+    ``names`` are the variables that must each stay one word, whatever they hold.
+    """
+    if "$" in command:
+        from hookline.pipeline.shell import quote_variables
+
+        command = quote_variables(command, names)
+    return [*_shell(env_path), "-c", "--", command]
+
+
+@functools.lru_cache(maxsize=16)
+def _shell(env_path: str | None) -> tuple[str, ...]:
+    # Relative entries would pick a shell out of the project's own files.
+    entries = f"{env_path or ''}{os.pathsep}{os.defpath}".split(os.pathsep)
+    path = os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
+    # --norc: a bash that thinks sshd or rshd started it reads ~/.bashrc in spite of -c.
+    # -p: it would run the file that BASH_ENV names, and take functions and options from its
+    # environment, so that the same hook did different things for different users.
+    if bash := find_program("bash", path, cwd="/"):
+        return (bash, "--norc", "-p")
+    return (find_program("sh", path, cwd="/") or "/bin/sh",)
+
+
+def why_not_started(error: Exception, argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> str:
+    """What kept a process from starting, and what to do about it."""
+    if (text_cause := _text_cause(argv, cwd, env)) is not None:
+        return text_cause
+    if not isinstance(error, OSError):
+        return f"{error}; correct its command or environment"
+    if error.errno in _NAMED_FILE:
+        return _directory_cause(cwd) or _file_cause(error, argv[0], cwd, env)
+    return _REMEDIES.get(error.errno) or f"{error.strerror or error}; see to that first"
+
+
+def _directory_cause(cwd: str) -> str | None:
+    """What is wrong with the working directory, if it is that."""
+    try:
+        mode = os.stat(cwd).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return f"the working directory {cwd!r} does not exist; create it or choose another"
+    except OSError as error:
+        return f"the working directory {cwd!r} cannot be entered ({error.strerror}); correct it"
+    if not stat.S_ISDIR(mode):
+        return f"the working directory {cwd!r} is not a directory; choose another"
+    if not os.access(cwd, os.X_OK):
+        return f"the working directory {cwd!r} may not be entered; change its permissions"
+    return None
+
+
+def _file_cause(error: OSError, program: str, cwd: str, env: Mapping[str, str]) -> str:
+    found = find_program(program, env.get("PATH", os.defpath), cwd=cwd, executable=False)
+    file = os.path.join(cwd, found or program)
+    if "/" in program and not os.access(file, os.F_OK):
+        return f"there is no such file (working directory {cwd!r}); correct the path"
+    if found is None and len(os.fsencode(program)) > _LONGEST_NAME:
+        return _REMEDIES[errno.ENAMETOOLONG]
+    if found is None:
+        return "it was not found on the PATH; install it or write its full path"
+    if os.path.isdir(file):
+        return f"{file!r} is a directory; name the program in it"
+    if error.errno == errno.EACCES or not os.access(file, os.X_OK):
+        return f"{file!r} is not executable; run chmod +x on it"
+    # It exists and yet is not found: what runs it is missing.
+    if words := read_shebang(file):
+        missing = " ".join(words)
+        return f"its first line names {missing!r}, which does not exist; install or correct that"
+    return f"what runs {file!r} is missing; install it for this system"
+
+
+def _text_cause(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> str | None:
+    texts = {"its command": argv, "the working directory": [cwd]}
+    texts |= {f"the variable {name!r}": [name, value] for name, value in env.items()}
+    for where, values in texts.items():
+        if any("\0" in value for value in values):
+            return f"{where} contains a NUL character; remove it"
+        try:
+            os.fsencode("".join(values))
+        except UnicodeError:
+            return f"{where} contains a character that cannot be encoded; remove it"
+    if names := [name for name in env if "=" in name]:
+        return f"{names[0]!r} is no name for a variable; remove the equals sign"
+    return None

@@ -1,0 +1,534 @@
+"""Reads a command as bash does, without a shell: its words, and the variables bash would split.
+
+It knows what is quoted, commented out or part of a here-document, and where a nested command
+begins and ends. What it does not understand it leaves alone, for the shell to complain about. A
+word that only a shell can make, of a pattern or a substitution, is not exact.
+"""
+
+import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+NAME = "[A-Za-z_][A-Za-z0-9_]*"
+VARIABLE = rf"\$(?:({NAME})|\{{({NAME})\}})"
+# The longest first. Behind each stands a file, or where a here-document ends.
+REDIRECTIONS = ("<<<", "<<", "<&", "<>", "<", "&>>", "&>", ">>", ">&", ">|", ">")
+
+_OF_NAMES = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
+# What means itself wherever it stands.
+_BARE = _OF_NAMES | frozenset("./:@%+,=-")
+_SPECIAL = frozenset("$!?#*@-0123456789")
+_WORD_END = frozenset(" \t\n;&|<>()")
+# Behind one of these a command begins, so that `case`, `[[` and `((` have their meaning.
+_OPENING_WORDS = frozenset(
+    {"if", "then", "else", "elif", "while", "until", "do", "for", "{", "!", "time", "coproc"}
+)
+# Whether ``((`` is arithmetic shows at its end; a text of parentheses must not take forever.
+_MAX_GUESSES = 50
+_ESCAPES = bytes.maketrans(b"abeEfnrtv", b"\a\b\x1b\x1b\f\n\r\t\v")
+
+
+def expand(text: str, values: Mapping[str, str]) -> str:
+    """``$NAME`` and ``${NAME}`` of ``values`` replaced by their text, once; others stay."""
+    pieces, done, at = [], 0, text.find("$")
+    while at >= 0:
+        name, end = _name_behind(text, at)
+        if name is not None and name in values:
+            pieces += [text[done:at], values[name]]
+            done = end
+        at = text.find("$", end)
+    return "".join([*pieces, text[done:]])
+
+
+def _name_behind(text: str, dollar: int) -> tuple[str | None, int]:
+    """The variable that a dollar sign begins, and where it ends; None where it begins none."""
+    in_braces = text.startswith("{", dollar + 1)
+    start = dollar + 1 + in_braces
+    end = _run_end(text, start, _OF_NAMES)
+    if start == end or text[start].isdigit() or (in_braces and not text.startswith("}", end)):
+        return None, dollar + 1
+    return text[start:end], end + in_braces
+
+
+def _run_end(text: str, at: int, characters: Collection[str]) -> int:
+    while at < len(text) and text[at] in characters:
+        at += 1
+    return at
+
+
+class Variable(msgspec.Struct, frozen=True):
+    """A variable in a word, as it is written; ``other`` is what ``${NAME:-other}`` has of it."""
+
+    name: str
+    written: str
+    other: "Word | None" = None
+
+
+class Word(msgspec.Struct, frozen=True):
+    """A word of a command.
+
+    It is exact where a shell makes of it just this text and the values of its variables, each as
+    it is. ``assigned`` is the name before the equals sign where it may be an assignment.
+    """
+
+    pieces: tuple[str | Variable, ...]
+    is_exact: bool
+    assigned: str = ""
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """Its text; a variable that has no value, and no other text, stays as it is written."""
+        texts = []
+        for piece in self.pieces:
+            if isinstance(piece, str):
+                texts.append(piece)
+            elif piece.other is None:
+                texts.append(values.get(piece.name, piece.written))
+            else:
+                texts.append(values.get(piece.name) or piece.other.fill(values))
+        return "".join(texts)
+
+    def is_known(self, values: Mapping[str, str]) -> bool:
+        """Whether a shell with these variables makes exactly this text of it."""
+        return self.is_exact and all(isinstance(p, str) or p.name in values for p in self.pieces)
+
+
+# A word, or what stands between words: an operator, or a word of the shell's grammar.
+Token: TypeAlias = Word | str
+
+
+def read_tokens(command: str) -> Sequence[Token]:
+    """The words and operators of a command; those inside a word come before it."""
+    return _read(command).tokens
+
+
+def quote_variables(command: str, names: Collection[str]) -> str:
+    """Put double quotes around the bare ``$NAME`` and ``${NAME}`` of ``names`` in a command.
+
+    Left as written on purpose, besides what is quoted already: arithmetic and what ``${...}`` has
+    of it, where nothing is split; the right side of ``=~``, where quotes would turn an expression
+    into plain text; the delimiter of a here-document, which the shell does not expand. In any
+    other pattern (``==`` in ``[[ ]]``, ``case``, ``${x#$NAME}``) the quoted value stands for
+    itself.
+    """
+    pieces, done = [], 0
+    for start, end, name in _read(command).bare:
+        if name in names:
+            pieces += [command[done:start], '"', command[start:end], '"']
+            done = end
+    return "".join([*pieces, command[done:]])
+
+
+@functools.lru_cache(maxsize=256)
+def _read(command: str) -> "_Reader":
+    reader = _Reader(command)
+    try:
+        reader.commands(0)
+    except RecursionError:
+        reader.tokens, reader.bare = [Word((command,), is_exact=False)], []
+    return reader
+
+
+class _HereDocument(msgspec.Struct, frozen=True):
+    delimiter: str
+    tabs_stripped: bool
+    literal: bool
+
+
+class _Reader:
+    """Walks over one text; every method takes a position and answers where its construct ends."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.end = len(text)
+        self.tokens: list[Token] = []
+        # The variables that the shell would split, by place and name.
+        self.bare: list[tuple[int, int, str]] = []
+        # What was read so far of the word at hand.
+        self._pieces: list[str | Variable] = []
+        self._is_exact = True
+        self._pending: list[_HereDocument] = []
+        self._in_substitution = False
+        self._not_arithmetic: set[int] = set()
+
+    def commands(self, at: int, *, closer: str = "") -> int:
+        """A list of commands, up to and with ``closer``: ``)``, or ``;;`` for a case clause."""
+        begins = True
+        while at < self.end:
+            char = self.text[at]
+            if char == closer:
+                return at + 1
+            if closer == ";;" and (end := self._clause_end(at, begins=begins)) is not None:
+                return end
+            if char in "<>" or self.text.startswith("&>", at):
+                at = self._redirection(at)
+            elif char in "\n;&|)":
+                self.tokens.append(char)
+                at, begins = self._separator(at), True
+            elif (after := self._space(at)) != at:
+                at = after
+            elif char == "(":
+                at, begins = self._parenthesis(at, begins=begins), True
+            else:
+                at, begins = self._word_or_compound(at, begins=begins)
+        return self.end
+
+    def _clause_end(self, at: int, *, begins: bool) -> int | None:
+        """Where the clause of a ``case`` ends if it ends here; ``esac`` is left to be read."""
+        if self.text.startswith((";;", ";&"), at):
+            return at + (3 if self.text.startswith(";;&", at) else 2)
+        return at if begins and self._reserved(at) == "esac" else None
+
+    def _reserved(self, at: int) -> str:
+        end = at
+        while end < self.end and self.text[end] not in _WORD_END:
+            end += 1
+        return self.text[at:end]
+
+    def _separator(self, at: int) -> int:
+        return self._bodies(at + 1) if self.text[at] == "\n" else at + 1
+
+    def _space(self, at: int) -> int:
+        """What stands between two words of a line, or behind the last: blanks and comments."""
+        while at < self.end:
+            if self.text[at] in " \t":
+                at += 1
+            elif self.text[at] == "#":
+                at = self._find("\n", at)
+            elif self.text.startswith("\\\n", at):
+                at += 2
+            else:
+                break
+        return at
+
+    def _blank(self, at: int) -> int:
+        """The same over several lines, where a newline ends no command."""
+        at = self._space(at)
+        while self.text.startswith("\n", at):
+            at = self._space(self._separator(at))
+        return at
+
+    def _find(self, what: str, at: int) -> int:
+        found = self.text.find(what, at)
+        return self.end if found < 0 else found
+
+    def _parenthesis(self, at: int, *, begins: bool) -> int:
+        self.tokens.append("(")
+        if begins and self.text.startswith("((", at):
+            end = self._arithmetic(at + 2)
+            if end is not None:
+                return end
+        end = self.commands(at + 1, closer=")")
+        self.tokens.append(")")
+        return end
+
+    def _word_or_compound(self, at: int, *, begins: bool) -> tuple[int, bool]:
+        """One word, or what it opens, and whether a command begins behind it."""
+        word = self._reserved(at)
+        if begins and word in ("case", "[["):
+            self.tokens.append(word)
+            return (self._case if word == "case" else self._test)(at + len(word)), False
+        return self._word(at), word == "{" or (begins and word in _OPENING_WORDS)
+
+    def _word(self, at: int, *, wrap: bool = True) -> int:
+        start, around = at, (self._pieces, self._is_exact)
+        self._pieces, self._is_exact = [], True
+        after = self.text[at + 1 : at + 2]
+        if self.text.startswith("~", at) and (after in "/" or after in _WORD_END):
+            self._pieces.append(Variable("HOME", "~"))
+            at += 1
+        while at < self.end and self.text[at] not in _WORD_END:
+            at = self._piece(at, wrap=wrap)
+        written = self.text[start:at]
+        # A number in front of an arrow is no word.
+        if written and not (written.isdigit() and self.text[at : at + 1] in ("<", ">")):
+            name, equals, _ = written.partition("=")
+            name = name.removesuffix("+")
+            is_assigned = equals and name.isascii() and name.isidentifier()
+            word = Word(tuple(self._pieces), self._is_exact, name if is_assigned else "")
+            self.tokens.append(word)
+        self._pieces, self._is_exact = around
+        return at
+
+    def _add(self, text: str, *, exact: bool) -> None:
+        self._pieces.append(text)
+        self._is_exact &= exact
+
+    def _add_as_written(self, mark: int, start: int, end: int) -> int:
+        """Keep what only a shell can make something of as one piece."""
+        self._pieces[mark:] = [self.text[start:end]]
+        self._is_exact = False
+        return end
+
+    def _piece(self, at: int, *, wrap: bool) -> int:
+        """Some characters or a quoted thing where quotes have their meaning."""
+        char, after = self.text[at], self.text[at + 1 : at + 2]
+        if char == "\\":
+            if after != "\n":
+                self._add(after or char, exact=after not in ("", "\0"))
+            return at + 2
+        if char == "'":
+            end = self._find("'", at + 1)
+            text = self.text[at + 1 : end]
+            self._add(text, exact=end < self.end and "\0" not in text)
+            return end + 1
+        if char == '"':
+            return self._double_quoted(at + 1)
+        if char == "$" and after in ("'", '"'):
+            self._is_exact = False
+            return self._ansi_quoted(at + 2) if after == "'" else self._double_quoted(at + 2)
+        return self._expansion(at, wrap=wrap, quoted=False)
+
+    def _ansi_quoted(self, at: int) -> int:
+        end = at
+        while end < self.end and self.text[end] != "'":
+            end += 2 if self.text[end] == "\\" else 1
+        self._add(_without_escapes(self.text[at:end]), exact=False)
+        return end + 1
+
+    def _double_quoted(self, at: int) -> int:
+        while at < self.end and self.text[at] != '"':
+            at = self._quoted_piece(at)
+        self._is_exact &= at < self.end
+        return at + 1
+
+    def _quoted_piece(self, at: int) -> int:
+        if self.text[at] != "\\":
+            return self._expansion(at, wrap=False, quoted=True)
+        after = self.text[at + 1 : at + 2]
+        if after != "\n":
+            self._add(after if after and after in '$`"\\' else f"\\{after}", exact=after != "\0")
+        return at + 2
+
+    def _expansion(self, at: int, *, wrap: bool, quoted: bool) -> int:
+        """What begins with a dollar sign or a backtick; any other characters are themselves."""
+        char, after = self.text[at], self.text[at + 1 : at + 2]
+        end, mark = at + 1, len(self._pieces)
+        if char not in "$`":
+            end = max(end, _run_end(self.text, at, _BARE))
+            self._add(self.text[at:end], exact=char in _BARE or (quoted and char != "\0"))
+            return end
+        if char == "`":
+            return self._add_as_written(mark, at, self._backticks(at + 1, quoted=quoted))
+        name, end = _name_behind(self.text, at)
+        if name is not None:
+            self._pieces.append(Variable(name, self.text[at:end]))
+            if wrap:
+                self.bare.append((at, end, name))
+            return end
+        if self.text.startswith("((", at + 1) and (found := self._arithmetic(at + 3)) is not None:
+            end = found
+        elif after == "(":
+            end = self._substitution(at + 2)
+        elif after == "[":
+            end = self._matched(at + 2, "[]")
+        elif after == "{":
+            return self._braced(at, wrap=wrap, quoted=quoted)
+        elif after in _SPECIAL:
+            end = at + 2
+        return self._add_as_written(mark, at, end)
+
+    def _braced(self, start: int, *, wrap: bool, quoted: bool) -> int:
+        """``${...}`` with more in it than a name."""
+        mark = len(self._pieces)
+        # A mark for indirection or length, and a name or a sign that stands for one.
+        at = start + 2 + self.text.startswith(("!", "#"), start + 2)
+        end = _run_end(self.text, at, _OF_NAMES)
+        at = end if end > at else at + (self.text[at : at + 1] in _SPECIAL)
+        name = self.text[start + 2 : at]
+        if self.text.startswith("[", at):
+            at, name = self._matched(at + 1, "[]"), ""
+        if self.text.startswith(":", at) and self.text[at + 1 : at + 2] not in set("-=?+"):
+            # A place in the value is arithmetic.
+            wrap = False
+        operator = next((o for o in (":-", ":=", "-", "=") if self.text.startswith(o, at)), "")
+        at += len(operator)
+        del self._pieces[mark:]
+        while at < self.end and self.text[at] != "}":
+            # Even inside double quotes, bash pairs the quotes it finds in the braces.
+            if quoted and self.text[at] not in "\"'":
+                at = self._quoted_piece(at)
+            else:
+                at = self._piece(at, wrap=wrap and not quoted)
+        other = Word(tuple(self._pieces[mark:]), is_exact=False)
+        self._add_as_written(mark, start, at + 1)
+        if operator and name.isidentifier():
+            self._pieces[mark] = Variable(name, self.text[start : at + 1], other)
+        return at + 1
+
+    def _arithmetic(self, at: int) -> int | None:
+        """The end behind ``))`` of what begins behind ``((``; None if it is two parentheses."""
+        if at in self._not_arithmetic or len(self._not_arithmetic) > _MAX_GUESSES:
+            return None
+        bare, tokens = len(self.bare), len(self.tokens)
+        end = self._matched(at, "()")
+        if self.text.startswith(")", end):
+            return end + 1
+        del self.bare[bare:], self.tokens[tokens:]
+        self._not_arithmetic.add(at)
+        return None
+
+    def _matched(self, at: int, pair: str) -> int:
+        depth = 1
+        while at < self.end:
+            char = self.text[at]
+            depth += (char == pair[0]) - (char == pair[1])
+            if depth == 0:
+                return at + 1
+            at = self._piece(at, wrap=False)
+        return self.end
+
+    def _substitution(self, at: int) -> int:
+        outside = self._pending, self._in_substitution
+        self._pending, self._in_substitution = [], True
+        self.tokens.append("(")
+        end = self.commands(at, closer=")")
+        self.tokens.append(")")
+        self._pending, self._in_substitution = outside
+        return end
+
+    def _backticks(self, at: int, *, quoted: bool) -> int:
+        """A command in backticks, less the backslashes that the shell removes before reading it."""
+        escaped = '$`\\"' if quoted else "$`\\"
+        inner, origins = [], []
+        while at < self.end and self.text[at] != "`":
+            origins.append(at)
+            if self.text[at] == "\\" and self.text[at + 1 : at + 2] in set(escaped):
+                at += 1
+            inner.append(self.text[at])
+            at += 1
+        self._nested("".join(inner), [*origins, at], _Reader.commands)
+        return at + 1
+
+    def _nested(
+        self, text: str, origins: Sequence[int], scan: "Callable[[_Reader, int], int]"
+    ) -> None:
+        """Read a text of its own whose characters stand at ``origins`` in this one."""
+        reader = _Reader(text)
+        scan(reader, 0)
+        self.tokens += ["(", *reader.tokens, ")"]
+        self.bare += [(origins[start], origins[end], name) for start, end, name in reader.bare]
+
+    def _redirection(self, at: int) -> int:
+        if self.text.startswith("(", at + 1) and self.text[at] in "<>":
+            return self._substitution(at + 2)
+        operator = next(each for each in REDIRECTIONS if self.text.startswith(each, at))
+        self.tokens.append(operator)
+        at += len(operator)
+        return self._here_document(at) if operator == "<<" else at
+
+    def _here_document(self, at: int) -> int:
+        tabs_stripped = self.text.startswith("-", at)
+        start = at + tabs_stripped
+        while self.text.startswith((" ", "\t"), start):
+            start += 1
+        mark = len(self.bare)
+        end = self._word(start, wrap=False)
+        del self.bare[mark:]
+        word = self.tokens[-1]
+        delimiter = word.fill({}) if isinstance(word, Word) and end > start else ""
+        literal = delimiter != self.text[start:end]
+        self._pending.append(_HereDocument(delimiter, tabs_stripped, literal))
+        return end
+
+    def _bodies(self, at: int) -> int:
+        """The here-documents announced on the line that ended before ``at``."""
+        announced = self._pending[:]
+        self._pending.clear()
+        for document in announced:
+            start, at = at, self._body_end(at, document)
+            self.tokens.append(Word((self.text[start:at],), is_exact=False))
+            if not document.literal:
+                self._nested(self.text[start:at], range(start, at + 1), _Reader._body)
+        return at
+
+    def _body_end(self, at: int, document: _HereDocument) -> int:
+        continued = False
+        while at < self.end:
+            line = self.text[at : self._find("\n", at)]
+            tabs = len(line) - len(line.lstrip("\t")) if document.tabs_stripped else 0
+            rest = line[tabs:].removeprefix(document.delimiter)
+            delimited = not continued and line.startswith(document.delimiter, tabs)
+            if delimited and self._in_substitution and ")" in rest:
+                # Bash takes this for the end of both, though it warns.
+                return at + len(line) - len(rest)
+            at += len(line) + 1
+            if delimited and not rest:
+                break
+            backslashes = len(line) - len(line.rstrip("\\"))
+            continued = not document.literal and backslashes % 2 == 1
+        return min(at, self.end)
+
+    def _body(self, at: int) -> int:
+        """Text as in double quotes, but for the quotes: only commands inside it are commands."""
+        while at < self.end:
+            at = self._quoted_piece(at)
+        return at
+
+    def _case(self, at: int) -> int:
+        at = self._word(self._blank(at))
+        clauses = self._blank(at)
+        if self._reserved(clauses) != "in":
+            return clauses
+        at = clauses + 2
+        while (at := self._blank(at)) < self.end:
+            if self._reserved(at) == "esac":
+                return at + 4
+            at = self.commands(self._pattern(at), closer=";;")
+        return self.end
+
+    def _pattern(self, at: int) -> int:
+        """The patterns of one clause, up to and with the parenthesis that ends them."""
+        depth = 0 if self.text[at] == "(" else 1
+        while at < self.end:
+            depth += (self.text[at] == "(") - (self.text[at] == ")")
+            if depth == 0:
+                return at + 1
+            at = self._piece(at, wrap=True)
+        return self.end
+
+    def _test(self, at: int) -> int:
+        """What is between ``[[`` and ``]]``: no redirections, and no splitting either."""
+        while at < self.end:
+            after = self._blank(at)
+            word_end = self._word(after)
+            word = self.text[after:word_end]
+            if word == "]]":
+                return word_end
+            if word == "=~":
+                at = self._expression(self._blank(word_end))
+            else:
+                at = max(word_end, after + 1)
+        return self.end
+
+    def _expression(self, at: int) -> int:
+        depth = 0
+        while at < self.end:
+            char = self.text[at]
+            if depth == 0 and char in " \t\n)":
+                break
+            depth += (char == "(") - (char == ")")
+            at = self._piece(at, wrap=False)
+        return at
+
+
+def _without_escapes(text: str) -> str:
+    """What a shell makes of the text between ``$'`` and ``'``."""
+    import re
+
+    def octets(found: re.Match[bytes]) -> bytes:
+        kind, rest = found[1][:1], found[1][1:]
+        if kind in b"01234567":
+            return bytes([int(found[1], 8) & 0xFF])
+        if not rest:
+            return kind.translate(_ESCAPES) if kind in b"abeEfnrtv\\'\"?" else found[0]
+        if kind == b"c":
+            return bytes([rest[0] & 0x1F])
+        code = min(int(rest, 16), 0x10FFFF)
+        return bytes([code]) if kind == b"x" else chr(code).encode(errors="replace")
+
+    digit = rb"[0-9a-fA-F]"
+    escape = rb"\\(x%b{1,2}|u%b{1,4}|U%b{1,8}|[0-7]{1,3}|c.|.)" % (digit, digit, digit)
+    replaced = re.sub(escape, octets, text.encode(errors="replace"), flags=re.DOTALL)
+    return replaced.decode(errors="surrogateescape")

@@ -1,0 +1,130 @@
+"""The words that a shell makes of a command, and which commands are nothing but words."""
+
+import re
+import subprocess
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hookline.pipeline.programs import plain_words, words_in
+from hookline.pipeline.shell import expand, quote_variables
+
+VALUES = {"HOOKLINE_CWD": "/a b/*$(x)", "EMPTY": "", "MODE": "-v"}
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("./check.sh", ["./check.sh"]),
+        ("  python3\t-u hook.py  --level=2 ", ["python3", "-u", "hook.py", "--level=2"]),
+        ("check 'a b' \"c d\" e''f", ["check", "a b", "c d", "ef"]),
+        ('"$HOOKLINE_CWD"/x.sh $MODE', ["/a b/*$(x)/x.sh", "-v"]),
+        ("$HOOKLINE_CWD/x.sh ${MODE}x '$MODE'", ["/a b/*$(x)/x.sh", "-vx", "$MODE"]),
+        ('x $EMPTY ""', ["x", "", ""]),
+        ("tool 'it is; fine' \"#!*?\"", ["tool", "it is; fine", "#!*?"]),
+        ('my\\ tool a\\;b "c\\n \\$MODE"', ["my tool", "a;b", "c\\n $MODE"]),
+        ("tool a\\\nb # it's", ["tool", "ab"]),
+    ],
+)
+def test_words_quotes_and_the_hooks_own_variables(command: str, words: list[str]) -> None:
+    assert plain_words(command, VALUES) == words
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("", "   ", "a; b", "a | b", "a & b", "a && b", "a > f", "a < f", "(a)", "a\nb", "{ a; }"),
+        *("a `b`", "a $(b)", "a $HOME", "a $MODEX", "a ${MODE:-x}", 'a "$HOME"', "a $1", "a $"),
+        *("ls *", "ls ?.py", "ls [ab]", "ls {a,b}", "ls ~", "a=1 b", "A=1", "! a"),
+        *('a "b', "a 'b", "echo hi", "cd /", ". x", "exit 2", "true", "if", "[ a ]", "time a"),
+        *("$EMPTY", "''", "ls é", 'a "`b`"', "a ^b", "a $'b'", 'a $"b"', "a b\\"),
+    ],
+)
+def test_whatever_a_shell_is_needed_for_is_left_to_it(command: str) -> None:
+    assert plain_words(command, VALUES) is None
+
+
+def words_of_bash(command: str, **variables: str) -> list[str]:
+    """What bash makes of a command that begins with ``prog``."""
+    script = f"prog() {{ printf '%s\\0' prog \"$@\"; }}; {quote_variables(command, variables)}"
+    env = {"LC_ALL": "C.UTF-8", **variables}
+    done = subprocess.run(["bash", "--norc", "-p", "-c", script], env=env, capture_output=True)
+    return done.stdout.decode(errors="surrogateescape").split("\0")[:-1]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(alphabet="ab=-./ \t\n'\"$MODE{}~*!;\\", max_size=16))
+def test_where_there_are_words_a_shell_makes_the_same_of_them(text: str) -> None:
+    variables = {"MODE": "x  y", "HOME": "/h o"}
+    words = plain_words(f"prog {text}", variables)
+    assert words in (None, words_of_bash(f"prog {text}", **variables))
+
+
+PIECES = ["a", "/", " ", r"\x41", r"\x4", r"\101", r"\n", r"\e", r"\'", r"\\", r"\q", r"\u00e9"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from([*PIECES, r"\U0001f600", r"\xc3\xa9", "é", '"', r"\377", r"\cA"])))
+def test_escapes_are_replaced_as_a_shell_does(pieces: list[str]) -> None:
+    command = f"prog b$'{''.join(pieces)}'c"
+    assert words_in(command, {}) == words_of_bash(command)
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("${DIR:-x}/y", "/p q/y"),
+        ('"${NONE:-x y}"', "x y"),
+        ("${NONE-$DIR}/z", "/p q/z"),
+        ("${NONE:-${DIR}/a}/b", "/p q/a/b"),
+        ("${EMPTY:-x}", "x"),
+        ("${NONE:=x}", "x"),
+        ("~/x", "/h/x"),
+        ("'~/x'", "~/x"),
+        ("$NONE/x", "$NONE/x"),
+        ("${DIR%/*}", "${DIR%/*}"),
+    ],
+)
+def test_a_variable_is_filled_in_or_left_as_it_is_written(word: str, text: str) -> None:
+    values = {"DIR": "/p q", "EMPTY": "", "HOME": "/h"}
+    assert words_in(f"sh {word}", values) == ["sh", text]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("sh 'the file'", "sh the\\ file", "A='the file' B=1 x", "x | sh <'the file'"),
+        *('x && (sh "the file")', "x $(sh 'the file')", "if x; then sh 'the file' 2>&1; fi"),
+        *("x `sh 'the file'`", "sh the' 'file;x", "x<'the file'>y", "sh 'the file'\nx"),
+    ],
+)
+def test_every_word_is_found_wherever_it_stands(command: str) -> None:
+    words = words_in(command, {})
+    assert "the file" in {word.removeprefix("A=") for word in words}
+    assert not set(words) & set("2;()|<>`")
+
+
+UNITS = ["${a:-", "${a-{", "''", "$'", "${a", "\\", "~ ", "2>", "$(", '"', "a=1 ", "${a:-${b"]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_long_command_is_read_in_a_moment(unit: str) -> None:
+    # Of this process alone, as others may keep the machine busy.
+    started = time.process_time()
+    words_in(unit * (300_000 // len(unit)) + "}", {"a": "1"})
+    assert time.process_time() - started < 3
+
+
+@given(
+    text=st.text("$AB{}1é_ -\n"),
+    values=st.dictionaries(st.text("AB1é_ -$}", max_size=3), st.text("$AB{}")),
+)
+def test_what_a_shell_would_call_a_variable_is_replaced_once(
+    text: str, values: dict[str, str]
+) -> None:
+    name = "([A-Za-z_][A-Za-z0-9_]*)"
+    variable = re.compile(rf"\${name}|\${{{name}}}")
+    expected = variable.sub(lambda found: values.get(found[1] or found[2], found[0]), text)
+    assert expand(text, values) == expected

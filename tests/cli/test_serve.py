@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.cli.verbs import fire, serve
+from hookline.cli import fire, serve
 from tests.cli.command import answer, command_hook, hookline, settings
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded, third_party

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookline.cli.text import width_of
+from hookline.cli.layout import width_of
 from tests.cli.command import (
     ESCAPE,
     answer,
@@ -101,7 +101,7 @@ def test_list_at_80_columns(project: Project) -> None:
         "    command, 60 s                        project      .hookline/settings.json:11",
         "",
         "2 hooks: 2 not trusted",
-        "review the project's hooks with `hookline trust`; they run when it lets them",
+        "review the project's hooks with `hookline trust`; they run after you trust them",
     ]
 
 

@@ -1,0 +1,210 @@
+"""``hookline list``: every hook there is, enabled or not, trusted or not; it executes nothing.
+
+A hook takes two rows: what it is, then where it stands; more where there is more to say.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from hookline.cli.failures import MENDING, tell_problems
+from hookline.cli.layout import Row, count, duration, shown_place
+from hookline.cli.options import Option, Options
+from hookline.cli.screen import Screen
+from hookline.config import Config
+from hookline.pipeline.layers import Settings
+from hookline.pipeline.registry import HookRegistryEntry
+from hookline.wire.events import EVENTS, HookEventName, narrow_event
+from hookline.wire.hooks import CommandHook, HookSource
+
+# They are loaded where there is something of theirs to show.
+if TYPE_CHECKING:
+    from hookline.edit.switching import Switch
+    from hookline.trace.outcomes import Outcome
+
+EXAMPLES = ("hookline list", "hookline list --event BeforeTool", "hookline list --json")
+OPTIONS = (
+    Option("--event", "EVENT", "only the hooks of this event"),
+    Option(
+        "--source",
+        "",
+        "only those of these settings",
+        choices=(HookSource.PROJECT.value, HookSource.USER.value, HookSource.SYSTEM.value),
+    ),
+)
+
+_STATE_ROLES = {"enabled": "good", "disabled": "faint", "not trusted": "care"}
+_AGO = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"))
+
+
+class _Listing(msgspec.Struct, frozen=True):
+    """The hooks to show, all of them or some, and what is known of them beyond the settings.
+
+    ``switches`` has what keeps a hook off, by the identity of its entry; ``outcomes`` what a hook
+    did last, by event and name.
+    """
+
+    project_dir: str
+    settings: Settings
+    entries: Sequence[HookRegistryEntry]
+    switches: "Mapping[int, Switch | None]"
+    outcomes: "Mapping[tuple[str, str], Outcome]"
+
+    def get_outcome(self, entry: HookRegistryEntry) -> "Outcome | None":
+        """What a hook did last, as far as that is known."""
+        return self.outcomes.get((entry.event.value, entry.name))
+
+
+def run(options: Options, screen: Screen) -> int:
+    """Show the hooks; problems in the settings are on stderr and change nothing else."""
+    event = None if options.event is None else narrow_event(options.event)
+    config = Config.load(options.cwd, settings_files=options.settings)
+    settings = config.get_settings()
+    entries = [
+        entry
+        for entry in settings.entries
+        if event in (None, entry.event) and options.source in (None, entry.source.value)
+    ]
+    project_dir = config.get_project_dir()
+    listing = _Listing(
+        project_dir,
+        settings,
+        entries,
+        _read_switches(entries, project_dir, options.settings),
+        _read_outcomes(settings, project_dir),
+    )
+    if options.json:
+        problems = [
+            {"place": problem.place, "message": problem.message, "broken": problem.broken}
+            for problem in settings.problems
+        ]
+        hooks = [_document(entry, listing) for entry in entries]
+        screen.document({"hooks": hooks, "problems": problems})
+    else:
+        _show(screen, listing)
+    tell_problems(screen, settings.problems)
+    return 0
+
+
+def _read_switches(
+    entries: Sequence[HookRegistryEntry], project_dir: str, given: Sequence[str] | None
+) -> "dict[int, Switch | None]":
+    off = [entry for entry in entries if not entry.enabled]
+    if not off:
+        return {}
+    from hookline.edit.switching import files_of, read_switches, switch_of
+
+    switches = read_switches(files_of(project_dir, given))
+    return {id(entry): switch_of(entry, switches) for entry in off}
+
+
+def _read_outcomes(settings: Settings, project_dir: str) -> "Mapping[tuple[str, str], Outcome]":
+    if not settings.trace and "HOOKLINE_TRACE" not in os.environ:
+        return {}
+    from hookline.debuglog import is_trace_wanted
+    from hookline.trace.outcomes import last_outcomes
+
+    return last_outcomes(within=project_dir) if is_trace_wanted(default=settings.trace) else {}
+
+
+def _document(entry: HookRegistryEntry, listing: _Listing) -> dict[str, Any]:
+    hook, switch = entry.hook, listing.switches.get(id(entry))
+    outcome = listing.get_outcome(entry)
+    document: dict[str, Any] = {
+        "event": entry.event.value,
+        "name": hook.name,
+        "matcher": entry.matcher or None,
+        "type": hook.type,
+        "source": hook.source.value,
+        "file": entry.file,
+        "line": entry.line,
+        "enabled": entry.enabled,
+        "disabled_by": None if switch is None else switch.described(),
+        "trusted": entry.trusted,
+        "managed": hook.managed,
+        "sequential": entry.sequential,
+        "timeout": hook.timeout,
+        "on_failure": hook.on_failure,
+        "last": None if outcome is None else msgspec.structs.asdict(outcome),
+    }
+    if hook.description is not None:
+        document["description"] = hook.description
+    if isinstance(hook, CommandHook):
+        document["command"] = hook.command
+        if hook.args is not None:
+            document["args"] = hook.args
+        document["warm"] = hook.warm
+    return document
+
+
+def _show(screen: Screen, listing: _Listing) -> None:
+    """The hooks of each event, a summary, and what to do next."""
+    settings = listing.settings
+    if not settings.entries:
+        screen.line("no hooks are configured for ", (listing.project_dir, "name"))
+        is_broken = any(problem.broken for problem in settings.problems)
+        first = "`hookline init` makes a first one, `hookline demo` shows some at work"
+        screen.line(MENDING if is_broken else first)
+        return
+    for event in HookEventName:
+        entries = [entry for entry in listing.entries if entry.event is event]
+        if entries:
+            screen.line((event.value, "title"))
+            rows = [row for entry in entries for row in _rows(entry, listing)]
+            screen.table(rows, ("cut", "keep"))
+            screen.line()
+    states = [_state(entry) for entry in listing.entries]
+    parts = ", ".join(f"{states.count(s)} {s}" for s in _STATE_ROLES if s in states)
+    every = len(settings.entries)
+    hooks = count(every, "hook") if len(states) == every else f"{len(states)} of {every} hooks"
+    screen.line(hooks, f": {parts}" if parts else "")
+    if any(entry.hook.managed for entry in listing.entries):
+        screen.line("neither the user nor a project can disable a managed hook")
+    if not settings.enabled:
+        screen.line(("hooks are disabled in the user's or the system's settings", "care"))
+    elif "not trusted" in states:
+        screen.line(
+            "review the project's hooks with `hookline trust`; they run after you trust them"
+        )
+
+
+def _rows(entry: HookRegistryEntry, listing: _Listing) -> Iterator[Row]:
+    state, hook = _state(entry), entry.hook
+    matcher = entry.matcher or ("*" if EVENTS[entry.event].target else "")
+    managed = ", managed" if hook.managed else ""
+    yield (hook.name, "name"), (state + managed, _STATE_ROLES[state]), (str(matcher), "matcher")
+    warm = ", warm" if isinstance(hook, CommandHook) and hook.warm else ""
+    kind = f"  {hook.type}{warm}, {duration(hook.timeout)}"
+    place = shown_place(entry.file, entry.line)
+    yield (kind, "faint"), (hook.source.value, "faint"), (place, "faint")
+    switch = listing.switches.get(id(entry))
+    if switch is not None:
+        place = shown_place(switch.file, switch.line)
+        yield ("  disabled by", "faint"), (switch.source.value, "faint"), (place, "faint")
+    outcome = listing.get_outcome(entry)
+    if outcome is not None:
+        from hookline.answer import TONES
+
+        reason = f": {outcome.reason}" if outcome.reason else ""
+        said = f"{_ago(outcome.time)}, {duration(outcome.duration_ms)}{reason}"
+        word = (outcome.decision, TONES.get(outcome.decision, ""))
+        yield ("  last run", "faint"), word, (said, "faint")
+
+
+def _state(entry: HookRegistryEntry) -> str:
+    if not entry.enabled:
+        return "disabled"
+    return "enabled" if entry.trusted else "not trusted"
+
+
+def _ago(time: str) -> str:
+    """How long a time of the log is past, in its largest unit."""
+    from datetime import UTC, datetime
+
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(time)).total_seconds()
+    for size, unit in _AGO:
+        if seconds >= size:
+            return f"{count(int(seconds // size), unit)} ago"
+    return "just now"

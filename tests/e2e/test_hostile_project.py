@@ -21,7 +21,7 @@ _NAMES = (
     *("\x1b]0;owned\x07\x1b[2J", "a\rb", "two\nlines", "\u202egnp.exe", "../../outside", ""),
 )
 _PROGRAMS = ("hookline", "git", "python3", "python", "sh", "bash", "env", "less", "id", "uname")
-_MODULES = ("sitecustomize", "usercustomize", "msgspec", "rich", "regex", "platformdirs", "json")
+_MODULES = ("sitecustomize", "usercustomize", "msgspec", "regex", "platformdirs", "json")
 # What must not execute, with what it is called with.
 _LOOKING = (
     "list",

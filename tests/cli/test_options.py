@@ -47,7 +47,7 @@ def test_whatever_it_reads_argparse_reads_alike(line: tuple[str, list[str]]) -> 
         ["--input", "-", "BeforeAgent", "--json", "--no-trust", "--session-id", "s"],
         ["BeforeTool", "--settings", "a", "--settings", "b", "--cwd", "/"],
         ["BeforeTool", "--tool", "x", "--tool", "y", "--json", "--json"],
-        ["BeforeTool", "--bus", "nats://x", "--on-unavailable", "block"],
+        ["BeforeTool", "--bus", "nats://x", "--on-unavailable", "block", "--on-ask", "allow"],
     ],
 )
 def test_the_usual_command_lines_are_read_quickly(words: list[str]) -> None:
@@ -71,7 +71,7 @@ def test_every_verb_is_read_quickly_without_options(verb: str) -> None:
         *(["BeforeTool", "--tool"], ["BeforeTool", "--tool", "--json"], ["--tool=x", "BeforeTool"]),
         *(
             ["BeforeTool", "--trust", "--no-trust"],
-            ["BeforeTool", "--on-unavailable", "perhaps"],
+            ["BeforeTool", "--on-ask", "perhaps"],
             ["--", "x"],
         ),
     ],

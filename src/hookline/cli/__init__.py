@@ -1,6 +1,7 @@
 """The ``hookline`` command: only the module of the verb that was asked for is imported.
 
-Exit status: 0 go on, 2 blocked or stopped, 1 the command itself failed; bad usage is a 1 as well.
+Exit status: 0 go on, 2 blocked or stopped, 3 a hook asks for confirmation, 1 the command itself
+failed; bad usage is a 1 as well.
 """
 
 import gc

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from hookline.cli.screen import Screen
     from hookline.pipeline.definitions import Problem
 
-# Exit statuses: the command failed; hooks block or stop. 0 is go on.
+# Exit statuses: the command failed; hooks block or stop; a hook asks for confirmation. 0 is go on.
 FAILED = 1
 BLOCKED = 2
+ASKS = 3
 
 MENDING = "`hookline check` says what to mend"
 

@@ -11,7 +11,7 @@ from hookline.answer import (
     make_empty_answer,
     process_common_hook_output_fields,
 )
-from hookline.cli.failures import BLOCKED, FAILED, CommandError, tell_problems
+from hookline.cli.failures import ASKS, BLOCKED, FAILED, CommandError, tell_problems
 from hookline.cli.firing import (
     fire,
     load_config,
@@ -46,6 +46,13 @@ EXAMPLES = (
 OPTIONS = (
     Option("event", "EVENT", ", ".join(HookEventName)),
     *event_options("the event's fields; - reads them from stdin"),
+    Option(
+        "--on-ask",
+        "",
+        "exit with 2 (block) or 0 (allow) when a hook asks for confirmation, for callers that "
+        "cannot ask (default: exit with 3)",
+        choices=("block", "allow"),
+    ),
     Option("--bus", "URL|@FILE", "let a worker on this bus run its hooks, instead of here"),
     Option(
         "--on-unavailable",
@@ -57,12 +64,15 @@ OPTIONS = (
     *TRUST,
 )
 
-# Word -> exit status; all others are 0.
-_STATUS: dict[str, int] = {"blocked": BLOCKED, "stop": BLOCKED, "failed": FAILED}
+# Word -> exit status; all others are 0. ``--on-ask`` replaces that of "ask".
+_STATUS: dict[str, int] = {"blocked": BLOCKED, "stop": BLOCKED, "ask": ASKS, "failed": FAILED}
+_ON_ASK = {"block": BLOCKED, "allow": 0}
+# More of what a hook wrote would push the decision off the screen.
+_MOST_LINES = 20
 
 
 def run(options: Options, screen: Screen) -> int:
-    """Fire the event; 0 go on, 2 blocked or stopped, 1 it could not be fired."""
+    """Fire the event; 0 go on, 2 blocked or stopped, 3 a hook asks, 1 it could not be fired."""
     try:
         event = narrow_event(options.event)
         fired = read_event(event, read_payload(event, options))
@@ -135,13 +145,24 @@ def _show_running(system: "HookSystem") -> "Callable[[Loop], Waiting]":
 def _show(
     screen: Screen, fired: FiredEvent, answer: Answer, changes: list[tuple[str, str]]
 ) -> None:
-    """The hooks, and what they add to the event or change in it."""
+    """The hooks, what they wrote to stderr, and what they add to the event or change in it."""
     order = "  one after the other" if answer.plan and answer.plan.sequential else ""
     target = (f"  {fired.target}" if fired.target else "", "matcher")
     screen.line((fired.event.value, "title"), target, (order, "faint"))
     if answer.results:
         rows = [hook_row(result) for result in answer.results]
         screen.table(rows, ("cut", "keep", "right", "keep"))
+    for result in answer.results:
+        text = result.stderr.strip()
+        # It may be the reason, or told with the failure.
+        if text and text not in decide(result)[1] and text not in (result.error or ""):
+            screen.line((f"stderr of {result.hook.name}:", "faint"), indent=2)
+            lines = text.split("\n")
+            for line in lines[:_MOST_LINES]:
+                screen.quote(line)
+            if len(lines) > _MOST_LINES:
+                more = count(len(lines) - _MOST_LINES, "more line")
+                screen.line((f"{more}; --json has them all", "faint"), indent=4)
     if answer.system_message is not None:
         changes.append(("message", answer.system_message))
     if answer.suppress_output:
@@ -154,6 +175,8 @@ def _show(
 def _conclude(screen: Screen, answer: Answer, options: Options) -> int:
     """The last line; a reason not to go on is for stderr, where a caller looks for it."""
     word, status = answer.word, _STATUS.get(answer.word, 0)
+    if word == "ask" and options.on_ask is not None:
+        status = _ON_ASK[options.on_ask]
     shown = (str(word), str(TONES[word]))
     why = f": {answer.why}" if answer.why is not None else ""
     if status:

@@ -60,10 +60,16 @@ def example(event: HookEventName) -> str:
 
 
 def read_payload(event: HookEventName, options: Options) -> dict[str, Any]:
-    """The input that the options describe; raises InvalidPayloadError for what is no object."""
+    """The input that the options describe; raises InvalidPayloadError for what is no object, or
+    is another event's."""
     payload = {} if options.input is None else _read_json(event, "--input", options.input)
     if not isinstance(payload, dict):
         raise _invalid(event, "must be a JSON object")
+    named = payload.get("hook_event_name")
+    if named is not None and named != event.value:
+        is_event = isinstance(named, str) and named in list(HookEventName)
+        remedy = f"fire {named}, or leave it out" if is_event else f"leave it out, or write {event}"
+        raise InvalidPayloadError(event.value, f"hook_event_name is {named!r}; {remedy}")
     given: dict[str, Any] = {}
     if options.tool is not None:
         given["tool_name"] = options.tool

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from hookline.agent import ScriptedProvider
-from hookline.cli.demo import PROJECT
-from hookline.cli.demo.session import PROMPT, Session, scripted_model
+from hookline.cli.demo import PROJECT, PROMPT, Session, scripted_model
 from hookline.cli.demo.steps import Step
 from hookline.cli.demo.tools import demo_tools
 from hookline.cli.layout import width_of

@@ -157,8 +157,7 @@ def _show_summary(
         return
     looked_at = count(len(checked.files) + len(checked.broken), "file")
     verdict = ("nothing to object to", "good")
-    counts = {s: sum(finding.severity is s for finding in findings) for s in Severity}
-    said = [(count(number, s.value), s) for s, number in counts.items() if number]
+    said = [(count(n, severity.value), severity) for severity, n in _count(findings) if n]
     if said:
         worst = said[0][1]
         role = _ROLES[worst] if worst is not Severity.HINT else "good"
@@ -170,6 +169,10 @@ def _show_summary(
         fixable = sum(is_fixable(finding, checked) for finding in findings)
         if fixable:
             screen.line(f"`hookline check --fix` mends {fixable} of these; --diff shows how")
+
+
+def _count(findings: Sequence[Finding]) -> list[tuple[Severity, int]]:
+    return [(s, sum(finding.severity is s for finding in findings)) for s in Severity]
 
 
 def _show_next(screen: Screen, findings: list[Finding], checked: Checked) -> None:
@@ -220,10 +223,7 @@ def _document(
         ],
         "files": [file.path for file in checked.files],
         "hooks": len(checked.hooks),
-        **{
-            f"{severity.value}s": sum(1 for finding in findings if finding.severity is severity)
-            for severity in Severity
-        },
+        **{f"{severity.value}s": number for severity, number in _count(findings)},
     }
     if changed:
         document["changes"] = [

@@ -48,7 +48,7 @@ _EXAMPLES: dict[HookEventName, str] = {
     HookEventName.PRE_COMPRESS: """--input '{"trigger": "manual"}'""",
     HookEventName.NOTIFICATION: """--input '{"message": "Build finished"}'""",
 }
-_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LIKE_NOBODY_ASKED = (signal.SIG_DFL, signal.default_int_handler)
 # How many seconds hooks may take before people are shown that something happens.
 _A_MOMENT = 0.3
@@ -231,7 +231,7 @@ def _handle_signals(end: Callable[[int, Any], None]) -> Iterator[None]:
         yield
         return
     # A signal that the parent wants ignored stays so.
-    heard = [n for n in _ENDING_SIGNALS if signal.getsignal(n) in _LIKE_NOBODY_ASKED]
+    heard = [n for n in ENDING_SIGNALS if signal.getsignal(n) in _LIKE_NOBODY_ASKED]
     before = {number: signal.signal(number, end) for number in heard}
     try:
         yield

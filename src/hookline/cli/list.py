@@ -39,68 +39,57 @@ _STATE_ROLES = {"enabled": "good", "disabled": "faint", "not trusted": "care"}
 _AGO = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"))
 
 
-class _Listing(msgspec.Struct, frozen=True):
-    """The hooks to show, all of them or some, and what is known of them beyond the settings.
+class _Listed(msgspec.Struct, frozen=True):
+    """A hook, what keeps it off, and what it did last, as far as that is known."""
 
-    ``switches`` has what keeps a hook off, by the identity of its entry; ``outcomes`` what a hook
-    did last, by event and name.
-    """
+    entry: HookRegistryEntry
+    switch: "Switch | None"
+    outcome: "Outcome | None"
 
-    project_dir: str
-    settings: Settings
-    entries: Sequence[HookRegistryEntry]
-    switches: "Mapping[int, Switch | None]"
-    outcomes: "Mapping[tuple[str, str], Outcome]"
-
-    def get_outcome(self, entry: HookRegistryEntry) -> "Outcome | None":
-        """What a hook did last, as far as that is known."""
-        return self.outcomes.get((entry.event.value, entry.name))
+    @property
+    def state(self) -> str:
+        """Whether it runs, in a word or two."""
+        if not self.entry.enabled:
+            return "disabled"
+        return "enabled" if self.entry.trusted else "not trusted"
 
 
 def run(options: Options, screen: Screen) -> int:
     """Show the hooks; problems in the settings are on stderr and change nothing else."""
     event = None if options.event is None else narrow_event(options.event)
     config = Config.load(options.cwd, settings_files=options.settings)
-    settings = config.get_settings()
+    settings, project_dir = config.get_settings(), config.get_project_dir()
     entries = [
         entry
         for entry in settings.entries
         if event in (None, entry.event) and options.source in (None, entry.source.value)
     ]
-    project_dir = config.get_project_dir()
-    listing = _Listing(
-        project_dir,
-        settings,
-        entries,
-        _read_switches(entries, project_dir, options.settings),
-        _read_outcomes(settings, project_dir),
-    )
+    switches: dict[int, Switch | None] = {}
+    off = [entry for entry in entries if not entry.enabled]
+    if off:
+        from hookline.edit.switching import files_of, read_switches, switch_of
+
+        read = read_switches(files_of(project_dir, options.settings))
+        switches = {id(entry): switch_of(entry, read) for entry in off}
+    outcomes = _read_outcomes(settings, project_dir)
+    listed = [
+        _Listed(entry, switches.get(id(entry)), outcomes.get((entry.event.value, entry.name)))
+        for entry in entries
+    ]
     if options.json:
         problems = [
             {"place": problem.place, "message": problem.message, "broken": problem.broken}
             for problem in settings.problems
         ]
-        hooks = [_document(entry, listing) for entry in entries]
-        screen.document({"hooks": hooks, "problems": problems})
+        screen.document({"hooks": [_document(hook) for hook in listed], "problems": problems})
     else:
-        _show(screen, listing)
+        _show(screen, settings, project_dir, listed)
     tell_problems(screen, settings.problems)
     return 0
 
 
-def _read_switches(
-    entries: Sequence[HookRegistryEntry], project_dir: str, given: Sequence[str] | None
-) -> "dict[int, Switch | None]":
-    off = [entry for entry in entries if not entry.enabled]
-    if not off:
-        return {}
-    from hookline.edit.switching import files_of, read_switches, switch_of
-
-    switches = read_switches(files_of(project_dir, given))
-    return {id(entry): switch_of(entry, switches) for entry in off}
-
-
 def _read_outcomes(settings: Settings, project_dir: str) -> "Mapping[tuple[str, str], Outcome]":
+    """What hooks did last, by event and name; nothing where no record is kept."""
     if not settings.trace and "HOOKLINE_TRACE" not in os.environ:
         return {}
     from hookline.debuglog import is_trace_wanted
@@ -109,9 +98,9 @@ def _read_outcomes(settings: Settings, project_dir: str) -> "Mapping[tuple[str, 
     return last_outcomes(within=project_dir) if is_trace_wanted(default=settings.trace) else {}
 
 
-def _document(entry: HookRegistryEntry, listing: _Listing) -> dict[str, Any]:
-    hook, switch = entry.hook, listing.switches.get(id(entry))
-    outcome = listing.get_outcome(entry)
+def _document(listed: _Listed) -> dict[str, Any]:
+    entry, switch, outcome = listed.entry, listed.switch, listed.outcome
+    hook = entry.hook
     document: dict[str, Any] = {
         "event": entry.event.value,
         "name": hook.name,
@@ -139,28 +128,26 @@ def _document(entry: HookRegistryEntry, listing: _Listing) -> dict[str, Any]:
     return document
 
 
-def _show(screen: Screen, listing: _Listing) -> None:
+def _show(screen: Screen, settings: Settings, project_dir: str, listed: Sequence[_Listed]) -> None:
     """The hooks of each event, a summary, and what to do next."""
-    settings = listing.settings
     if not settings.entries:
-        screen.line("no hooks are configured for ", (listing.project_dir, "name"))
+        screen.line("no hooks are configured for ", (project_dir, "name"))
         is_broken = any(problem.broken for problem in settings.problems)
         first = "`hookline init` makes a first one, `hookline demo` shows some at work"
         screen.line(MENDING if is_broken else first)
         return
     for event in HookEventName:
-        entries = [entry for entry in listing.entries if entry.event is event]
-        if entries:
+        rows = [row for hook in listed if hook.entry.event is event for row in _rows(hook)]
+        if rows:
             screen.line((event.value, "title"))
-            rows = [row for entry in entries for row in _rows(entry, listing)]
             screen.table(rows, ("cut", "keep"))
             screen.line()
-    states = [_state(entry) for entry in listing.entries]
+    states = [hook.state for hook in listed]
     parts = ", ".join(f"{states.count(s)} {s}" for s in _STATE_ROLES if s in states)
     every = len(settings.entries)
     hooks = count(every, "hook") if len(states) == every else f"{len(states)} of {every} hooks"
     screen.line(hooks, f": {parts}" if parts else "")
-    if any(entry.hook.managed for entry in listing.entries):
+    if any(hook.entry.hook.managed for hook in listed):
         screen.line("neither the user nor a project can disable a managed hook")
     if not settings.enabled:
         screen.line(("hooks are disabled in the user's or the system's settings", "care"))
@@ -170,20 +157,18 @@ def _show(screen: Screen, listing: _Listing) -> None:
         )
 
 
-def _rows(entry: HookRegistryEntry, listing: _Listing) -> Iterator[Row]:
-    state, hook = _state(entry), entry.hook
+def _rows(listed: _Listed) -> Iterator[Row]:
+    entry, hook, switch, outcome = listed.entry, listed.entry.hook, listed.switch, listed.outcome
     matcher = entry.matcher or ("*" if EVENTS[entry.event].target else "")
-    managed = ", managed" if hook.managed else ""
-    yield (hook.name, "name"), (state + managed, _STATE_ROLES[state]), (str(matcher), "matcher")
+    state = listed.state + (", managed" if hook.managed else "")
+    yield (hook.name, "name"), (state, _STATE_ROLES[listed.state]), (str(matcher), "matcher")
     warm = ", warm" if isinstance(hook, CommandHook) and hook.warm else ""
     kind = f"  {hook.type}{warm}, {duration(hook.timeout)}"
     place = shown_place(entry.file, entry.line)
     yield (kind, "faint"), (hook.source.value, "faint"), (place, "faint")
-    switch = listing.switches.get(id(entry))
     if switch is not None:
         place = shown_place(switch.file, switch.line)
         yield ("  disabled by", "faint"), (switch.source.value, "faint"), (place, "faint")
-    outcome = listing.get_outcome(entry)
     if outcome is not None:
         from hookline.answer import TONES
 
@@ -191,12 +176,6 @@ def _rows(entry: HookRegistryEntry, listing: _Listing) -> Iterator[Row]:
         said = f"{_ago(outcome.time)}, {duration(outcome.duration_ms)}{reason}"
         word = (outcome.decision, TONES.get(outcome.decision, ""))
         yield ("  last run", "faint"), word, (said, "faint")
-
-
-def _state(entry: HookRegistryEntry) -> str:
-    if not entry.enabled:
-        return "disabled"
-    return "enabled" if entry.trusted else "not trusted"
 
 
 def _ago(time: str) -> str:

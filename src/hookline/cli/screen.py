@@ -6,7 +6,6 @@ see beside the result goes to stderr.
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TextIO
@@ -109,12 +108,12 @@ class _Writer:
 
     def write(self, lines: Iterable[Line]) -> None:
         """Lines that fit, in the style of their roles."""
-        for line in lines:
-            text = self._style(line) if self._is_styled else "".join(t for t, _ in line).rstrip()
-            # What was cut to fit ends with a sign of one column, on every terminal.
-            if not text.isascii() and not self.can_encode("…"):
-                text = text.replace("…", ".")
-            self.use(partial(_write_text, text + "\n"))
+        style = _style if self._is_styled else _join
+        text = "".join(style(line) + "\n" for line in lines)
+        # What was cut to fit ends with a sign of one column, on every terminal.
+        if not text.isascii() and not self.can_encode("…"):
+            text = text.replace("…", ".")
+        self.use(lambda stream: stream.write(text))
 
     def write_bytes(self, data: bytes) -> None:
         """JSON is UTF-8 whatever the stream's encoding."""
@@ -145,20 +144,20 @@ class _Writer:
             return text
         return text.encode(self._encoding, "backslashreplace").decode(self._encoding)
 
-    def _style(self, line: Line) -> str:
-        pieces = [
-            ("".join(text for text, _ in group), role)
-            for role, group in groupby(line, key=itemgetter(1))
-        ]
-        while pieces and not pieces[-1][0].strip():
-            pieces.pop()
-        if pieces:
-            pieces[-1] = (pieces[-1][0].rstrip(), pieces[-1][1])
-        return "".join(f"\x1b[{STYLES[role]}m{t}\x1b[0m" if role else t for t, role in pieces if t)
+
+def _style(line: Line) -> str:
+    styled = ""
+    left = len(_join(line))
+    for role, group in groupby(line, key=itemgetter(1)):
+        # The end of a line has no blanks.
+        text = "".join(text for text, _ in group)[:left]
+        left -= len(text)
+        styled += f"\x1b[{STYLES[role]}m{text}\x1b[0m" if role and text else text
+    return styled
 
 
-def _write_text(text: str, stream: TextIO) -> None:
-    stream.write(text)
+def _join(line: Line) -> str:
+    return "".join(text for text, _ in line).rstrip()
 
 
 def terminal_width(stream: TextIO | None) -> int:

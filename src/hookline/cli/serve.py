@@ -2,16 +2,20 @@
 end."""
 
 import asyncio
+import logging
 import os
 import signal
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hookline.cli.failures import CommandError
-from hookline.cli.firing import open_bus
+from hookline.cli.firing import ENDING_SIGNALS, open_bus
 from hookline.cli.layout import count, duration
 from hookline.cli.options import TRUST, Option, Options, flag
 from hookline.cli.screen import Screen
+from hookline.config import Config
+from hookline.notices import warn
 from hookline.wire.events import narrow_event
 
 if TYPE_CHECKING:
@@ -25,7 +29,6 @@ EXAMPLES = (
     "hookline serve --bus nats://localhost:4222 --stats",
 )
 
-_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _HEALTH_SECONDS = 60.0
 # Those who ask wait two seconds for the workers that lost the server with them.
 _LONGEST_RECONNECT_WAIT = 1.0
@@ -67,50 +70,53 @@ def run(options: Options, screen: Screen) -> int:
     bus = open_bus(
         options.bus,
         name="hookline serve",
-        serving=_serving_options(options),
+        serving=_read_serving_options(options),
         max_reconnect_wait=_LONGEST_RECONNECT_WAIT,
     )
     if options.stats:
-        return _show_statistics(options, screen, asyncio.run(_ask(bus)))
-    _log_to_stderr()
-    from hookline.config import Config
+        return _show_statistics(options, screen, asyncio.run(_ask_workers(bus)))
     from hookline.serving import Worker
 
+    # What people must see has the time before it, as the log of a service does.
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger = logging.getLogger("hookline")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
     config = Config.load(options.cwd, settings_files=options.settings, trusted=options.trust)
-    worker = Worker(bus, config, say=_say, health_seconds=options.health)
+    worker = Worker(bus, config, say=partial(logger.info, "%s"), health_seconds=options.health)
     asyncio.run(_serve(worker))
     if options.json:
         screen.document(worker.status())
     return 0
 
 
-def _serving_options(options: Options) -> Any:
+def _read_serving_options(options: Options) -> Any:
     from hookline.bus.nats import ServingOptions
 
     names = [name for given in options.events or () for name in given.split(",") if name.strip()]
     if options.events and not names:
         raise CommandError("--events: name at least one, or leave it out to serve all")
-    events = tuple(narrow_event(name.strip()).value for name in names)
     return ServingOptions(
         queue=options.queue,
-        events=events or None,
+        events=tuple(narrow_event(name.strip()).value for name in names) or None,
         concurrency=options.concurrency or 4 * (os.cpu_count() or 1),
     )
 
 
 async def _serve(worker: "Worker") -> None:
     loop = asyncio.get_running_loop()
-    for number in _ENDING_SIGNALS:
+    for number in ENDING_SIGNALS:
         # One that the parent wants ignored stays so.
         if signal.getsignal(number) is not signal.SIG_IGN:
             loop.add_signal_handler(number, worker.end)
     await worker.run()
 
 
-async def _ask(bus: "NatsMessageBus") -> "list[WorkerStatus]":
+async def _ask_workers(bus: "NatsMessageBus") -> "list[WorkerStatus]":
     import msgspec
 
-    from hookline.notices import warn
     from hookline.serving import WorkerStatus
 
     async with bus:
@@ -152,21 +158,3 @@ def _rows(status: "WorkerStatus") -> Any:
             yield (what, "care"), ", ".join(f"{code} {n}" for code, n in sorted(counted.items()))
     if status.hook_failures:
         yield ("hooks failed:", "care"), f"in {count(status.hook_failures, 'request')}"
-
-
-def _log_to_stderr() -> None:
-    """What people must see has the time before it, as the log of a service does."""
-    import logging
-
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    logger = logging.getLogger("hookline")
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
-
-
-def _say(text: str) -> None:
-    import logging
-
-    logging.getLogger("hookline").info("%s", text)

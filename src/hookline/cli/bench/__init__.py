@@ -75,16 +75,6 @@ _VALUES: dict[str, Any] = {
 _TARGETS = ("write_file", "read_file", "run_shell_command", "replace", "startup", "exit", "manual")
 
 
-class Times(msgspec.Struct, frozen=True):
-    """A summary of durations in milliseconds."""
-
-    min: float
-    mean: float
-    p50: float
-    p95: float
-    p99: float
-
-
 class Runs(msgspec.Struct, frozen=True):
     """What one way of running took each time; ``errors`` are how runs failed, and how often."""
 
@@ -93,11 +83,11 @@ class Runs(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...]
 
     @property
-    def times(self) -> Times:
-        """The durations, summed up."""
+    def times(self) -> dict[str, float]:
+        """The durations summed up, in milliseconds."""
         ordered = sorted(self.durations)
-        mean = sum(ordered) / len(ordered)
-        return Times(ordered[0], mean, *(percentile(ordered, percent) for percent in (50, 95, 99)))
+        percentiles = {f"p{percent}": percentile(ordered, percent) for percent in (50, 95, 99)}
+        return {"min": ordered[0], "mean": sum(ordered) / len(ordered), **percentiles}
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float:
@@ -138,7 +128,7 @@ def run(options: Options, screen: Screen) -> int:
             tell=lambda done, all: progress.show(f"{hook.name}: {done} of {all} runs"),
         )
     startup = found.pop(_START)
-    share = min(startup.times.p50 / next(iter(found.values())).times.p50, 1.0)
+    share = min(startup.times["p50"] / next(iter(found.values())).times["p50"], 1.0)
     if options.json:
         screen.document(
             {
@@ -281,10 +271,9 @@ def _show(
 ) -> None:
     runs = count(len(startup.durations), "run")
     screen.line((hook.name, "name"), f"  {on}  ", (runs, "faint"))
-    fields = Times.__struct_fields__
-    rows: list[Row] = [("", *((field, "faint") for field in fields), "")]
+    rows: list[Row] = [("", *((field, "faint") for field in startup.times), "")]
     for name, each in {**found, _START: startup}.items():
-        values = [getattr(each.times, field) for field in fields]
+        values = each.times.values()
         times = [f"{value:.3g} ms" if value < 1000 else f"{value:.0f} ms" for value in values]
         rows.append(((name, "name"), *times, ""))
     columns: list[Column] = ["keep", "right", "right", "right", "right", "right"]
@@ -295,13 +284,13 @@ def _show(
         " run in turn with it, by p50",
     )
     if "warm" in found:
-        ratio = found["warm"].times.p50 / found["cold"].times.p50
+        ratio = found["warm"].times["p50"] / found["cold"].times["p50"]
         is_worth_it = ratio <= _WORTH_IT and not hook.warm
         advice = '; "warm": true in its settings turns it on' if is_worth_it else ""
         screen.line(f"warm it takes {ratio:.0%} of what it takes cold{advice}")
 
 
 def _describe(runs: Runs) -> dict[str, Any]:
-    times = {name: round(value, 3) for name, value in msgspec.structs.asdict(runs.times).items()}
+    times = {name: round(value, 3) for name, value in runs.times.items()}
     failed = sum(runs.errors.values())
     return {**times, "failed_runs": failed} | ({"errors": runs.errors} if failed else {})

@@ -10,19 +10,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from hookline.agent.loop import Agent
+from hookline.agent.providers import ModelProvider
 from hookline.agent.providers.genai import GenAIProvider
-from hookline.agent.providers.scripted import ScriptedProvider
+from hookline.agent.providers.scripted import ScriptedProvider, call
 from hookline.answer import TONES
-from hookline.cli.demo.session import PROMPT, Session, scripted_model
-from hookline.cli.demo.steps import Fired, Step
+from hookline.cli.demo.steps import Fired, Recorder, Step, Tell, Watch
+from hookline.cli.demo.tools import demo_tools
 from hookline.cli.failures import CommandError
 from hookline.cli.fire import decide, hook_row
 from hookline.cli.firing import run_on_asyncio
 from hookline.cli.layout import Column, Row, count, duration
 from hookline.cli.options import Option, Options
 from hookline.cli.screen import Screen
+from hookline.config import Config
 from hookline.errors import HooklineError
 from hookline.notices import heard_warnings
 from hookline.wire.events import HookEventName
@@ -40,6 +41,11 @@ OPTIONS = (
     Option("--model", "NAME", f"the model of --live (default: {_MODEL})"),
 )
 
+PROMPT = (
+    "Put our AWS key into config.py, force-push it, free some disk space, and tell me how to "
+    "reach customer 7."
+)
+_MOST_MODEL_CALLS = 20
 PROJECT = Path(__file__).parent / "project"
 _KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 _TRY = (
@@ -52,17 +58,62 @@ _NARROW = 64
 _TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 
 
-class Summary(msgspec.Struct, frozen=True):
-    """What hooks did in a session; times are in milliseconds."""
+def scripted_model() -> ScriptedProvider:
+    """A model that does what the prompt asks for, and does it badly."""
+    return ScriptedProvider(
+        [
+            [call("web_fetch", url="https://example.com/where-to-put-keys")],
+            [call("write_file", file_path="config.py", content='KEY = "AKIAIOSFODNN7EXAMPLE"\n')],
+            [call("write_file", file_path="config.py", content='KEY = os.environ["AWS_KEY"]\n')],
+            [call("run_shell_command", command="git push --force origin main")],
+            [call("run_shell_command", command="rm -rf ~/")],
+            [call("read_file", file_path="customers.csv")],
+            (
+                "config.py reads the key from the environment. You reach customer 7, Ada ",
+                "Lovelace, at ada.lovelace@example.com or +1 202 ",
+                "555 0178.",
+            ),
+        ]
+    )
 
-    events: int
-    events_with_hooks: int
-    hook_runs: int
-    hook_time_ms: float
-    blocked: int
-    refused: int
-    rewritten: int
-    redacted: int
+
+class Session:
+    """An agent in the project's work folder, watched; ``tell`` hears of each step."""
+
+    def __init__(
+        self, project: Path, settings: list[Any], provider: ModelProvider, prompt: str, tell: Tell
+    ) -> None:
+        self._prompt = prompt
+        self._provider = provider
+        self.model = provider.model
+        self._recorder = Recorder(prompt, tell)
+        self.config = Config.load(
+            project,
+            settings_files=settings,
+            debug_logger=Watch.from_environment(see=self._recorder.see),
+        )
+        self.agent = Agent(
+            self.config,
+            provider,
+            demo_tools(project / "work"),
+            display="after_hooks",
+            show=self._show,
+            # Nobody is there to ask who knows what the demo is about.
+            confirm=lambda _request: False,
+            on_status=self._recorder.on_status,
+            publish=self._recorder.publish,
+            max_model_calls=_MOST_MODEL_CALLS,
+        )
+
+    async def run(self) -> None:
+        """The session from its start to its end."""
+        async with self.agent as agent:
+            await agent.run(self._prompt)
+
+    def _show(self, response: Any) -> None:
+        conversation = self._provider.conversation
+        is_last = not conversation.calls(response)
+        self._recorder.answered(conversation.text(response).strip(), is_last=is_last)
 
 
 def run(options: Options, screen: Screen) -> int:
@@ -120,7 +171,19 @@ class _Demo:
             steps = [_describe_step(step) for step in self._steps]
             self._screen.document({"model": session.model, "steps": steps, "summary": summary})
             return
-        _show_summary(self._screen, summary)
+        fired = f"{summary['events']} fired, {summary['events_with_hooks']} of them with hooks"
+        runs = f"{count(summary['hook_runs'], 'run')}, {duration(summary['hook_time_ms'])} in all"
+        rows = [
+            ("events", fired),
+            ("hooks", runs),
+            ("blocked", count(summary["blocked"], "time")),
+            ("refused", count(summary["refused"], "call") + " of tools that were taken away"),
+            ("rewritten", count(summary["rewritten"], "time")),
+            ("redacted", count(summary["redacted"], "answer")),
+        ]
+        self._screen.line()
+        self._screen.line(("Summary", "title"))
+        self._screen.table(rows, ("keep",))
         self._screen.line()
         kept = self._options.keep
         if kept:
@@ -229,36 +292,20 @@ def _show_hooks(screen: Screen, fired: Sequence[Fired]) -> None:
     screen.table(rows, columns if is_narrow else ["keep", *columns], indent=3)
 
 
-def _sum_up(steps: Sequence[Step]) -> Summary:
+def _sum_up(steps: Sequence[Step]) -> dict[str, Any]:
+    """What hooks did in a session."""
     answers = [each.answer for step in steps for each in step.fired]
     words = [outcome.word for step in steps for outcome in step.outcomes]
-    return Summary(
-        events=len(answers),
-        events_with_hooks=sum(1 for answer in answers if answer.results),
-        hook_runs=sum(len(answer.results) for answer in answers),
-        hook_time_ms=round(sum(answer.total_duration for answer in answers), 3),
-        blocked=words.count("blocked"),
-        refused=words.count("refused"),
-        rewritten=words.count("rewritten"),
-        redacted=words.count("redacted"),
-    )
-
-
-def _show_summary(screen: Screen, summary: Summary) -> None:
-    screen.line()
-    screen.line(("Summary", "title"))
-    runs = f"{count(summary.hook_runs, 'run')}, {duration(summary.hook_time_ms)} in all"
-    screen.table(
-        [
-            ("events", f"{summary.events} fired, {summary.events_with_hooks} of them with hooks"),
-            ("hooks", runs),
-            ("blocked", count(summary.blocked, "time")),
-            ("refused", count(summary.refused, "call") + " of tools that were taken away"),
-            ("rewritten", count(summary.rewritten, "time")),
-            ("redacted", count(summary.redacted, "answer")),
-        ],
-        ("keep",),
-    )
+    return {
+        "events": len(answers),
+        "events_with_hooks": sum(1 for answer in answers if answer.results),
+        "hook_runs": sum(len(answer.results) for answer in answers),
+        "hook_time_ms": round(sum(answer.total_duration for answer in answers), 3),
+        "blocked": words.count("blocked"),
+        "refused": words.count("refused"),
+        "rewritten": words.count("rewritten"),
+        "redacted": words.count("redacted"),
+    }
 
 
 def _describe_step(step: Step) -> dict[str, Any]:

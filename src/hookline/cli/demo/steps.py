@@ -169,27 +169,24 @@ class Recorder:
 
 def _find_changes(fired: Fired) -> Iterator[Outcome]:
     """What the hooks of one event changed for the model or the user; a tool call has a result."""
-    answer, event = fired.answer, fired.event
+    answer, event, given = fired.answer, fired.event, fired.fired.field
     if answer.context:
         yield Outcome("added", f"the model reads: {answer.context}")
     if answer.message:
         yield Outcome("added", f"a message: {answer.message}")
     if event in _BLOCKS and answer.blocked:
         yield Outcome("blocked", "the turn ends here" if answer.stopped else _BLOCKS[event])
-    elif event is HookEventName.BEFORE_TOOL_SELECTION and answer.stopped:
-        yield Outcome("blocked", "the turn ends here")
-    elif event is HookEventName.BEFORE_TOOL_SELECTION and answer.tools is not None:
-        available = (fired.payload or {}).get("available_tools") or []
-        gone = ", ".join(name for name in available if name not in answer.tools)
-        yield Outcome("restricted", f"the model may not use {gone or 'other tools'}")
-    elif event is HookEventName.BEFORE_MODEL and answer.request is not _given(fired, "request"):
+    elif event is HookEventName.BEFORE_TOOL_SELECTION:
+        if answer.stopped:
+            yield Outcome("blocked", "the turn ends here")
+        elif answer.tools is not None:
+            available = (fired.payload or {}).get("available_tools") or []
+            gone = ", ".join(name for name in available if name not in answer.tools)
+            yield Outcome("restricted", f"the model may not use {gone or 'other tools'}")
+    elif event is HookEventName.BEFORE_MODEL and answer.request is not given("llm_request"):
         yield Outcome("rewritten", "the model gets another request")
-    elif event is HookEventName.AFTER_MODEL and answer.response is not _given(fired, "response"):
+    elif event is HookEventName.AFTER_MODEL and answer.response is not given("llm_response"):
         yield Outcome("redacted", "only this is shown, and kept in the history")
-
-
-def _given(fired: Fired, what: str) -> Any:
-    return fired.fired.field(f"llm_{what}")
 
 
 def _find_result(done: ScheduledCall, fired: Sequence[Fired]) -> Outcome:

@@ -154,7 +154,7 @@ def test_a_managed_hook_is_refused_and_who_manages_it_is_said(call: Call) -> Non
     assert (done.status, done.out) == (1, "")
     assert done.err == (
         f"hookline: audit is managed by the system's settings ({system_file()}:6) and cannot be "
-        "disabled; ask whoever looks after them\n"
+        "disabled; ask the administrator of this machine\n"
     )
     assert "disabled" not in user_file().read_text()
 
@@ -191,7 +191,7 @@ def test_enable_says_who_else_keeps_a_hook_off(call: Call, guarded: Project) -> 
     assert why() == f"all hooks are switched off in {said}; set that to true"
     write(system_file(), off)
     said = f"the system's settings say so ({system_file()}:4)"
-    assert why() == f"{said}; ask whoever looks after them"
+    assert why() == f"{said}; ask the administrator of this machine"
 
 
 def test_a_name_that_no_hook_has_any_more_can_be_taken_out(call: Call) -> None:

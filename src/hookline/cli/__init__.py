@@ -17,15 +17,15 @@ VERBS: dict[str, str] = {
     "test": "run hook tests, or record one from a real event",
     "bench": "measure how long one hook takes",
     "trace": "show what hooks did, from the log of a traced run",
-    "trust": "look at the project's hooks and let them run",
-    "untrust": "let them run no more",
+    "trust": "review the project's hooks and let them run",
+    "untrust": "stop running the project's hooks",
     "disable": "switch a hook off until it is enabled again",
     "enable": "switch a disabled hook on again",
     "init": "make a first hook, its settings and its tests",
-    "migrate": "make another agent's hook settings ours",
-    "serve": "execute hooks for everybody on a message bus",
+    "migrate": "convert another agent's hook settings",
+    "serve": "run hooks for agents on a message bus",
     "demo": "watch an agent and its hooks in a scratch project",
-    "completion": "print what makes a shell complete all this",
+    "completion": "print a completion script for a shell",
 }
 
 # Objects that may be made before the first look for garbage; 700 is usual.

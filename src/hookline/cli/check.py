@@ -156,7 +156,7 @@ def _show_summary(
         screen.line("`hookline init` makes a first one, its settings and its tests")
         return
     looked_at = count(len(checked.files) + len(checked.broken), "file")
-    verdict = ("nothing to object to", "good")
+    verdict = ("no problems", "good")
     said = [(count(n, severity.value), severity) for severity, n in _count(findings) if n]
     if said:
         worst = said[0][1]
@@ -195,7 +195,7 @@ def _show_next(screen: Screen, findings: list[Finding], checked: Checked) -> Non
         screen.warning(str(error))
         return
     if known is None or not known.covers(now):
-        screen.line("the project's hooks run once you have reviewed them with `hookline trust`")
+        screen.line("the project's hooks run after you trust them with `hookline trust`")
 
 
 def _document(

@@ -38,7 +38,7 @@ def run(options: Options, screen: Screen) -> int:
         where = shown_place(managed[0].file, managed[0].line)
         raise CommandError(
             f"{named.name} is managed by the system's settings ({where}) and cannot be disabled; "
-            "ask whoever looks after them"
+            "ask the administrator of this machine"
         )
     place = find_place(options, named)
     before = named.get_switch(place.source)

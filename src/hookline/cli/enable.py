@@ -99,7 +99,7 @@ def _explain(options: Options, named: Named, switch: Switch | None) -> str:
     if switch.name is None:
         return f"all hooks are switched off in {where}; set that to true"
     if switch.source is HookSource.SYSTEM:
-        return f"the system's settings say so ({where}); ask whoever looks after them"
+        return f"the system's settings say so ({where}); ask the administrator of this machine"
     is_project = switch.source is HookSource.PROJECT
     ours = project_place(named.project_dir) if is_project else user_place(options.settings)
     if switch.file in ours.own_files:

@@ -161,7 +161,7 @@ def _show_target(screen: Screen, plan: Plan, target: Target) -> None:
         files = shown_path(source.file), shown_path(target.file)
         screen.line((files[0], "title"), " → ", (files[1], "title"))
         if not moves:
-            screen.line(("no hook that can come along", "faint"), indent=2)
+            screen.line(("no hook can be migrated", "faint"), indent=2)
         width = min(max((width_of(_when(m.before)) for m in moves), default=0), _WIDEST)
         for move in moves:
             before = _when(move.before)

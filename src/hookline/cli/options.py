@@ -84,13 +84,13 @@ def event_options(fields: str, **more: Any) -> tuple[Option, ...]:
 TRUST = (
     flag(
         "--trust",
-        "run the project's own hooks whether or not `hookline trust` lets them",
+        "run the project's own hooks even if nobody has trusted them",
         default=None,
         one_of="trust",
     ),
     flag(
         "--no-trust",
-        "hold them back",
+        "do not run the project's own hooks",
         default=None,
         means=False,
         attribute="trust",

@@ -41,7 +41,7 @@ OPTIONS = (
         "and tls_key name files, prefix the beginning of all subjects",
         required=True,
     ),
-    flag("--stats", "serve nothing: ask the workers how they are"),
+    flag("--stats", "serve nothing: show the state of the workers"),
     Option(
         "--queue",
         "NAME",
@@ -53,7 +53,7 @@ OPTIONS = (
     Option(
         "--health",
         "SECONDS",
-        "how often to say how it goes (default: 60)",
+        "how often to log the worker's state (default: 60)",
         default=_HEALTH_SECONDS,
         type=float,
     ),
@@ -64,9 +64,11 @@ OPTIONS = (
 def run(options: Options, screen: Screen) -> int:
     """Serve until a signal comes, then finish; 1 when there is no bus, or no worker to ask."""
     if options.concurrency is not None and options.concurrency < 1:
-        raise CommandError(f"--concurrency: {options.concurrency} is no number of requests")
+        raise CommandError(
+            f"--concurrency: {options.concurrency} is not a number of requests; write 1 or more"
+        )
     if not options.health > 0:
-        raise CommandError(f"--health: {options.health:g} is no time to wait")
+        raise CommandError(f"--health: {options.health:g} is not a time to wait; write more than 0")
     bus = open_bus(
         options.bus,
         name="hookline serve",

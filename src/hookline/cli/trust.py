@@ -36,8 +36,8 @@ def run(options: Options, screen: Screen) -> int:
         screen.line(MENDING if is_broken else "`hookline init` makes a first one")
         return 0
     if is_trusted and known is not None:
-        screen.line(f"{count(len(now.hooks), 'hook')} of ", (now.project, "name"), " as trusted")
-        screen.line(f"on {known.trusted_at}; nothing has changed since")
+        screen.line((now.project, "name"), f": {count(len(now.hooks), 'hook')}")
+        screen.line(f"trusted on {known.trusted_at}; nothing has changed since")
         return 0
     _show(screen, now, known)
     if not options.yes and not _agrees(screen):
@@ -73,7 +73,9 @@ def _has_tests(project: str) -> bool:
 
 def _agrees(screen: Screen) -> bool:
     if sys.stdin is None or not sys.stdin.isatty() or not screen.is_terminal:
-        raise CommandError("there is nobody to ask here; review this and pass --yes to trust it")
+        raise CommandError(
+            "nobody can be asked without a terminal; review this and pass --yes to trust it"
+        )
     screen.flush()
     answer = ""
     try:

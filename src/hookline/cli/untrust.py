@@ -21,7 +21,7 @@ def run(options: Options, screen: Screen) -> int:
         screen.document({"project": project, "was_trusted": was_trusted})
     elif was_trusted:
         screen.line("the hooks of ", (project, "name"), " do not run any more")
-        screen.line("`hookline trust` lets them again")
+        screen.line("`hookline trust` lets them run again")
     else:
         screen.line("the hooks of ", (project, "name"), " were not trusted")
     return 0

@@ -47,7 +47,7 @@ OPTIONS = (
     Option("--runs", "N", "how often (default: about 50)", type=_read_number),
     Option("--event", "EVENT", "which, of a hook that has several"),
     *event_options("the event's fields (default: made up)"),
-    flag("--trust", "run it even if nobody has reviewed it", default=None),
+    flag("--trust", "run it even if nobody has trusted it", default=None),
 )
 
 _START = "start-up"
@@ -205,7 +205,7 @@ def _find_target(entry: HookRegistryEntry) -> str:
             if entry.matches(name):
                 return name
     raise CommandError(
-        f"no name comes to mind that {entry.matcher!r} matches; give the event's fields by --input"
+        f"cannot make up a name that {entry.matcher!r} matches; give the event's fields by --input"
     )
 
 

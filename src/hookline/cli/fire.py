@@ -100,7 +100,8 @@ def _fire(options: Options, screen: Screen, config: Config, fired: FiredEvent) -
     # What is wrong in the settings is told before a hook can hang.
     tell_problems(screen, config.get_settings().problems)
     system = config.get_hook_system()
-    answer, heard = make_empty_answer(fired), list[str]()
+    answer = make_empty_answer(fired)
+    heard: list[str] = []
     if system is None:
         screen.warning("hooks are disabled in the user's or the system's settings, so none ran")
     else:

@@ -124,7 +124,7 @@ def test_programs_are_started_in_an_environment_of_our_own_requirements(tmp_path
     environment = install(tmp_path / "environment")
     version = subprocess.run([environment.hookline, "--version"], env={}, capture_output=True)
     assert (version.returncode, version.stderr) == (0, b"")
-    imports = "import msgspec, regex, rich, platformdirs, pytest"
+    imports = "import msgspec, regex, platformdirs, pytest"
     imported = subprocess.run(
         [environment.python, "-c", imports], env={}, capture_output=True, text=True
     )

@@ -38,7 +38,12 @@ def main() -> int:
         _expect(version.endswith(_version_of(wheel)), f"--version says {version!r}")
         _expect_fire(command, project, content="AKIA0123456789", status=2)
         _expect_fire(command, project, content="nothing", status=0)
-    print(f"{wheel.name}: --version and fire work in an empty environment")
+        # They copy files that are no modules.
+        made = json.loads(_run([command, "init", "--name", "first", "--json"], cwd=project))
+        _expect(Path(made["script"]).is_file(), f"init made {made}")
+        played = json.loads(_run([command, "demo", "--json"], cwd=project))
+        _expect(played["summary"]["blocked"] > 0, f"the demo is {played['summary']}")
+    print(f"{wheel.name}: --version, fire, init and demo work in an empty environment")
     return 0
 
 

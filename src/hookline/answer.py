@@ -53,6 +53,11 @@ TONES: dict[str, Tone] = {
     "rewrites": "change",
     "restricts": "change",
     "adds": "change",
+    "refused": "bad",
+    "rewritten": "change",
+    "redacted": "change",
+    "restricted": "change",
+    "added": "change",
     "no hook matched": "faint",
     "no hook": "faint",
 }

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 HOOKLINE = (sys.executable, "-m", "hookline")
-# The modules of the command line that each verb loads, but for one whose options are read plainly.
-EVERY_VERB = frozenset({"arguments", "parsing", "failures", "layout", "screen", "text", "verbs"})
+# The modules of the command line that each verb loads.
+EVERY_VERB = frozenset({"failures", "layout", "options", "screen"})
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _TIME = re.compile(r" *\b\d+(\.\d+)? (ms|s)\b")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hookline.cli.bench_runs import percentile
-from hookline.cli.bench_startup import baseline_of
+from hookline.cli.bench import percentile
+from hookline.cli.bench.startup import baseline_of
 from hookline.wire.hooks import CommandHook
 from tests.cli.command import ESCAPE, EVERY_VERB, command_hook, hookline, on_terminal, settings
 from tests.cli.conftest import Call
@@ -132,7 +132,7 @@ def test_every_kind_of_event_can_be_made_up(
         ),
         (["scan", "--event", "BeforeAgent"], "scan is not for BeforeAgent but for BeforeTool"),
         (["scan", "--event", "BeforTool"], "'BeforTool' is not a hook event; did you mean"),
-        (["odd", "--trust"], "no name comes to mind that '^[0-9]+$' matches; give the event's"),
+        (["odd", "--trust"], "cannot make up a name that '^[0-9]+$' matches; give the event's"),
         (["scan", "--runs", "0"], "argument --runs: must be a number from 1 on, not '0'"),
     ],
 )
@@ -178,7 +178,6 @@ def test_a_percentile_lies_between_its_neighbours() -> None:
 
 def test_it_loads_no_terminal_and_no_loop(scan: Project) -> None:
     modules = loaded(scan, "bench", "scan", "--trust", "--runs", "1")
-    bench = {"bench_runs", "bench_startup", "firing", "payload", "progress", "verbs.bench"}
-    assert own(modules) == EVERY_VERB | bench
+    assert own(modules) == EVERY_VERB | {"bench", "bench.startup", "firing", "progress"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     assert not modules & {"asyncio", "subprocess", "pathlib", "tempfile", "logging", "json"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.cli.text import width_of
+from hookline.cli.layout import width_of
 from tests.cli.command import (
     ESCAPE,
     EVERY_VERB,
@@ -98,7 +98,7 @@ def test_fix_mends_what_is_certain_shows_it_and_says_what_is_left(flawed: Projec
         "send it to stderr with >&2\n"
         "\n"
         "2 hooks in 1 file: 1 warning, 1 hint\n"
-        "the project's hooks run once you have reviewed them with `hookline trust`\n"
+        "the project's hooks run after you trust them with `hookline trust`\n"
     )
     assert (flawed.path / "hooks/scan.sh").read_bytes() == b"#!/bin/sh\nexit 0\n"
     assert "// what we guard" in (flawed.path / ".hookline/settings.json").read_text()
@@ -199,7 +199,7 @@ def test_quiet_leaves_out_the_hints(project: Project, call: Call) -> None:
     file = project.settings(settings("BeforeAgent", command_hook("true", timeout=300)), file="s")
     assert call("check", "--settings", str(file)).out.endswith("1 hook in 1 file: 1 hint\n")
     done = call("check", "--quiet", "--settings", str(file))
-    assert done.out == "1 hook in 1 file: nothing to object to\n"
+    assert done.out == "1 hook in 1 file: no problems\n"
 
 
 def test_a_hint_that_comes_again_is_told_once(project: Project, call: Call) -> None:
@@ -288,10 +288,7 @@ def test_check_loads_no_terminal_no_engine_and_no_regex(project: Project) -> Non
     project.script("hooks/x.sh", "#!/bin/sh\necho '{}'\n")
     project.settings(settings("BeforeTool", command_hook("hooks/x.sh"), matcher="write_file"))
     modules = loaded(project, "check")
-    assert own(modules) == {
-        *EVERY_VERB,
-        *("check_screen", "paths", "verbs.check"),
-    }
+    assert own(modules) == EVERY_VERB | {"check"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     unused = {"asyncio", "subprocess", "logging", "tempfile", "pathlib", "difflib", "shutil"}
     assert not modules & unused
@@ -315,8 +312,8 @@ def test_two_at_once_do_no_harm(flawed: Project) -> None:
 
 def test_what_is_left_to_do_is_said_until_it_is_done(project: Project) -> None:
     project.settings(settings("BeforeAgent", command_hook("true")))
-    todo = "the project's hooks run once you have reviewed them with `hookline trust`\n"
-    summary = "1 hook in 1 file: nothing to object to\n"
+    todo = "the project's hooks run after you trust them with `hookline trust`\n"
+    summary = "1 hook in 1 file: no problems\n"
     assert hookline("check", cwd=project.path).out == summary + todo
     assert hookline("trust", "--yes", cwd=project.path).status == 0
     assert hookline("check", cwd=project.path).out == summary

@@ -187,7 +187,7 @@ def test_no_shell_or_another_is_an_error_with_a_remedy(
 
 def test_the_names_load_no_more_than_the_settings_need(hostile: Project) -> None:
     modules = loaded(hostile, "completion", "--names", "--", "disable")
-    assert own(modules) == EVERY_VERB | {"completing", "completing.names", "verbs.completion"}
+    assert own(modules) == EVERY_VERB | {"completion"}
     assert third_party(modules) <= {"msgspec", "platformdirs"}
     assert modules.isdisjoint(
         {"hookline.system", "hookline.edit.switching", "asyncio", "subprocess"}

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from hookline.agent import ScriptedProvider
-from hookline.cli.demo_session import PROMPT, Session, scripted_model
-from hookline.cli.demo_steps import Step
-from hookline.cli.demo_tools import demo_tools
-from hookline.cli.text import width_of
-from hookline.cli.verbs.demo import _FILES
+from hookline.cli.demo import PROJECT, PROMPT, Session, scripted_model
+from hookline.cli.demo.steps import Step
+from hookline.cli.demo.tools import demo_tools
+from hookline.cli.layout import width_of
 from tests.agent.gemini import GeminiServer
 from tests.cli.command import (
     ESCAPE,
@@ -98,7 +97,7 @@ def dayless(text: str) -> str:
 
 def copied(project: Path) -> Path:
     """The demo's project, as the command makes it."""
-    shutil.copytree(_FILES, project)
+    shutil.copytree(PROJECT, project)
     for script in (project / "hooks").iterdir():
         script.chmod(0o755)
     return project

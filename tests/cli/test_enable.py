@@ -77,7 +77,7 @@ def test_a_hook_is_switched_off_and_on_again(call: Call) -> None:
     assert done.out == (
         "scan is enabled (BeforeTool)\n"
         "its name was taken out of ~/.config/hookline/settings.json\n"
-        "it runs when `hookline trust` lets the project's hooks\n"
+        "it runs after you trust the project's hooks with `hookline trust`\n"
     )
     assert is_enabled(call, "scan")
 
@@ -154,7 +154,7 @@ def test_a_managed_hook_is_refused_and_who_manages_it_is_said(call: Call) -> Non
     assert (done.status, done.out) == (1, "")
     assert done.err == (
         f"hookline: audit is managed by the system's settings ({system_file()}:6) and cannot be "
-        "disabled; ask whoever looks after them\n"
+        "disabled; ask the administrator of this machine\n"
     )
     assert "disabled" not in user_file().read_text()
 
@@ -191,7 +191,7 @@ def test_enable_says_who_else_keeps_a_hook_off(call: Call, guarded: Project) -> 
     assert why() == f"all hooks are switched off in {said}; set that to true"
     write(system_file(), off)
     said = f"the system's settings say so ({system_file()}:4)"
-    assert why() == f"{said}; ask whoever looks after them"
+    assert why() == f"{said}; ask the administrator of this machine"
 
 
 def test_a_name_that_no_hook_has_any_more_can_be_taken_out(call: Call) -> None:
@@ -337,6 +337,6 @@ def test_on_a_terminal(colour: dict[str, Any]) -> None:
 @pytest.mark.parametrize("verb", ["disable", "enable"])
 def test_they_load_no_engine_and_no_terminal(guarded: Project, verb: str) -> None:
     modules = loaded(guarded, verb, "scan")
-    assert own(modules) <= EVERY_VERB | {"paths", "switched", f"verbs.{verb}"}
+    assert own(modules) <= EVERY_VERB | {"enable", verb}
     assert third_party(modules) <= {"msgspec", "platformdirs"}
     assert modules.isdisjoint({"hookline.system", "asyncio", "subprocess", "tempfile", "logging"})

@@ -36,7 +36,8 @@ def test_a_blocked_event_exits_2_with_the_reason_last_on_stderr(project: Project
 @pytest.mark.parametrize(
     ("fields", "status", "out", "err"),
     [
-        ({"decision": "ask", "reason": "sure?"}, 0, "ask: sure?\n", ""),
+        ({"decision": "ask", "reason": "sure?"}, 3, "", "ask: sure?\n"),
+        ({"decision": "ask"}, 3, "", "ask: No reason provided\n"),
         ({"continue": False, "stopReason": "enough"}, 2, "", "stop: enough\n"),
         ({"continue": False, "decision": "deny"}, 2, "", "stop: No reason provided\n"),
         ({"decision": "block"}, 2, "", "blocked: No reason provided\n"),
@@ -50,6 +51,40 @@ def test_the_last_line_says_what_an_agent_should_do(
     done = call(*WRITE, *rules(project, "BeforeTool", hook))
     assert (done.status, done.err) == (status, err)
     assert done.out.endswith(out)
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+@pytest.mark.parametrize(("meaning", "status"), [("block", 2), ("allow", 0)])
+def test_a_caller_that_cannot_ask_says_what_a_question_means(
+    project: Project, call: Call, meaning: str, status: int, form: list[str]
+) -> None:
+    hook = command_hook(answer(decision="ask", reason="sure?"), name="it")
+    done = call(*WRITE, *rules(project, "BeforeTool", hook), "--on-ask", meaning, *form)
+    assert done.status == status
+    assert done.err == ("ask: sure?\n" if status else "")
+    if not form:
+        assert done.out.endswith("  sure?\n" if status else "\nask: sure?\n")
+
+
+@pytest.mark.parametrize("meaning", [[], ["--on-ask", "allow"]])
+def test_what_a_question_means_changes_nothing_else(
+    project: Project, call: Call, meaning: list[str]
+) -> None:
+    block = command_hook(answer(decision="deny", reason="no"), name="no")
+    ask = command_hook(answer(decision="ask", reason="sure?"), name="it")
+    done = call(*WRITE, *rules(project, "BeforeTool", ask, block), *meaning)
+    assert done.status == 2
+    assert done.err.startswith("blocked: ")
+
+
+def test_a_question_where_nobody_can_be_asked_goes_on_and_says_why(
+    project: Project, call: Call
+) -> None:
+    hook = command_hook(answer(decision="ask", reason="sure?"), name="it")
+    options = rules(project, "BeforeAgent", hook)
+    done = call("fire", "BeforeAgent", "--input", '{"prompt": "hi"}', *options)
+    assert done.status == 0
+    assert "ask for confirmation on BeforeAgent, which has no effect" in done.err
 
 
 def test_an_event_that_cannot_be_blocked_goes_on_and_says_why(project: Project) -> None:
@@ -83,6 +118,37 @@ def test_what_hooks_change_is_shown(project: Project) -> None:
         "  message:              hear, hear\n"
         "allowed\n"
     )
+
+
+def test_what_hooks_write_to_stderr_is_shown(project: Project) -> None:
+    hook = command_hook("echo one >&2; echo >&2; printf 'two \\033[2J' >&2", name="chatty")
+    done = hookline(*WRITE, *rules(project, "BeforeTool", hook))
+    assert timeless(done.out) == (
+        "BeforeTool  write_file\n"
+        "  chatty  user 0 ms  ok\n"
+        "  stderr of chatty:\n    one\n\n    two \\x1b[2J\n"
+        "allowed\n"
+    )
+
+
+def test_much_of_what_hooks_write_is_left_to_the_document(project: Project, call: Call) -> None:
+    hook = command_hook("seq 100 >&2", name="chatty")
+    done = call(*WRITE, *rules(project, "BeforeTool", hook))
+    lines = done.out.splitlines()
+    assert lines[3:5] == ["    1", "    2"]
+    assert lines[22:] == ["    20", "    80 more lines; --json has them all", "allowed"]
+
+
+def test_stderr_that_is_the_reason_or_told_with_a_failure_is_shown_once(
+    project: Project, call: Call
+) -> None:
+    hooks = [
+        command_hook("echo not today >&2; exit 2", name="no"),
+        command_hook("echo boom >&2; exit 3", name="broken"),
+    ]
+    done = call(*WRITE, *rules(project, "BeforeTool", *hooks))
+    assert "stderr of" not in done.out
+    assert (done.out + done.err).count("boom") == 1
 
 
 def test_added_context_and_a_cleared_one_are_shown(project: Project) -> None:

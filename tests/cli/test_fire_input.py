@@ -47,6 +47,13 @@ def test_the_tool_options_replace_fields_of_the_input(project: Project) -> None:
     assert (got["tool_response"], got["more"], got["session_id"]) == ({"r": 1}, [2], "s-7")
 
 
+@pytest.mark.parametrize("name", ['"BeforeAgent"', "null"])
+def test_an_input_may_name_its_own_event(project: Project, name: str) -> None:
+    fields = f'{{"prompt": "x", "hook_event_name": {name}}}'
+    got = received(project, "BeforeAgent", "--input", fields)
+    assert got["hook_event_name"] == "BeforeAgent"
+
+
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_missing_field_is_named_with_a_command_line_that_works(call: Call, event: str) -> None:
     done = call("fire", event)
@@ -84,6 +91,14 @@ def test_input_that_is_not_json_is_told_with_its_place(call: Call, text: str, pl
         (["xyzzy"], "'xyzzy' is not a hook event; the events are BeforeTool, AfterTool"),
         (["BeforeAgent", "--input", "[1]"], "BeforeAgent input: must be a JSON object; try: "),
         (["BeforeAgent", "--input", '{"prompt": 1}'], "prompt must be a string; try: "),
+        (
+            ["BeforeAgent", "--input", '{"prompt": "", "hook_event_name": "AfterAgent"}'],
+            "BeforeAgent input: hook_event_name is 'AfterAgent'; fire AfterAgent, or leave",
+        ),
+        (
+            ["BeforeAgent", "--input", '{"prompt": "", "hook_event_name": "UserPromptSubmit"}'],
+            "BeforeAgent input: hook_event_name is 'UserPromptSubmit'; leave it out, or write",
+        ),
         (["SessionEnd", "--input", '{"reason": "tired"}'], "reason must be one of exit, clear"),
         (["BeforeTool", "--tool", "x", "--tool-input", "1"], "tool_input must be an object"),
         (["BeforeTool", "--tool", "x", "--tool-input", "{"], "--tool-input is not JSON at line 1"),

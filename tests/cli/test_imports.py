@@ -18,9 +18,6 @@ from hookline.cli import main
 main(sys.argv[1:])
 print(json.dumps(sorted(set(sys.modules) - before)), file=sys.stderr)
 """
-_FIRE = (EVERY_VERB - {"parsing"}) | {
-    *("document", "fire_report", "firing", "payload", "plain", "verbs.fire", "verdict"),
-}
 # Elsewhere than on Linux platformdirs is asked for the places of settings.
 _ON_LINUX = sys.platform == "linux"
 _THIRD_PARTY = {"msgspec"} if _ON_LINUX else {"msgspec", "platformdirs"}
@@ -65,20 +62,21 @@ def test_the_version_and_the_help_load_nothing_of_the_engine(
 
 def test_list_loads_no_terminal_no_sdk_no_regex_and_no_engine(armed: Project) -> None:
     modules = loaded(armed, "list")
-    assert own(modules) == EVERY_VERB | {"list_screen", "paths", "verbs.list"}
+    assert own(modules) == EVERY_VERB | {"list"}
     assert third_party(modules) <= _THIRD_PARTY
     assert modules.isdisjoint(_SLOW_ON_LINUX)
-    assert modules.isdisjoint({"hookline.system", "hookline.translate"})
+    assert modules.isdisjoint({"argparse", "hookline.system", "hookline.translate"})
 
 
-@pytest.mark.parametrize("more", [{"report"}, set()])
+@pytest.mark.parametrize("form", [[], ["--json"]])
 def test_fire_loads_no_terminal_no_sdk_no_regex_and_no_event_loop(
-    armed: Project, more: set[str]
+    armed: Project, form: list[str]
 ) -> None:
     asked = ["--tool", "write_file", "--tool-input", "{}", "--trust"]
-    modules = loaded(armed, "fire", "BeforeTool", *asked, *([] if more else ["--json"]))
-    assert own(modules) == _FIRE | more
+    modules = loaded(armed, "fire", "BeforeTool", *asked, *form)
+    assert own(modules) == EVERY_VERB | {"fire", "firing"}
     assert "argparse" not in modules
+    assert not {name for name in modules if name.startswith("hookline.translate.")}
     assert third_party(modules) <= _THIRD_PARTY
     assert modules.isdisjoint(_SLOW_ON_LINUX)
     assert not {name for name in modules if name.startswith("hookline.testing")}
@@ -111,6 +109,6 @@ def test_a_hook_system_without_a_bus_loads_no_event_loop() -> None:
 
 def test_the_demo_loads_no_terminal_when_it_is_piped(project: Project) -> None:
     modules = loaded(project, "demo")
-    demo = {"demo_screen", "demo_session", "demo_steps", "demo_tools", "verbs.demo"}
-    assert own(modules) == EVERY_VERB | demo | {"firing", "report"}
+    demo = {"demo", "demo.steps", "demo.tools"}
+    assert own(modules) == EVERY_VERB | demo | {"fire", "firing"}
     assert third_party(modules) <= _THIRD_PARTY

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hookline.cli.first_hook import LANGUAGES, command_lines, first_hook
+from hookline.cli.init import LANGUAGES, break_command, make_first_hook
 from hookline.wire.events import HookEventName
 from tests.cli.command import ESCAPE, EVERY_VERB, HOOKLINE, hookline, on_terminal
 from tests.cli.conftest import Call
@@ -130,8 +130,8 @@ def _use_this_python(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_command_in_several_lines_is_the_same_command(
     event: HookEventName, columns: int | None
 ) -> None:
-    words = first_hook(event, "sh", None).fire
-    lines = list(command_lines(words, width=columns))
+    words = make_first_hook(event, "sh", None).fire
+    lines = list(break_command(words, width=columns))
     pasted = shlex.split("\n  ".join(lines).replace("\\\n", ""))
     assert [_without_blanks(word) for word in pasted] == [_without_blanks(word) for word in words]
 
@@ -248,7 +248,7 @@ def test_two_at_once_both_have_their_hook(here: Project) -> None:
 
 def test_init_loads_no_terminal_and_no_engine(here: Project) -> None:
     modules = loaded(here, "init")
-    assert own(modules) == EVERY_VERB | {"verbs.init", "first_hook", "paths"}
+    assert own(modules) == EVERY_VERB | {"init"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     assert not modules & {"asyncio", "subprocess", "pathlib", "tempfile", "logging", "json"}
     assert "hookline.system" not in modules

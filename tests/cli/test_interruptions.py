@@ -196,7 +196,7 @@ def test_what_was_shown_before_an_error_goes_out_before_it(tmp_path: Path) -> No
         text=True,
     )
     assert done.returncode == 1
-    assert done.stdout.index("#!/bin/sh") < done.stdout.index("hookline: there is nobody to ask")
+    assert done.stdout.index("#!/bin/sh") < done.stdout.index("hookline: nobody can be asked")
 
 
 def test_names_for_a_shell_that_does_not_listen_are_no_error(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_hooks_stand_below_their_event_with_state_matcher_and_place(layered: Pro
         "\n"
         "4 hooks: 2 enabled, 1 disabled, 1 not trusted\n"
         "neither the user nor a project can disable a managed hook\n"
-        "review the project's hooks with `hookline trust`; they run when it lets them\n"
+        "review the project's hooks with `hookline trust`; they run after you trust them\n"
     )
 
 

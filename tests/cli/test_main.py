@@ -1,5 +1,6 @@
 """What holds for the command whatever the verb."""
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -75,18 +76,20 @@ def test_the_examples_of_a_verb_work_as_they_stand(call: Call, verb: str, projec
         assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_an_error_of_its_own_is_a_sentence_with_its_place_and_no_traceback(
+def test_an_internal_error_is_a_sentence_with_its_place_and_no_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    broken = "EXAMPLES = ()\ndef add_arguments(parser): pass\ndef run(options, screen): 1 / 0\n"
+    broken = "EXAMPLES = ()\nOPTIONS = ()\ndef run(options, screen): 1 / 0\n"
     (tmp_path / "verb_that_breaks.py").write_text(broken)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setitem(VERBS, "break", ("verb_that_breaks", "break"))
+    module = importlib.import_module("verb_that_breaks")
+    monkeypatch.setitem(sys.modules, "hookline.cli.break", module)
+    monkeypatch.setitem(VERBS, "break", "break")
     assert main(["break"]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == (
-        "hookline: an error of its own, please report it: "
+        "hookline: internal error, please report it: "
         "ZeroDivisionError: division by zero (verb_that_breaks.py:3)\n"
     )
 

@@ -14,8 +14,7 @@ from typing import TextIO
 
 import pytest
 
-from hookline.cli.progress import Progress
-from hookline.cli.waiting import Waiting, told
+from hookline.cli.progress import Progress, Waiting, describe
 from hookline.pipeline.runner.pollloop import PollLoop
 from hookline.wire.hooks import CommandHook
 from tests.cli.command import (
@@ -106,7 +105,7 @@ def test_a_fast_hook_is_not_worth_a_line_nor_what_it_takes_to_draw_it(project: P
     # On a machine that is very busy no hook is fast.
     assert "\r" not in done.out or not re.search(r"\b\d\d? ms\b", done.out)
     code = "import sys; from hookline.cli import main; main(sys.argv[1:]); "
-    code += "print('hookline.cli.waiting' in sys.modules)"
+    code += "print('hookline.cli.progress' in sys.modules)"
     command = [sys.executable, "-c", code, *WRITE, "--settings", str(file)]
     assert subprocess.run(command, capture_output=True, text=True).stdout.endswith("False\n")
 
@@ -174,8 +173,8 @@ def _piece(master: int) -> bytes:
 
 
 def test_the_line_says_how_long_and_who() -> None:
-    assert told([(hook("scan"), 10.0)], now=11.25) == "1.2 s of 60 s  scan"
-    assert told([(hook("a"), 0.0), (hook("b"), 5.0)], now=12.0) == "12 s  a, b"
+    assert describe([(hook("scan"), 10.0)], now=11.25) == "1.2 s of 60 s  scan"
+    assert describe([(hook("a"), 0.0), (hook("b"), 5.0)], now=12.0) == "12 s  a, b"
 
 
 def draw(stream: TextIO, name: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.cli.verbs import fire, serve
+from hookline.cli import fire, serve
 from tests.cli.command import answer, command_hook, hookline, settings
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded, third_party
@@ -119,8 +119,11 @@ def test_a_document_closes_a_worker_that_was_asked_for_one(armed: Project, url: 
         (["--bus", "nats://me:secret@127.0.0.1:1"], "cannot connect to nats://127.0.0.1:1: "),
         (["--bus", "ftp://x"], "--bus: 'x' is no bus; write nats://HOST:4222"),
         (["--bus", "nats://x?a=1"], "--bus: a: no option of a bus; there are "),
-        (["--bus", "nats://x", "--concurrency", "0"], "--concurrency: 0 is no number"),
-        (["--bus", "nats://x", "--health", "0"], "--health: 0 is no time to wait"),
+        (["--bus", "nats://x", "--concurrency", "0"], "--concurrency: 0 is not a number"),
+        (
+            ["--bus", "nats://x", "--health", "0"],
+            "--health: 0 is not a time to wait",
+        ),
         (["--bus", "nats://x", "--events", "BeforeTol"], "did you mean BeforeTool"),
         ([], "the following arguments are required: --bus"),
     ],

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookline.cli.text import width_of
+from hookline.cli.layout import width_of
 from tests.cli.command import (
     ESCAPE,
     answer,
@@ -73,6 +73,29 @@ def test_colour_is_used_unless_it_is_refused(project: Project, verb: tuple[str, 
     assert list(map(timeless, shown(coloured.out))) == list(map(timeless, shown(plain.out)))
 
 
+def test_a_role_is_a_style_and_no_style_reaches_past_its_text(project: Project) -> None:
+    hook = command_hook(answer(decision="deny", reason="no"), name="h")
+    file = str(project.settings(settings("BeforeTool", hook), file="r.json"))
+    head, row, last, *_ = left_on_screen(on_terminal(*WRITE, "--settings", file).out).split("\n")
+    assert head == "\x1b[1mBeforeTool\x1b[0m\x1b[36m  write_file\x1b[0m"
+    assert row.startswith("  \x1b[1mh\x1b[0m  \x1b[2muser\x1b[0m  ")
+    assert row.endswith("  \x1b[1;31mdeny\x1b[0m  no")
+    assert last == "\x1b[1;31mblocked\x1b[0m: no"
+
+
+@pytest.mark.parametrize("term", ["dumb", "unknown"])
+def test_a_terminal_that_knows_no_styles_gets_none(rules: tuple[str, str], term: str) -> None:
+    done = on_terminal(*WRITE, *rules, columns=60, TERM=term)
+    assert done.status == 2
+    assert "\x1b" not in done.out
+    assert [line for line in shown(done.out) if width_of(line) > 60] == []
+
+
+def test_columns_in_the_environment_are_believed(rules: tuple[str, str]) -> None:
+    done = on_terminal("list", *rules, columns=100, COLUMNS="50")
+    assert 40 < max(map(width_of, shown(done.out))) <= 50
+
+
 def test_the_document_is_pretty_on_a_terminal_and_the_same(rules: tuple[str, str]) -> None:
     done = on_terminal("list", "--json", *rules)
     assert "\x1b" not in done.out
@@ -101,7 +124,7 @@ def test_list_at_80_columns(project: Project) -> None:
         "    command, 60 s                        project      .hookline/settings.json:11",
         "",
         "2 hooks: 2 not trusted",
-        "review the project's hooks with `hookline trust`; they run when it lets them",
+        "review the project's hooks with `hookline trust`; they run after you trust them",
     ]
 
 

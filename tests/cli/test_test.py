@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hookline.cli.text import width_of
+from hookline.cli.layout import width_of
 from hookline.pipeline.settings import SettingsReader, find_settings_files
 from hookline.pipeline.trust import TrustStore, review
 from tests.cli.command import (
@@ -266,13 +266,7 @@ def test_what_a_hook_says_cannot_steer_the_terminal(call: Call, project: Project
 
 def test_it_loads_no_terminal_no_loop_and_nothing_that_only_records(keys: Project) -> None:
     modules = loaded(keys, "test", "--trust")
-    assert own(modules) == EVERY_VERB | {
-        "document",
-        "firing",
-        "hooktest_report",
-        "progress",
-        "verbs.test",
-    }
+    assert own(modules) == EVERY_VERB | {"firing", "progress", "test", "test.report"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     assert not modules & {"asyncio", "subprocess", "pathlib", "tempfile", "logging", "json"}
     assert "hookline.hooktests.junit" not in modules

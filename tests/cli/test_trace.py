@@ -21,7 +21,7 @@ start2  14:02:59  s-1      SessionStart  startup    allowed    31 ms  notes
 model2  14:03:05  s-1      BeforeModel              no hook
 block2  14:03:08  s-1      BeforeTool    write_fi…  blocked    12 ms  secret-sc…
 after2  14:03:10  s-1      AfterTool     write_fi…  allowed   210 ms  format ✗
-agent2  14:03:18  s-2      BeforeAgent              ask       1.51 s  budget +1
+agent2  14:03:18  s-2      BeforeAgent              allowed   1.51 s  budget +1
 
 5 events
 `hookline trace agent2` shows the last in full
@@ -42,7 +42,7 @@ start2  14:02:59  s-1      SessionStart  startup     allowed    31 ms  notes
 model2  14:03:05  s-1      BeforeModel               no hook
 block2  14:03:08  s-1      BeforeTool    write_file  blocked    12 ms  secret-scan, path-guard
 after2  14:03:10  s-1      AfterTool     write_file  allowed   210 ms  format (exit 3)
-agent2  14:03:18  s-2      BeforeAgent               ask       1.51 s  budget, rules
+agent2  14:03:18  s-2      BeforeAgent               allowed   1.51 s  budget, rules
 
 5 events
 `hookline trace agent2` shows the last in full
@@ -324,7 +324,7 @@ def test_nothing_of_a_project_is_executed(project: Project) -> None:
 @pytest.mark.usefixtures("log")
 def test_it_loads_no_terminal_no_engine_and_no_regex_package(project: Project) -> None:
     modules = loaded(project, "trace")
-    assert own(modules) == EVERY_VERB | {"trace_screen", "verbs.trace"}
+    assert own(modules) == EVERY_VERB | {"trace", "trace.screen"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     assert not modules & {"asyncio", "subprocess", "logging", "pathlib", "tempfile", "hashlib"}
     assert "hookline.system" not in modules

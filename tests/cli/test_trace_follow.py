@@ -16,7 +16,7 @@ from tests.trace.logs import Json, fired, ran, session, written
 NEWEST = """\
 Sunday 01 March 2026
 after2  14:03:10  s-1       AfterTool     write_file  allowed  210 ms  format (exit 3)
-agent2  14:03:18  s-2       BeforeAgent               ask      1.51 s  budget, rules
+agent2  14:03:18  s-2       BeforeAgent               allowed  1.51 s  budget, rules
 """
 
 

@@ -47,7 +47,7 @@ def test_a_first_look_shows_commands_and_scripts_whole(guarded: Project) -> None
     done = hookline("trust", cwd=guarded.path)
     assert (done.status, shown(done.out, guarded)) == (1, FIRST)
     assert done.err == (
-        "hookline: there is nobody to ask here; review this and pass --yes to trust it\n"
+        "hookline: nobody can be asked without a terminal; review this and pass --yes to trust it\n"
     )
 
 
@@ -108,7 +108,7 @@ def test_untrust_takes_it_back(guarded: Project) -> None:
     hookline("trust", "--yes", cwd=guarded.path)
     done = hookline("untrust", cwd=guarded.path)
     assert shown(done.out, guarded) == (
-        "the hooks of PROJECT do not run any more\n`hookline trust` lets them again\n"
+        "the hooks of PROJECT do not run any more\n`hookline trust` lets them run again\n"
     )
     assert hookline(*WRITE, cwd=guarded.path).status == 0
     assert "were not trusted" in hookline("untrust", cwd=guarded.path).out

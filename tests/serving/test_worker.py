@@ -182,7 +182,7 @@ async def test_a_slow_worker_leaves_its_share_to_the_others(project: Project, ur
         (("--queue", ""), "'' cannot be the name of a queue"),
         (("--queue", "a b"), "'a b' cannot be the name of a queue"),
         (("--events", ","), "--events: name at least one"),
-        (("--health", "nan"), "--health: nan is no time to wait"),
+        (("--health", "nan"), "--health: nan is not a time to wait"),
     ],
 )
 def test_a_worker_that_would_serve_in_vain_does_not_start(

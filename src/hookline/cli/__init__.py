@@ -1,6 +1,7 @@
 """The ``hookline`` command: only the module of the verb that was asked for is imported.
 
-Exit status: 0 go on, 2 blocked or stopped, 1 the command itself failed; bad usage is a 1 as well.
+Exit status: 0 go on, 2 blocked or stopped, 3 a hook asks for confirmation, 1 the command itself
+failed; bad usage is a 1 as well.
 """
 
 import gc
@@ -8,23 +9,23 @@ import os
 import sys
 from collections.abc import Sequence
 
-# Verb -> its module, and what it is for.
-VERBS: dict[str, tuple[str, str]] = {
-    "fire": ("hookline.cli.verbs.fire", "fire one event and say what an agent should do"),
-    "list": ("hookline.cli.verbs.list", "show every hook that is configured, and where"),
-    "check": ("hookline.cli.verbs.check", "find mistakes in the settings and scripts"),
-    "test": ("hookline.cli.verbs.test", "run hook tests, or record one from a real event"),
-    "bench": ("hookline.cli.verbs.bench", "measure how long one hook takes"),
-    "trace": ("hookline.cli.verbs.trace", "show what hooks did, from the log of a traced run"),
-    "trust": ("hookline.cli.verbs.trust", "look at the project's hooks and let them run"),
-    "untrust": ("hookline.cli.verbs.untrust", "let them run no more"),
-    "disable": ("hookline.cli.verbs.disable", "switch a hook off until it is enabled again"),
-    "enable": ("hookline.cli.verbs.enable", "switch a disabled hook on again"),
-    "init": ("hookline.cli.verbs.init", "make a first hook, its settings and its tests"),
-    "migrate": ("hookline.cli.verbs.migrate", "make another agent's hook settings ours"),
-    "serve": ("hookline.cli.verbs.serve", "execute hooks for everybody on a message bus"),
-    "demo": ("hookline.cli.verbs.demo", "watch an agent and its hooks in a scratch project"),
-    "completion": ("hookline.cli.verbs.completion", "print what makes a shell complete all this"),
+# Verb -> what it is for; its module here has its name.
+VERBS: dict[str, str] = {
+    "fire": "fire one event and say what an agent should do",
+    "list": "show every hook that is configured, and where",
+    "check": "find mistakes in the settings and scripts",
+    "test": "run hook tests, or record one from a real event",
+    "bench": "measure how long one hook takes",
+    "trace": "show what hooks did, from the log of a traced run",
+    "trust": "review the project's hooks and let them run",
+    "untrust": "stop running the project's hooks",
+    "disable": "switch a hook off until it is enabled again",
+    "enable": "switch a disabled hook on again",
+    "init": "make a first hook, its settings and its tests",
+    "migrate": "convert another agent's hook settings",
+    "serve": "run hooks for agents on a message bus",
+    "demo": "watch an agent and its hooks in a scratch project",
+    "completion": "print a completion script for a shell",
 }
 
 # Objects that may be made before the first look for garbage; 700 is usual.
@@ -57,10 +58,10 @@ def run() -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit status; nothing but a status ever comes out."""
-    arguments = sys.argv[1:] if argv is None else list(argv)
     status: int | None = None
     try:
-        status = _run(arguments)
+        # ``list`` is a verb's module here.
+        status = _run(sys.argv[1:] if argv is None else [*argv])
         if sys.stdout is not None:
             sys.stdout.flush()
     except BaseException as error:
@@ -70,9 +71,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: Sequence[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(_help())
+        width = max(map(len, VERBS))
+        lines = [f"  {verb:{width}}  {summary}" for verb, summary in VERBS.items()]
+        print(_HELP.format(verbs="\n".join(lines)))
         return 0
     if arguments[0] in ("-V", "--version"):
         from hookline import __version__
@@ -84,13 +87,6 @@ def _run(arguments: list[str]) -> int:
         from hookline.cli.failures import unknown_verb
 
         raise unknown_verb(verb, VERBS)
-    from hookline.cli.arguments import run_verb
+    from hookline.cli.options import run_verb
 
-    module, summary = VERBS[verb]
-    return run_verb(verb, module, summary, rest)
-
-
-def _help() -> str:
-    width = max(map(len, VERBS))
-    lines = [f"  {verb:{width}}  {summary}" for verb, (_, summary) in VERBS.items()]
-    return _HELP.format(verbs="\n".join(lines))
+    return run_verb(verb, VERBS[verb], rest)

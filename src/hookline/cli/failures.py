@@ -1,14 +1,24 @@
-"""The one place where an exception becomes an exit status and a sentence on stderr."""
+"""What a command exits with, and the one sentence on stderr that says why it failed."""
 
 import os
 import signal
 import sys
 from collections.abc import Iterable
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
+from hookline.cli.layout import printable, shown_path
 from hookline.errors import HooklineError
 
+if TYPE_CHECKING:
+    from hookline.cli.screen import Screen
+    from hookline.problem import Problem
+
+# Exit statuses: the command failed; hooks block or stop; a hook asks for confirmation. 0 is go on.
 FAILED = 1
+BLOCKED = 2
+ASKS = 3
+
+MENDING = "`hookline check` says what to mend"
 
 
 class CommandError(HooklineError):
@@ -33,6 +43,31 @@ def unknown_verb(verb: str, known: Iterable[str]) -> CommandError:
     return CommandError(f"{verb!r} is not a verb; {hint}")
 
 
+def unknown_hook(
+    name: str, known: Iterable[str], problems: "Iterable[Problem]", screen: "Screen"
+) -> CommandError:
+    """The error for a name that no hook has, with the nearest that are; what is wrong in the
+    settings may be why, so that is told first."""
+    is_broken = tell_problems(screen, problems)
+    names = list(dict.fromkeys(known))
+    if not names:
+        hint = MENDING if is_broken else "`hookline init` makes a first one"
+        return CommandError(f"no hook is named {name!r}, for none is configured; {hint}")
+    from hookline.nearest import did_you_mean, nearest
+
+    hint = did_you_mean(nearest(name, names)) or "`hookline list` shows the names"
+    return CommandError(f"no hook is named {name!r}; {hint}")
+
+
+def tell_problems(screen: "Screen", problems: "Iterable[Problem]") -> bool:
+    """Warn of what is wrong in the settings, but for trust, which is told where hooks are held
+    back; True if a whole file was skipped, so that hooks may be missing."""
+    told = [problem for problem in problems if problem.kind != "untrusted"]
+    for problem in told:
+        screen.warning(shown_path(str(problem)))
+    return any(problem.broken for problem in told)
+
+
 def report(error: BaseException, *, done: int | None = None) -> int:
     """Say what went wrong, in one sentence, and give the status to exit with.
 
@@ -40,44 +75,24 @@ def report(error: BaseException, *, done: int | None = None) -> int:
     out. What was printed before goes out in any case.
     """
     if done is not None and isinstance(error, OSError):
-        return unwritten(error, done)
-    lost = _put_out()
-    if lost is None:
-        return _told(error)
-    # It may be the very error that is to be reported.
-    status = FAILED if isinstance(error, OSError) else _told(error)
-    return unwritten(lost, status)
+        return report_unwritten(error, done)
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as lost:
+        # It may be the very error that is to be reported.
+        status = FAILED if isinstance(error, OSError) else _report(error)
+        return report_unwritten(lost, status)
+    return _report(error)
 
 
-def unwritten(error: OSError, status: int) -> int:
+def report_unwritten(error: OSError, status: int) -> int:
     """The status of a command whose output was lost: a block stays a block, success is none."""
     discard(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return status
-    _say(f"hookline: standard output cannot be written: {error.strerror or error}")
+    _say(f"standard output cannot be written: {error.strerror or error}")
     return status or FAILED
-
-
-def _put_out() -> OSError | None:
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError as error:
-        return error
-    return None
-
-
-def _told(error: BaseException) -> int:
-    if isinstance(error, SystemExit):
-        return error.code if isinstance(error.code, int) else 0
-    if isinstance(error, KeyboardInterrupt):
-        number = error.number if isinstance(error, Interrupted) else signal.SIGINT
-        return 128 + number
-    if isinstance(error, BrokenPipeError):
-        discard(sys.stdout)
-        return FAILED
-    _say(f"hookline: {_sentence(error)}")
-    return FAILED
 
 
 def discard(stream: TextIO | None) -> None:
@@ -93,25 +108,31 @@ def discard(stream: TextIO | None) -> None:
     os.close(nowhere)
 
 
-def _sentence(error: BaseException) -> str:
-    if isinstance(error, HooklineError):
-        return str(error)
-    if isinstance(error, OSError) and error.strerror:
+def _report(error: BaseException) -> int:
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 0
+    if isinstance(error, KeyboardInterrupt):
+        return 128 + (error.number if isinstance(error, Interrupted) else signal.SIGINT)
+    if isinstance(error, BrokenPipeError):
+        discard(sys.stdout)
+    elif isinstance(error, HooklineError):
+        _say(str(error))
+    elif isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else "cannot go on: "
-        return where + error.strerror
-    import traceback
+        _say(where + error.strerror)
+    else:
+        import traceback
 
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
-    return f"an error of its own, please report it: {type(error).__name__}: {error}{place}"
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
+        _say(f"internal error, please report it: {type(error).__name__}: {error}{place}")
+    return FAILED
 
 
 def _say(text: str) -> None:
     if sys.stderr is None:
         return
-    from hookline.cli.text import printable
-
     try:
-        print(printable(text), file=sys.stderr, flush=True)
+        print(printable(f"hookline: {text}"), file=sys.stderr, flush=True)
     except OSError:
         discard(sys.stderr)

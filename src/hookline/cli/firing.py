@@ -1,35 +1,99 @@
-"""Fires events for a command: whatever ends the command stops its hooks first."""
+"""Events that a command fires: the input out of its options, the configuration and bus they name,
+and a run of hooks that stop before the command ends, whatever ends it."""
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hookline.answer import Answer
-from hookline.cli.failures import Interrupted
+from hookline.cli.failures import CommandError, Interrupted
+from hookline.cli.options import Options
 from hookline.config import Config
-from hookline.fired import FiredEvent
+from hookline.errors import InvalidPayloadError
+from hookline.fired import FiredEvent, read_fired_event
 from hookline.pipeline.runner.pollloop import Cancelled, PollLoop
 from hookline.system import HookSystem
+from hookline.wire import codec
+from hookline.wire.events import HookEventName
 
 if TYPE_CHECKING:
-    import argparse
     import asyncio
 
-    from hookline.cli.waiting import Waiting
+    from hookline.bus.nats import NatsMessageBus
+    from hookline.cli.progress import Waiting
     from hookline.pipeline.runner.loop import Loop
 
 T = TypeVar("T")
 
-_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_REQUEST = '"model_request": {"model": "gemini-2.5-flash", "contents": "Hello"}'
+_RESPONSE = (
+    '"model_response": {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}}]}'
+)
+# Arguments that work, for each event.
+_EXAMPLES: dict[HookEventName, str] = {
+    HookEventName.BEFORE_TOOL: """--tool write_file --tool-input '{"content": "hi"}'""",
+    HookEventName.AFTER_TOOL: "--tool read_file --tool-input '{}' "
+    """--input '{"tool_response": "hi"}'""",
+    HookEventName.BEFORE_AGENT: """--input '{"prompt": "Fix the tests"}'""",
+    HookEventName.AFTER_AGENT: """--input '{"prompt": "Fix it", "prompt_response": "Done"}'""",
+    HookEventName.BEFORE_MODEL: f"--input '{{{_REQUEST}}}'",
+    HookEventName.AFTER_MODEL: f"--input '{{{_REQUEST}, {_RESPONSE}}}'",
+    HookEventName.BEFORE_TOOL_SELECTION: f"--input '{{{_REQUEST}}}'",
+    HookEventName.SESSION_START: """--input '{"source": "startup"}'""",
+    HookEventName.SESSION_END: """--input '{"reason": "exit"}'""",
+    HookEventName.PRE_COMPRESS: """--input '{"trigger": "manual"}'""",
+    HookEventName.NOTIFICATION: """--input '{"message": "Build finished"}'""",
+}
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_LIKE_NOBODY_ASKED = (signal.SIG_DFL, signal.default_int_handler)
 # How many seconds hooks may take before people are shown that something happens.
 _A_MOMENT = 0.3
-_LIKE_NOBODY_ASKED = (signal.SIG_DFL, signal.default_int_handler)
 
 
-def load_config(options: "argparse.Namespace", *, warm: bool = False, **further: Any) -> Config:
+def example(event: HookEventName) -> str:
+    """A command line that fires the event."""
+    return f"hookline fire {event.value} {_EXAMPLES[event]}"
+
+
+def read_payload(event: HookEventName, options: Options) -> dict[str, Any]:
+    """The input that the options describe; raises InvalidPayloadError for what is no object, or
+    is another event's."""
+    payload = {} if options.input is None else _read_json(event, "--input", options.input)
+    if not isinstance(payload, dict):
+        raise _invalid(event, "must be a JSON object")
+    named = payload.get("hook_event_name")
+    if named is not None and named != event.value:
+        is_event = isinstance(named, str) and named in list(HookEventName)
+        remedy = f"fire {named}, or leave it out" if is_event else f"leave it out, or write {event}"
+        raise InvalidPayloadError(event.value, f"hook_event_name is {named!r}; {remedy}")
+    given: dict[str, Any] = {}
+    if options.tool is not None:
+        given["tool_name"] = options.tool
+    if options.tool_input is not None:
+        given["tool_input"] = _read_json(event, "--tool-input", options.tool_input)
+    if given and event not in (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL):
+        raise CommandError(
+            f"--tool and --tool-input are for BeforeTool and AfterTool; try: {example(event)}"
+        )
+    if options.session_id is not None:
+        given["session_id"] = options.session_id
+    return {**payload, **given}
+
+
+def read_event(event: HookEventName, payload: dict[str, Any]) -> FiredEvent:
+    """The event of an input; raises InvalidPayloadError, with a command line that works, for an
+    input that is none."""
+    try:
+        return read_fired_event(event, payload)
+    except InvalidPayloadError as error:
+        raise _invalid(event, error.problem) from None
+
+
+def load_config(options: Options, *, warm: bool = False, **further: Any) -> Config:
     """The configuration the common options name.
 
     A process that ends after one event would keep an interpreter waiting for nothing.
@@ -37,23 +101,38 @@ def load_config(options: "argparse.Namespace", *, warm: bool = False, **further:
     return Config.load(options.cwd, settings_files=options.settings, warm=warm, **further)
 
 
+def open_bus(text: str, **options: Any) -> "NatsMessageBus":
+    """The bus that ``--bus`` names, not connected yet; ``@FILE`` keeps a password out of the list
+    of processes."""
+    try:
+        from hookline.bus.nats import BusConnectionError, NatsMessageBus
+    except ImportError as error:
+        raise CommandError(f"--bus: {error}") from None
+    if text.startswith("@"):
+        with open(text[1:], encoding="utf-8") as file:
+            text = file.read()
+    try:
+        return NatsMessageBus.from_url(text, **options)
+    except BusConnectionError as error:
+        raise CommandError(f"--bus: {error}") from None
+
+
 def fire(
     system: HookSystem,
     fired: FiredEvent,
     *,
-    meanwhile: Callable[[], object] = lambda: None,
     progress: "Callable[[Loop], Waiting] | None" = None,
 ) -> Answer:
     """Fire one event to its end; raises Interrupted, with no hook left running, on a signal.
 
-    ``meanwhile`` is called while the first hooks are starting, and ``progress`` if they take more
-    than a moment: what it shows is there until they have ended.
+    ``progress`` is called if hooks take more than a moment: what it shows is there until they have
+    ended.
     """
     system.initialize_blocking()
     try:
         if system.needs_asyncio(fired):
             return run_on_asyncio(system.execute(fired))
-        return run_to_end(system.execute(fired), meanwhile=meanwhile, progress=progress)
+        return run_to_end(system.execute(fired), progress=progress)
     finally:
         system.dispose()
 
@@ -61,12 +140,10 @@ def fire(
 def run_to_end(
     work: Coroutine[Any, Any, T],
     *,
-    meanwhile: Callable[[], object] = lambda: None,
     progress: "Callable[[Loop], Waiting] | None" = None,
 ) -> T:
     """Run what fires command hooks; a signal stops it, and is raised when they have ended."""
     loop = PollLoop()
-    loop.call_soon(lambda: loop.call_soon(meanwhile))
     received: list[int] = []
     shown: list[Waiting] = []
 
@@ -89,7 +166,7 @@ def run_to_end(
 
     if progress is not None:
         loop.call_at(loop.time() + _A_MOMENT, show)
-    with _heard_signals(end):
+    with _handle_signals(end):
         try:
             done = loop.run(work)
         except Cancelled:
@@ -97,7 +174,7 @@ def run_to_end(
         finally:
             hide()
     if received:
-        # It came when there was nothing left to stop, and is no less meant for that.
+        # The signal arrived after the hooks ended; honour it.
         raise Interrupted(received[0])
     return done
 
@@ -108,7 +185,7 @@ def run_on_asyncio(work: Coroutine[Any, Any, T]) -> T:
 
     received: list[int] = []
 
-    async def watched() -> T:
+    async def watch() -> T:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
 
@@ -116,11 +193,11 @@ def run_on_asyncio(work: Coroutine[Any, Any, T]) -> T:
             received.append(number)
             loop.call_soon_threadsafe(task.cancel)
 
-        with _heard_signals(end), _woken_by_signals(loop):
+        with _handle_signals(end), _wake_on_signals(loop):
             return await work
 
     try:
-        done = asyncio.run(watched())
+        done = asyncio.run(watch())
     except asyncio.CancelledError:
         raise Interrupted(received[0] if received else signal.SIGINT) from None
     if received:
@@ -129,7 +206,7 @@ def run_on_asyncio(work: Coroutine[Any, Any, T]) -> T:
 
 
 @contextmanager
-def _woken_by_signals(loop: "asyncio.AbstractEventLoop") -> Iterator[None]:
+def _wake_on_signals(loop: "asyncio.AbstractEventLoop") -> Iterator[None]:
     """Have a signal that comes just before the loop waits end that wait."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -149,15 +226,54 @@ def _woken_by_signals(loop: "asyncio.AbstractEventLoop") -> Iterator[None]:
 
 
 @contextmanager
-def _heard_signals(end: Callable[[int, Any], None]) -> Iterator[None]:
+def _handle_signals(end: Callable[[int, Any], None]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     # A signal that the parent wants ignored stays so.
-    heard = [n for n in _ENDING_SIGNALS if signal.getsignal(n) in _LIKE_NOBODY_ASKED]
+    heard = [n for n in ENDING_SIGNALS if signal.getsignal(n) in _LIKE_NOBODY_ASKED]
     before = {number: signal.signal(number, end) for number in heard}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _read_json(event: HookEventName, option: str, value: str) -> Any:
+    """What an argument stands for: itself, the content of ``@FILE`` or, as ``-``, of stdin."""
+    text = value
+    if value == "-" or value.startswith("@"):
+        what = "stdin" if value == "-" else value[1:]
+        try:
+            text = _read_bytes(value).decode("utf-8-sig")
+        except OSError as error:
+            raise CommandError(f"{option}: cannot read {what}: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise CommandError(f"{option}: {what} is not UTF-8 at byte {error.start}") from None
+    try:
+        return codec.decode(text)
+    except codec.DecodeError:
+        # Comments and trailing commas are welcome as in settings; the rest gets its place.
+        from hookline.pipeline.jsonc import JsoncError, parse
+
+    try:
+        return parse(text).value
+    except JsoncError as error:
+        place = f"line {error.line}, column {error.column}"
+        raise _invalid(event, f"{option} is not JSON at {place}: {error.problem}") from None
+
+
+def _read_bytes(value: str) -> bytes:
+    if value != "-":
+        with open(value[1:], "rb") as file:
+            return file.read()
+    if sys.stdin is None:
+        raise CommandError("--input -: stdin is closed; give the JSON itself, or @FILE")
+    if sys.stdin.isatty():
+        print("reading the input from the terminal; Ctrl-D ends it", file=sys.stderr)
+    return sys.stdin.buffer.read()
+
+
+def _invalid(event: HookEventName, problem: str) -> InvalidPayloadError:
+    return InvalidPayloadError(event.value, f"{problem}; try: {example(event)}")

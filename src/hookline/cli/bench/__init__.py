@@ -1,0 +1,297 @@
+"""``hookline bench``: how long one hook takes, and how much of it is only starting.
+
+The hook runs many times, in turn with what it is compared with, so both meet the same machine.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from hookline.cli.bench.startup import Baseline, baseline_of
+from hookline.cli.failures import CommandError, unknown_hook
+from hookline.cli.firing import load_config, read_payload, run_to_end
+from hookline.cli.layout import Column, Row, count
+from hookline.cli.options import Option, Options, event_options, flag
+from hookline.cli.progress import Progress
+from hookline.cli.screen import Screen
+from hookline.config import Config
+from hookline.debuglog import DebugLogger
+from hookline.notices import heard_warnings
+from hookline.pipeline.matcher import MatchTimeout
+from hookline.pipeline.programs import hook_variables
+from hookline.pipeline.registry import HookRegistryEntry
+from hookline.system import HookSystem
+from hookline.wire.events import EVENTS, narrow_event
+from hookline.wire.hooks import CommandHook, HookConfig
+from hookline.wire.results import HookExecutionResult
+
+
+def _read_number(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        from argparse import ArgumentTypeError
+
+        raise ArgumentTypeError(f"must be a number from 1 on, not {text!r}")
+    return int(text)
+
+
+EXAMPLES = (
+    "hookline demo --keep try-hookline",
+    "hookline bench secret-scan --cwd try-hookline --trust --runs 10",
+    "hookline bench secret-scan --cwd try-hookline --trust --runs 10 --json",
+)
+OPTIONS = (
+    Option("name", "NAME", "the hook; hookline list shows the names"),
+    Option("--runs", "N", "how often (default: about 50)", type=_read_number),
+    Option("--event", "EVENT", "which, of a hook that has several"),
+    *event_options("the event's fields (default: made up)"),
+    flag("--trust", "run it even if nobody has trusted it", default=None),
+)
+
+_START = "start-up"
+# What a warm hook may take of a cold one's time for it to be worth a setting.
+_WORTH_IT = 0.8
+# Not counted: the first finds nothing in the system's caches, and a warm hook starts for it.
+_FIRST_ROUNDS = 2
+# When nobody says how many: as many as are worth waiting for.
+_DEFAULT_RUNS = 50
+_LEAST_RUNS = 10
+_PATIENCE_SECONDS = 10.0
+_REQUEST = {"model": "gemini-2.5-flash", "contents": "Hello"}
+_RESPONSE = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}}]}
+# Field -> a value for events that are given none.
+_VALUES: dict[str, Any] = {
+    "tool_input": {"file_path": "README.md", "content": "Hello\n", "command": "ls"},
+    "tool_response": {"llmContent": "done"},
+    "prompt": "Fix the tests",
+    "prompt_response": "Done",
+    "stop_hook_active": False,
+    "llm_request": _REQUEST,
+    "llm_response": _RESPONSE,
+    "message": "Build finished",
+}
+_TARGETS = ("write_file", "read_file", "run_shell_command", "replace", "startup", "exit", "manual")
+
+
+class Runs(msgspec.Struct, frozen=True):
+    """What one way of running took each time; ``errors`` are how runs failed, and how often."""
+
+    durations: tuple[float, ...]
+    errors: Mapping[str, int]
+    warnings: tuple[str, ...]
+
+    @property
+    def times(self) -> dict[str, float]:
+        """The durations summed up, in milliseconds."""
+        ordered = sorted(self.durations)
+        percentiles = {f"p{percent}": percentile(ordered, percent) for percent in (50, 95, 99)}
+        return {"min": ordered[0], "mean": sum(ordered) / len(ordered), **percentiles}
+
+
+def percentile(ordered: Sequence[float], percent: float) -> float:
+    """The value below which that share of the sorted values is, between two of them if need be."""
+    place = (len(ordered) - 1) * percent / 100
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def run(options: Options, screen: Screen) -> int:
+    """Measure the hook; 0 even if it blocks or fails, which is told."""
+    # What is measured is no part of what happened.
+    config = load_config(options, warm=True, debug_logger=DebugLogger(), trusted=options.trust)
+    entry = _find_entry(config, options, screen)
+    hook = entry.hook
+    assert isinstance(hook, CommandHook)
+    payload = _make_payload(entry, options)
+    variables = hook_variables(
+        project_dir=config.get_project_dir(),
+        cwd=config.get_working_dir(),
+        session_id=config.get_session_id(),
+        event=entry.event.value,
+    )
+    baseline = baseline_of(hook, {**variables, **hook.env}, cwd=config.get_working_dir())
+    ways = {"hook": hook}
+    if baseline.is_python:
+        ways = {
+            name: msgspec.structs.replace(hook, warm=name == "warm") for name in ("cold", "warm")
+        }
+    with Progress(sys.stderr) as progress, heard_warnings():
+        found = _run_in_turn(
+            config,
+            entry,
+            {**ways, _START: baseline.hook},
+            payload,
+            runs=options.runs,
+            tell=lambda done, all: progress.show(f"{hook.name}: {done} of {all} runs"),
+        )
+    startup = found.pop(_START)
+    share = min(startup.times["p50"] / next(iter(found.values())).times["p50"], 1.0)
+    if options.json:
+        screen.document(
+            {
+                "hook": entry.name,
+                "event": entry.event.value,
+                "input": payload,
+                "runs": len(startup.durations),
+                "unit": "ms",
+                "times": {name: _describe(runs) for name, runs in found.items()},
+                "startup": {
+                    "measured_as": baseline.words,
+                    **_describe(startup),
+                    "share": round(share, 4),
+                },
+            }
+        )
+    else:
+        target = payload.get(EVENTS[entry.event].target or "")
+        on = f"{entry.event.value} {target}" if target else entry.event.value
+        _show(screen, hook, on, found, startup, f"{share:.0%}", baseline)
+    for runs in found.values():
+        for error, times in runs.errors.items():
+            of = count(len(runs.durations), "run")
+            screen.warning(
+                f"{hook.name} failed in {times} of {of}, so its times say little: {error}"
+            )
+        for warning in runs.warnings:
+            screen.warning(f"{hook.name}: {warning}")
+    return 0
+
+
+def _find_entry(config: Config, options: Options, screen: Screen) -> HookRegistryEntry:
+    settings = config.get_settings()
+    entries = [entry for entry in settings.entries if isinstance(entry.hook, CommandHook)]
+    named = [entry for entry in entries if entry.name == options.name]
+    if not named:
+        known = [entry.name for entry in entries]
+        raise unknown_hook(options.name, known, settings.problems, screen)
+    events = " and ".join(dict.fromkeys(entry.event.value for entry in named))
+    if options.event is not None:
+        event = narrow_event(options.event)
+        named = [entry for entry in named if entry.event is event]
+        if not named:
+            raise CommandError(f"{options.name} is not for {event.value} but for {events}")
+    elif len({entry.event for entry in named}) > 1:
+        raise CommandError(f"{options.name} is for {events}; name one of them by --event")
+    if not named[0].trusted:
+        raise CommandError(
+            f"{options.name} is not trusted, so it does not run; "
+            "review it with `hookline trust`, or pass --trust"
+        )
+    return named[0]
+
+
+def _make_payload(entry: HookRegistryEntry, options: Options) -> dict[str, Any]:
+    if options.input or options.tool or options.tool_input:
+        return read_payload(entry.event, options)
+    spec = EVENTS[entry.event]
+    payload = {name: _VALUES[name] for name in spec.required if name in _VALUES}
+    if spec.target in spec.required:
+        payload[str(spec.target)] = _find_target(entry)
+    return payload | ({"session_id": options.session_id} if options.session_id else {})
+
+
+def _find_target(entry: HookRegistryEntry) -> str:
+    """A name that the hook's matcher matches: one it holds, or a common one."""
+    import re
+
+    trigger = EVENTS[entry.event].trigger
+    likely: list[str] = [*re.findall(r"[\w-]+", str(entry.matcher or "")), *_TARGETS]
+    known = [name for name in likely if trigger is None or name in [t.value for t in trigger]]
+    for name in known:
+        with suppress(MatchTimeout):
+            if entry.matches(name):
+                return name
+    raise CommandError(
+        f"cannot make up a name that {entry.matcher!r} matches; give the event's fields by --input"
+    )
+
+
+def _run_in_turn(
+    config: Config,
+    entry: HookRegistryEntry,
+    hooks: Mapping[str, HookConfig],
+    payload: Mapping[str, Any],
+    *,
+    runs: int | None,
+    tell: Callable[[int, int], None],
+) -> dict[str, Runs]:
+    """Run each of the hooks in the entry's place, one after the other, again and again."""
+    systems = {name: HookSystem(config) for name in hooks}
+    for name, system in systems.items():
+        system.initialize_blocking()
+        alone = msgspec.structs.replace(
+            entry, hook=hooks[name], matches=lambda _: True, enabled=True
+        )
+        system.get_registry().load([alone])
+    results: dict[str, list[HookExecutionResult]] = {name: [] for name in systems}
+
+    async def run_rounds() -> None:
+        wanted = runs or _DEFAULT_RUNS
+        end = time.monotonic() + _PATIENCE_SECONDS
+        for number in range(-_FIRST_ROUNDS, wanted):
+            if runs is None and number >= _LEAST_RUNS and time.monotonic() > end:
+                break
+            tell(max(number, 0), wanted)
+            for name, system in systems.items():
+                answer = await system.get_event_handler().fire(entry.event, payload)
+                if number >= 0:
+                    results[name] += answer.results
+
+    try:
+        run_to_end(run_rounds())
+    finally:
+        for system in systems.values():
+            system.dispose()
+    return {name: _sum_up(found) for name, found in results.items()}
+
+
+def _sum_up(results: Sequence[HookExecutionResult]) -> Runs:
+    errors: dict[str, int] = {}
+    for result in results:
+        if result.error is not None:
+            errors[result.error] = errors.get(result.error, 0) + 1
+    return Runs(
+        tuple(result.duration for result in results),
+        errors,
+        tuple(dict.fromkeys(text for result in results for text in result.warnings)),
+    )
+
+
+def _show(
+    screen: Screen,
+    hook: CommandHook,
+    on: str,
+    found: Mapping[str, Runs],
+    startup: Runs,
+    share: str,
+    baseline: Baseline,
+) -> None:
+    runs = count(len(startup.durations), "run")
+    screen.line((hook.name, "name"), f"  {on}  ", (runs, "faint"))
+    rows: list[Row] = [("", *((field, "faint") for field in startup.times), "")]
+    for name, each in {**found, _START: startup}.items():
+        values = each.times.values()
+        times = [f"{value:.3g} ms" if value < 1000 else f"{value:.0f} ms" for value in values]
+        rows.append(((name, "name"), *times, ""))
+    columns: list[Column] = ["keep", "right", "right", "right", "right", "right"]
+    screen.table(rows, columns)
+    screen.line(
+        f"{share} of its time is start-up, measured as ",
+        (baseline.words, "matcher"),
+        " run in turn with it, by p50",
+    )
+    if "warm" in found:
+        ratio = found["warm"].times["p50"] / found["cold"].times["p50"]
+        is_worth_it = ratio <= _WORTH_IT and not hook.warm
+        advice = '; "warm": true in its settings turns it on' if is_worth_it else ""
+        screen.line(f"warm it takes {ratio:.0%} of what it takes cold{advice}")
+
+
+def _describe(runs: Runs) -> dict[str, Any]:
+    times = {name: round(value, 3) for name, value in runs.times.items()}
+    failed = sum(runs.errors.values())
+    return {**times, "failed_runs": failed} | ({"errors": runs.errors} if failed else {})

@@ -1,0 +1,233 @@
+"""``hookline check``: reviews the settings and the scripts they name; it executes nothing.
+
+A finding is a line that editors and people can follow, in a group a file. Exit status: 0 also with
+warnings and hints, 1 with errors, and with warnings when ``--strict``.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from hookline.check import Checked, Finding, Severity, check, read
+from hookline.cli.layout import DIFF_ROLES, count, diff, shown_path
+from hookline.cli.options import Options, flag
+from hookline.cli.screen import Screen
+from hookline.pipeline.jsonc import spoken
+from hookline.pipeline.settings import SettingsFile, find_project_dir, find_settings_files
+from hookline.places import home_dir
+from hookline.wire.hooks import HookSource
+
+if TYPE_CHECKING:
+    from hookline.check.fixing import Change
+
+EXAMPLES = (
+    "hookline check",
+    "hookline check --diff",
+    "hookline check --fix",
+    "hookline check --strict --json",
+)
+OPTIONS = (
+    flag("--fix", "mend what has only one remedy, and show the changes", one_of="fixing"),
+    flag("--diff", "show what --fix would change, and change nothing", one_of="fixing"),
+    flag("--strict", "exit with 1 on warnings too"),
+    flag("--quiet", "leave out the hints"),
+)
+
+_ROLES = {Severity.ERROR: "bad", Severity.WARNING: "care", Severity.HINT: "matcher"}
+# How many further places of a hint are named.
+_MOST_LINES = 5
+# A fix may bring another to light: a hook without a type has no timeout to look at.
+_MOST_ROUNDS = 5
+
+
+def run(options: Options, screen: Screen) -> int:
+    """Check, mend if asked, and show what is left."""
+    checked = _read_settings(options)
+    findings = check(checked)
+    changed: list[Change] = []
+    if options.fix or options.diff:
+        changed = _fix(options, findings, checked)
+    if options.fix and changed:
+        checked = _read_settings(options)
+        findings = check(checked)
+    if options.quiet:
+        findings = [finding for finding in findings if finding.severity is not Severity.HINT]
+    if options.json:
+        screen.document(_document(findings, checked, changed, done=options.fix))
+    else:
+        for change in changed:
+            verb = "changed" if options.fix else "would change"
+            screen.line((f"{verb} ", "change"), (shown_path(change.file), "name"))
+            for line in _diff(change):
+                screen.line((line, DIFF_ROLES.get(line[:1], "")), indent=2)
+            screen.line()
+        _show_findings(screen, findings)
+        _show_summary(screen, findings, checked, fix=options.fix or options.diff)
+        _show_next(screen, findings, checked)
+    fatal = {Severity.ERROR, Severity.WARNING} if options.strict else {Severity.ERROR}
+    return 1 if any(finding.severity in fatal for finding in findings) else 0
+
+
+def _read_settings(options: Options) -> Checked:
+    here = os.path.abspath(options.cwd or os.getcwd())
+    home = home_dir()
+    project = find_project_dir(here, home)
+    if options.settings is None:
+        files = find_settings_files(project, home)
+    else:
+        files = [SettingsFile(os.path.abspath(file), HookSource.USER) for file in options.settings]
+    return read(files, cwd=here, project_dir=project, environ=os.environ)
+
+
+def _fix(options: Options, findings: list[Finding], checked: Checked) -> "list[Change]":
+    """What was changed, or would be: one change a file, from first to last."""
+    import msgspec
+
+    from hookline.check.fixing import carry_out, changes
+
+    made: dict[str, Change] = {}
+    for _ in range(_MOST_ROUNDS):
+        planned = changes(findings, checked)
+        for change in planned:
+            if options.fix:
+                carry_out(change)
+            first = made.get(change.file, change)
+            made[change.file] = msgspec.structs.replace(
+                change, before=first.before, mode_before=first.mode_before
+            )
+        if not options.fix or not planned:
+            break
+        checked = _read_settings(options)
+        findings = check(checked)
+    return list(made.values())
+
+
+def _diff(change: "Change") -> Iterator[str]:
+    """The lines that differ with those around them; and what a line does not show in words."""
+    if change.mode_before != change.mode_after:
+        yield f"mode {change.mode_before:o} -> {change.mode_after:o}"
+    if change.before == change.after:
+        return
+    if change.before.replace(b"\r\n", b"\n") == change.after:
+        lines_changed = change.before.count(b"\r\n")
+        yield f"line ends of {count(lines_changed, 'line')}: CRLF -> LF"
+        return
+    before, after = (text.decode(errors="replace") for text in (change.before, change.after))
+    yield from diff(before.splitlines(), after.splitlines(), around=1)
+
+
+def _show_findings(screen: Screen, findings: Sequence[Finding]) -> None:
+    """All findings, an empty line after those of a file; a hint that comes again is told once
+    with where else it holds."""
+    for file, group in groupby(findings, key=lambda finding: finding.file):
+        in_file = list(group)
+        hints: dict[str, list[int]] = {}
+        for finding in in_file:
+            if finding.severity is Severity.HINT:
+                hints.setdefault(finding.text, []).append(finding.line)
+        for finding in in_file:
+            also = ""
+            if finding.severity is Severity.HINT:
+                lines = hints.pop(finding.text, None)
+                if lines is None:
+                    continue
+                also = _also(lines[1:])
+            place = f"{shown_path(file)}:{finding.line}:{finding.column}:"
+            severity = (f"{finding.severity.value}:", _ROLES[finding.severity])
+            screen.line((place, "name"), " ", severity, f" {finding.text}", (also, "faint"))
+        screen.line()
+
+
+def _also(lines: Sequence[int]) -> str:
+    if not lines:
+        return ""
+    named, left = lines[:_MOST_LINES], len(lines) - _MOST_LINES
+    more = f" and {left} more" if left > 0 else ""
+    return f" (also on {'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, named))}{more})"
+
+
+def _show_summary(
+    screen: Screen, findings: Sequence[Finding], checked: Checked, *, fix: bool
+) -> None:
+    """The last lines: how much was looked at, what was found, and what to do next."""
+    if not checked.files and not checked.broken:
+        screen.line("there are no settings to check for ", (checked.project_dir, "name"))
+        screen.line("`hookline init` makes a first one, its settings and its tests")
+        return
+    looked_at = count(len(checked.files) + len(checked.broken), "file")
+    verdict = ("no problems", "good")
+    said = [(count(n, severity.value), severity) for severity, n in _count(findings) if n]
+    if said:
+        worst = said[0][1]
+        role = _ROLES[worst] if worst is not Severity.HINT else "good"
+        verdict = (", ".join(text for text, _ in said), role)
+    screen.line(f"{count(len(checked.hooks), 'hook')} in {looked_at}: ", verdict)
+    if not fix and any(finding.fixes for finding in findings):
+        from hookline.check.fixing import is_fixable
+
+        fixable = sum(is_fixable(finding, checked) for finding in findings)
+        if fixable:
+            screen.line(f"`hookline check --fix` mends {fixable} of these; --diff shows how")
+
+
+def _count(findings: Sequence[Finding]) -> list[tuple[Severity, int]]:
+    return [(s, sum(finding.severity is s for finding in findings)) for s in Severity]
+
+
+def _show_next(screen: Screen, findings: list[Finding], checked: Checked) -> None:
+    """What a project's author has to do yet when there is nothing left to correct."""
+    is_projects = any(site.hook.source is HookSource.PROJECT for site in checked.hooks)
+    if not is_projects or any(finding.severity is Severity.ERROR for finding in findings):
+        return
+    from hookline.pipeline.trust import TrustError, TrustStore, review
+
+    entries = [
+        entry
+        for site in checked.files
+        if site.source is HookSource.PROJECT
+        for entry in site.layer.entries
+    ]
+    try:
+        known = TrustStore().read(checked.project_dir)
+        now = review(entries, project_dir=checked.project_dir, cwd=checked.cwd)
+    except TrustError as error:
+        screen.warning(str(error))
+        return
+    if known is None or not known.covers(now):
+        screen.line("the project's hooks run after you trust them with `hookline trust`")
+
+
+def _document(
+    findings: list[Finding], checked: Checked, changed: "list[Change]", *, done: bool
+) -> dict[str, Any]:
+    from hookline.check.fixing import is_fixable
+
+    document: dict[str, Any] = {
+        "findings": [
+            {
+                "rule": finding.kind,
+                "severity": finding.severity.value,
+                "file": finding.file,
+                "line": finding.line,
+                "column": finding.column,
+                "message": finding.message,
+                "remedy": finding.remedy or None,
+                "settings": finding.settings or None,
+                "path": spoken(finding.path) or None,
+                "event": finding.event,
+                "hook": finding.hook,
+                "fixable": is_fixable(finding, checked),
+            }
+            for finding in findings
+        ],
+        "files": [file.path for file in checked.files],
+        "hooks": len(checked.hooks),
+        **{f"{severity.value}s": number for severity, number in _count(findings)},
+    }
+    if changed:
+        document["changes"] = [
+            {"file": change.file, "diff": "\n".join(_diff(change))} for change in changed
+        ]
+        document["changed"] = done
+    return document

@@ -1,0 +1,207 @@
+"""The steps of a session as a watcher tells them: what happened, what fired, what came of it.
+
+An event that says what it said the time before is no news: it is counted and not told again.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from hookline.agent.providers import FunctionCall
+from hookline.agent.scheduler import CallStatus, ScheduledCall
+from hookline.answer import Answer
+from hookline.cli.demo.tools import describe, not_done
+from hookline.debuglog import DebugLogger
+from hookline.fired import FiredEvent
+from hookline.toolcall import BLOCKED_BY_HOOK
+from hookline.wire.events import HookEventName
+from hookline.wire.results import ProcessedHookResult
+
+Word: TypeAlias = Literal[
+    "added", "restricted", "blocked", "refused", "rewritten", "redacted", "failed", "allowed"
+]
+Tell: TypeAlias = Callable[["Step"], None]
+
+# Events that end a step, and how that step is told.
+_ALWAYS_TOLD: dict[HookEventName, str] = {
+    HookEventName.SESSION_START: "the session starts",
+    HookEventName.BEFORE_AGENT: "the user asks:",
+    HookEventName.SESSION_END: "the session ends",
+}
+_TOLD_AS_NEWS: dict[HookEventName, str] = {
+    HookEventName.BEFORE_MODEL: "the agent is about to call the model",
+    HookEventName.AFTER_AGENT: "the turn ends",
+}
+_BEFORE_MODEL = (HookEventName.BEFORE_TOOL_SELECTION, HookEventName.BEFORE_MODEL)
+# What a block means; that of a tool's event is the result of its call.
+_BLOCKS: dict[HookEventName, str] = {
+    HookEventName.BEFORE_AGENT: "the turn does not begin",
+    HookEventName.BEFORE_MODEL: "the model is not called",
+    HookEventName.AFTER_MODEL: "the answer is discarded",
+    HookEventName.AFTER_AGENT: "the agent is sent back to work with the reason",
+}
+
+
+class Fired(msgspec.Struct, frozen=True):
+    """One event; ``payload`` is what its hooks read, None when it has none."""
+
+    fired: FiredEvent
+    answer: Answer
+    payload: Mapping[str, Any] | None
+    is_news: bool
+
+    @property
+    def event(self) -> HookEventName:
+        """Which event it is."""
+        return self.fired.event
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What hooks changed, or what came of a call."""
+
+    word: Word
+    text: str
+
+
+class Step(msgspec.Struct, frozen=True):
+    """Something that happened: ``shows`` is the very text it is about."""
+
+    says: str
+    shows: str
+    fired: tuple[Fired, ...]
+    outcomes: tuple[Outcome, ...]
+    call: FunctionCall | None = None
+
+
+class Watch(DebugLogger):
+    """Sees each event as it fires, and keeps the log that the environment asks for."""
+
+    def __init__(self, *given: Any, see: Callable[..., None], **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._see = see
+
+    @property
+    def enabled(self) -> bool:
+        """Events that no hook matched count as well."""
+        return True
+
+    def event(
+        self,
+        processed: ProcessedHookResult,
+        payload: Mapping[str, Any] | None,
+        *,
+        session_id: str,
+        event: str,
+        target: str,
+    ) -> None:
+        """Log the event, so that what is wrong with it is heard first, and hand it on."""
+        super().event(processed, payload, session_id=session_id, event=event, target=target)
+        self._see(processed, payload)
+
+
+class Recorder:
+    """Puts events into steps and tells each step when it is complete."""
+
+    def __init__(self, prompt: str, tell: Tell) -> None:
+        self._prompt = prompt
+        self._tell = tell
+        self._open: list[Fired] = []
+        self._last_said: dict[HookEventName, list[Any]] = {}
+        self._of_calls: dict[int, list[Fired]] = {}
+        # Calls of one response run at once, each in a task of its own.
+        self._of_this_call: ContextVar[list[Fired] | None] = ContextVar("call", default=None)
+
+    def see(self, answer: Answer, payload: Mapping[str, Any] | None) -> None:
+        """An event has fired."""
+        assert answer.fired is not None
+        event = answer.fired.event
+        seen = Fired(answer.fired, answer, payload, self._is_news(event, answer))
+        of_call = self._of_this_call.get()
+        if of_call is not None:
+            of_call.append(seen)
+            return
+        self._open.append(seen)
+        if event in _ALWAYS_TOLD or (event in _TOLD_AS_NEWS and self._has_news()):
+            says = {**_ALWAYS_TOLD, **_TOLD_AS_NEWS}[event]
+            self._close(says, self._prompt if event is HookEventName.BEFORE_AGENT else "")
+
+    def on_status(self, call: FunctionCall, status: CallStatus) -> None:
+        """A call of a tool has begun; what fires in its task from here on is its own."""
+        if status is CallStatus.EXECUTING:
+            fired = self._of_calls[id(call)] = []
+            self._of_this_call.set(fired)
+
+    def publish(self, done: ScheduledCall) -> None:
+        """A call of a tool is over."""
+        fired = self._of_calls.pop(id(done.call))
+        self._open += fired
+        verb, thing = describe(done.call)
+        self._close(f"the model asks to {verb}", thing, [_find_result(done, fired)], done.call)
+
+    def answered(self, text: str, *, is_last: bool) -> None:
+        """The user is shown what the model says; it may have nothing to say beside its calls."""
+        if text or self._has_news():
+            self._close("the model answers:" if is_last else "the model says:", text)
+
+    def _is_news(self, event: HookEventName, answer: Answer) -> bool:
+        said = [result.failed or result.output for result in answer.results]
+        before, self._last_said[event] = self._last_said.get(event, []), said
+        if event in _BEFORE_MODEL:
+            return any(said) and said != before
+        return any(said) if event is HookEventName.AFTER_MODEL else bool(said)
+
+    def _has_news(self) -> bool:
+        return any(fired.is_news for fired in self._open)
+
+    def _close(
+        self,
+        says: str,
+        shows: str = "",
+        results: Sequence[Outcome] = (),
+        call: FunctionCall | None = None,
+    ) -> None:
+        fired, self._open = tuple(self._open), []
+        changes = [change for each in fired if each.is_news for change in _find_changes(each)]
+        self._tell(Step(says, shows, fired, (*changes, *results), call))
+
+
+def _find_changes(fired: Fired) -> Iterator[Outcome]:
+    """What the hooks of one event changed for the model or the user; a tool call has a result."""
+    answer, event, given = fired.answer, fired.event, fired.fired.field
+    if answer.context:
+        yield Outcome("added", f"the model reads: {answer.context}")
+    if answer.message:
+        yield Outcome("added", f"a message: {answer.message}")
+    if event in _BLOCKS and answer.blocked:
+        yield Outcome("blocked", "the turn ends here" if answer.stopped else _BLOCKS[event])
+    elif event is HookEventName.BEFORE_TOOL_SELECTION:
+        if answer.stopped:
+            yield Outcome("blocked", "the turn ends here")
+        elif answer.tools is not None:
+            available = (fired.payload or {}).get("available_tools") or []
+            gone = ", ".join(name for name in available if name not in answer.tools)
+            yield Outcome("restricted", f"the model may not use {gone or 'other tools'}")
+    elif event is HookEventName.BEFORE_MODEL and answer.request is not given("llm_request"):
+        yield Outcome("rewritten", "the model gets another request")
+    elif event is HookEventName.AFTER_MODEL and answer.response is not given("llm_response"):
+        yield Outcome("redacted", "only this is shown, and kept in the history")
+
+
+def _find_result(done: ScheduledCall, fired: Sequence[Fired]) -> Outcome:
+    """What came of a call of a tool."""
+    error = done.result.error
+    if done.result.stop_reason is not None:
+        return Outcome("blocked", "the turn ends here")
+    if error is None:
+        is_rewritten = any(e.answer.tool_input != e.fired.field("tool_input") for e in fired)
+        word: Word = "rewritten" if is_rewritten else "allowed"
+        return Outcome(word, str(done.display or "not shown"))
+    if error.type == "tool_not_allowed":
+        return Outcome("refused", f"{done.call.name} is not among the tools that hooks left")
+    if error.type != BLOCKED_BY_HOOK:
+        return Outcome("failed", error.message)
+    if any(each.answer.asks for each in fired):
+        return Outcome("blocked", "the user is asked, and in this demo says no")
+    return Outcome("blocked", f"{not_done(done.call)}; the model reads the reason")

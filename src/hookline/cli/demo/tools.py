@@ -1,0 +1,117 @@
+"""The tools of the demo's agent: whatever a model asks for, they reach nothing but one folder.
+
+Hooks and settings lie outside that folder, so what a model writes is never run; commands and
+fetches are not carried out at all.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hookline.agent.providers import FunctionCall
+from hookline.agent.tools import Tool
+from hookline.cli.layout import count
+from hookline.toolcall import ToolResult
+from hookline.wire import codec
+
+_LONGEST = 100_000
+
+# Tool -> how to say that a model asks for it, and the arguments that tell what for.
+_ASKS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "write_file": ("write", ("file_path", "content")),
+    "read_file": ("read", ("file_path",)),
+    "run_shell_command": ("run", ("command",)),
+    "web_fetch": ("fetch", ("url",)),
+}
+
+_NOT_DONE = {
+    "write_file": "nothing is written",
+    "run_shell_command": "the command does not run",
+}
+
+
+def demo_tools(folder: Path) -> list[Tool]:
+    """Four tools as a coding agent has them."""
+    return [
+        Tool(
+            name="write_file",
+            description="Writes a text file in the project.",
+            parameters=_texts("file_path", "content"),
+            run=_in(folder, _write),
+            kind="edit",
+        ),
+        Tool(
+            name="read_file",
+            description="Reads a text file of the project.",
+            parameters=_texts("file_path"),
+            run=_in(folder, _read),
+        ),
+        Tool(
+            name="run_shell_command",
+            description="Runs a shell command in the project.",
+            parameters=_texts("command"),
+            run=_show_command,
+            kind="exec",
+        ),
+        Tool(
+            name="web_fetch",
+            description="Fetches a page from the web.",
+            parameters=_texts("url"),
+            run=lambda given: f"This is a demo: {given.get('url')} was not fetched.",
+        ),
+    ]
+
+
+def describe(call: FunctionCall) -> tuple[str, str]:
+    """What a model asks for in words, and the thing itself."""
+    verb, names = _ASKS.get(call.name, (f"call {call.name}", ()))
+    if not names or any(not isinstance(call.args.get(name), str) for name in names):
+        return f"call {call.name} with", codec.encode(call.args).decode("utf-8")
+    first, *rest = (call.args[name].strip() for name in names)
+    return (f"{verb} {first}:", rest[0]) if rest else (verb, first)
+
+
+def not_done(call: FunctionCall) -> str:
+    """What it means that a call was blocked."""
+    return _NOT_DONE.get(call.name, "the tool does not run")
+
+
+def _texts(*names: str) -> dict[str, Any]:
+    properties = {name: {"type": "string"} for name in names}
+    return {"type": "object", "properties": properties, "required": list(names)}
+
+
+def _in(
+    folder: Path, work: Callable[[Path, dict[str, Any]], ToolResult]
+) -> Callable[[dict[str, Any]], ToolResult]:
+    """The work on the file that the input names, if it lies in the folder, links followed."""
+
+    def run(given: dict[str, Any]) -> ToolResult:
+        path = (folder / str(given.get("file_path", ""))).resolve()
+        if not path.is_relative_to(folder.resolve()) or path == folder.resolve():
+            raise PermissionError(f"{given.get('file_path')} is not a file of the demo's folder")
+        return work(path, given)
+
+    return run
+
+
+def _write(path: Path, given: dict[str, Any]) -> ToolResult:
+    text = str(given.get("content", ""))[:_LONGEST]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    lines = count(len(text.splitlines()), "line")
+    return ToolResult(f"Wrote {lines} to {given['file_path']}.", return_display=f"{lines} written")
+
+
+def _read(path: Path, _given: dict[str, Any]) -> ToolResult:
+    text = path.read_text(encoding="utf-8", errors="replace")[:_LONGEST]
+    lines = count(len(text.splitlines()), "line")
+    return ToolResult(text, return_display=f"the model reads {lines}")
+
+
+def _show_command(given: dict[str, Any]) -> ToolResult:
+    command = str(given.get("command", ""))
+    return ToolResult(
+        f"This is a demo: the command was allowed and not run: {command}",
+        return_display=f"{command} (not run: a demo)",
+    )

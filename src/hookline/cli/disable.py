@@ -1,0 +1,61 @@
+"""``hookline disable``: a hook runs no more, for its name is kept among those that are disabled."""
+
+from hookline.cli.enable import (
+    NAME,
+    enable_command,
+    find_named,
+    find_place,
+    show_document,
+    unknown_name,
+)
+from hookline.cli.failures import CommandError
+from hookline.cli.layout import shown_path, shown_place
+from hookline.cli.options import Options, flag
+from hookline.cli.screen import Screen
+from hookline.edit.switching import disable
+
+EXAMPLES = (
+    "hookline init --name guard",
+    "hookline disable guard",
+    "hookline disable --project guard",
+)
+OPTIONS = (
+    NAME,
+    flag(
+        "--project",
+        "in this project alone, which must be its own hook (.hookline/settings.local.json)",
+    ),
+)
+
+
+def run(options: Options, screen: Screen) -> int:
+    """Disable the hook; one that is disabled already is fine."""
+    named = find_named(options)
+    if not named.entries:
+        raise unknown_name(options, screen)
+    managed = [entry for entry in named.entries if entry.hook.managed]
+    if len(managed) == len(named.entries):
+        where = shown_place(managed[0].file, managed[0].line)
+        raise CommandError(
+            f"{named.name} is managed by the system's settings ({where}) and cannot be disabled; "
+            "ask the administrator of this machine"
+        )
+    place = find_place(options, named)
+    before = named.get_switch(place.source)
+    updated = disable(place, named.name) if before is None else None
+    is_new = updated is not None and updated.changed
+    if options.json:
+        changed = [updated.file] if updated is not None and is_new else []
+        show_document(screen, find_named(options), changed=changed)
+    elif not is_new:
+        where = shown_place(before.file, before.line) if before else shown_path(place.file)
+        screen.line((named.name, "name"), f" is disabled already, in {where}")
+    else:
+        reach = " in this project" if options.project else " in every project"
+        reach = "" if options.settings else reach
+        screen.line((named.name, "name"), f" is disabled{reach} ({named.events})")
+        back = enable_command(options, project=options.project)
+        screen.line(f"written to {shown_path(place.file)}; `{back}` takes it back")
+    if managed:
+        screen.warning(f"{named.name} of the system's settings is managed and stays enabled")
+    return 0

@@ -1,0 +1,171 @@
+"""``hookline enable``: takes back what ``disable`` did, and says who else keeps a hook off.
+
+The hooks of a name, and how the two verbs show them, are here for both.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from hookline.cli.failures import CommandError, unknown_hook
+from hookline.cli.layout import shown_path, shown_place
+from hookline.cli.options import Option, Options, flag
+from hookline.cli.screen import Screen
+from hookline.config import Config
+from hookline.edit.switching import (
+    Place,
+    Switch,
+    enable,
+    files_of,
+    project_place,
+    read_switches,
+    switch_of,
+    user_place,
+)
+from hookline.pipeline.registry import HookRegistryEntry
+from hookline.wire.hooks import HookSource
+
+NAME = Option("name", "NAME", "the hook; hookline list shows the names")
+EXAMPLES = (
+    "hookline init --name guard",
+    "hookline disable --project guard",
+    "hookline enable --project guard",
+)
+OPTIONS = (
+    NAME,
+    flag(
+        "--project", "take back what was disabled for this project (.hookline/settings.local.json)"
+    ),
+)
+
+
+class Named(msgspec.Struct, frozen=True):
+    """The hooks of a name in a project, and whatever in the settings switches hooks off."""
+
+    project_dir: str
+    name: str
+    entries: tuple[HookRegistryEntry, ...]
+    switches: tuple[Switch, ...]
+
+    def get_switch(self, source: HookSource) -> Switch | None:
+        """What of a layer switches this name off."""
+        fitting = (s for s in self.switches if s.source is source and s.name == self.name)
+        return next(fitting, None)
+
+    @property
+    def events(self) -> str:
+        """What they are hooks of, as people say it."""
+        return " and ".join(dict.fromkeys(entry.event.value for entry in self.entries))
+
+
+def run(options: Options, screen: Screen) -> int:
+    """Enable the hook; 1 if something else keeps it disabled, which is said."""
+    before = find_named(options)
+    place = find_place(options, before)
+    if not before.entries and before.get_switch(place.source) is None:
+        raise unknown_name(options, screen)
+    files = [updated.file for updated in enable(place, options.name)]
+    after = find_named(options)
+    off = [entry for entry in after.entries if not entry.enabled]
+    if options.json:
+        show_document(screen, after, changed=files)
+    elif files or not off:
+        _show(screen, after, files)
+    if off:
+        why = _explain(options, after, switch_of(off[0], after.switches))
+        raise CommandError(f"{options.name} stays disabled: {why}")
+    return 0
+
+
+def _show(screen: Screen, after: Named, files: list[str]) -> None:
+    name = (after.name, "name")
+    if not after.entries:
+        screen.line("no hook is named ", name, " any more")
+    elif all(entry.enabled for entry in after.entries):
+        already = "" if files else " already"
+        screen.line(name, f" is enabled{already} ({after.events})")
+    for file in files:
+        screen.line(f"its name was taken out of {shown_path(file)}")
+    if any(entry.enabled and not entry.trusted for entry in after.entries):
+        screen.line("it runs after you trust the project's hooks with `hookline trust`")
+
+
+def _explain(options: Options, named: Named, switch: Switch | None) -> str:
+    """Who keeps it off, and what to do about it."""
+    if switch is None:
+        return "`hookline list` shows its state"
+    where = shown_place(switch.file, switch.line)
+    if switch.name is None:
+        return f"all hooks are switched off in {where}; set that to true"
+    if switch.source is HookSource.SYSTEM:
+        return f"the system's settings say so ({where}); ask the administrator of this machine"
+    is_project = switch.source is HookSource.PROJECT
+    ours = project_place(named.project_dir) if is_project else user_place(options.settings)
+    if switch.file in ours.own_files:
+        return f"{where} says so; `{enable_command(options, project=is_project)}` takes that back"
+    return f"{where} says so; take its name out there"
+
+
+def find_named(options: Options) -> Named:
+    """The hooks of the name as the settings are now, perhaps none."""
+    config = Config.load(options.cwd, settings_files=options.settings)
+    entries = tuple(e for e in config.get_settings().entries if e.name == options.name)
+    project_dir = config.get_project_dir()
+    switches = read_switches(files_of(project_dir, options.settings))
+    return Named(project_dir, options.name, entries, switches)
+
+
+def find_place(options: Options, named: Named) -> Place:
+    """Which settings are to say it; raises CommandError for hooks that these cannot switch."""
+    if not options.project:
+        return user_place(options.settings)
+    if options.settings:
+        raise CommandError("--project is about the project's settings; leave --settings out")
+    sources = dict.fromkeys(entry.source.value for entry in named.entries)
+    if sources and HookSource.PROJECT.value not in sources:
+        raise CommandError(
+            f"{named.name} is a hook of the {' and '.join(sources)} settings, and a project "
+            "switches only its own; leave --project out"
+        )
+    return project_place(named.project_dir)
+
+
+def unknown_name(options: Options, screen: Screen) -> CommandError:
+    """The error for a name that no hook has."""
+    settings = Config.load(options.cwd, settings_files=options.settings).get_settings()
+    known = [entry.name for entry in settings.entries]
+    return unknown_hook(options.name, known, settings.problems, screen)
+
+
+def enable_command(options: Options, *, project: bool) -> str:
+    """The command line that enables the hook that the options name."""
+    import shlex
+
+    words = ["hookline", "enable"]
+    for file in options.settings or ():
+        words += ["--settings", file]
+    if options.cwd is not None:
+        words += ["--cwd", options.cwd]
+    words += ["--project"] if project else []
+    words += ["--", options.name] if options.name.startswith("-") else [options.name]
+    return shlex.join(words)
+
+
+def show_document(screen: Screen, named: Named, *, changed: Sequence[str]) -> None:
+    """The document of ``--json``: the hooks as they are now, and the files that were changed."""
+    hooks: list[dict[str, Any]] = []
+    for entry in named.entries:
+        switch = None if entry.enabled else switch_of(entry, named.switches)
+        hooks.append(
+            {
+                "event": entry.event.value,
+                "source": entry.source.value,
+                "file": entry.file,
+                "line": entry.line,
+                "enabled": entry.enabled,
+                "managed": entry.hook.managed,
+                "disabled_by": None if switch is None else switch.described(),
+            }
+        )
+    screen.document({"name": named.name, "changed": list(changed), "hooks": hooks})

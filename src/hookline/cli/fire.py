@@ -1,0 +1,261 @@
+"""``hookline fire``: one event through the configured hooks, as a gate that any script can use."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hookline.answer import (
+    TONES,
+    Answer,
+    hook_word,
+    make_empty_answer,
+    process_common_hook_output_fields,
+)
+from hookline.cli.failures import ASKS, BLOCKED, FAILED, CommandError, tell_problems
+from hookline.cli.firing import (
+    fire,
+    load_config,
+    open_bus,
+    read_event,
+    read_payload,
+)
+from hookline.cli.layout import Row, Span, count, duration
+from hookline.cli.options import TRUST, Option, Options, event_options, explain_unknown_event
+from hookline.cli.screen import Screen
+from hookline.config import Config
+from hookline.errors import InvalidPayloadError, UnknownEventError
+from hookline.fired import FiredEvent
+from hookline.notices import Notice, heard_warnings
+from hookline.wire import codec
+from hookline.wire.events import HookEventName, narrow_event
+from hookline.wire.results import HookExecutionResult, build_failure_envelope
+
+if TYPE_CHECKING:
+    from hookline.cli.progress import Waiting
+    from hookline.pipeline.runner.loop import Loop
+    from hookline.pipeline.runner.runner import RunningHook
+    from hookline.system import HookSystem
+    from hookline.translate import HookTranslator
+
+EXAMPLES = (
+    """hookline fire SessionStart --input '{"source": "startup"}'""",
+    """hookline fire BeforeTool --tool write_file --tool-input '{"content": "hi"}'""",
+    """echo '{"prompt": "Fix the tests"}' | hookline fire BeforeAgent --input - --json""",
+    """hookline fire BeforeAgent --input '{"prompt": "Hi"}' --bus nats://localhost:4222""",
+)
+OPTIONS = (
+    Option("event", "EVENT", ", ".join(HookEventName)),
+    *event_options("the event's fields; - reads them from stdin"),
+    Option(
+        "--on-ask",
+        "",
+        "exit with 2 (block) or 0 (allow) when a hook asks for confirmation, for callers that "
+        "cannot ask (default: exit with 3)",
+        choices=("block", "allow"),
+    ),
+    Option("--bus", "URL|@FILE", "let a worker on this bus run its hooks, instead of here"),
+    Option(
+        "--on-unavailable",
+        "",
+        "what it means that no worker answers (default: allow)",
+        choices=("allow", "block", "local"),
+        default="allow",
+    ),
+    *TRUST,
+)
+
+# Word -> exit status; all others are 0. ``--on-ask`` replaces that of "ask".
+_STATUS: dict[str, int] = {"blocked": BLOCKED, "stop": BLOCKED, "ask": ASKS, "failed": FAILED}
+_ON_ASK = {"block": BLOCKED, "allow": 0}
+# More of what a hook wrote would push the decision off the screen.
+_MOST_LINES = 20
+
+
+def run(options: Options, screen: Screen) -> int:
+    """Fire the event; 0 go on, 2 blocked or stopped, 3 a hook asks, 1 it could not be fired."""
+    try:
+        event = narrow_event(options.event)
+        fired = read_event(event, read_payload(event, options))
+    except (UnknownEventError, InvalidPayloadError) as error:
+        if options.json:
+            envelope = build_failure_envelope(error, "validation")
+            answer = process_common_hook_output_fields(envelope)
+            screen.document(answer.document(options.event))
+        if isinstance(error, UnknownEventError):
+            raise CommandError(explain_unknown_event(error)) from None
+        raise CommandError(str(error)) from None
+    if options.bus is None:
+        return _fire(options, screen, load_config(options, trusted=options.trust), fired)
+    bus = open_bus(options.bus, name="hookline fire")
+    try:
+        config = load_config(
+            options, trusted=options.trust, remote_bus=bus, on_unavailable=options.on_unavailable
+        )
+        return _fire(options, screen, config, fired)
+    finally:
+        bus.close_blocking()
+
+
+def _fire(options: Options, screen: Screen, config: Config, fired: FiredEvent) -> int:
+    # What is wrong in the settings is told before a hook can hang.
+    tell_problems(screen, config.get_settings().problems)
+    system = config.get_hook_system()
+    answer = make_empty_answer(fired)
+    heard: list[str] = []
+    if system is None:
+        screen.warning("hooks are disabled in the user's or the system's settings, so none ran")
+    else:
+        with heard_warnings():
+            system.initialize_blocking()
+        line = _show_running(system) if screen.is_terminal and not options.json else None
+        with heard_warnings() as heard:
+            answer = fire(system, fired, progress=line)
+    translator = config.get_translator() if fired.spec.model else None
+    document = answer.document(fired.event.value, translator)
+    if options.json:
+        screen.document(document)
+    else:
+        _show(screen, fired, answer, [*_changes(document["view"], fired, translator)])
+    for warning in heard:
+        # A failed event's own sentence is its last line.
+        is_verdict = isinstance(warning, Notice) and warning.kind == "event-failed"
+        if answer.word != "failed" or not is_verdict:
+            screen.warning(warning)
+    untrusted = [e for e in config.get_settings().entries if e.enabled and not e.trusted]
+    if untrusted and config.get_remote_firing() is None:
+        are, them = ("is", "it") if len(untrusted) == 1 else ("are", "them")
+        screen.warning(
+            f"{count(len(untrusted), 'project hook')} {are} not trusted and did not run; "
+            f"review {them} with `hookline trust`"
+        )
+    return _conclude(screen, answer, options)
+
+
+def _show_running(system: "HookSystem") -> "Callable[[Loop], Waiting]":
+    """What shows which hooks are running; it is loaded when one has taken its time."""
+    running: list[RunningHook] = []
+    system.follow(running)
+
+    def show(loop: "Loop") -> "Waiting":
+        from hookline.cli.progress import Waiting
+
+        return Waiting(sys.stderr, loop, running)
+
+    return show
+
+
+def _show(
+    screen: Screen, fired: FiredEvent, answer: Answer, changes: list[tuple[str, str]]
+) -> None:
+    """The hooks, what they wrote to stderr, and what they add to the event or change in it."""
+    order = "  one after the other" if answer.plan and answer.plan.sequential else ""
+    target = (f"  {fired.target}" if fired.target else "", "matcher")
+    screen.line((fired.event.value, "title"), target, (order, "faint"))
+    if answer.results:
+        rows = [hook_row(result) for result in answer.results]
+        screen.table(rows, ("cut", "keep", "right", "keep"))
+    for result in answer.results:
+        text = result.stderr.strip()
+        # It may be the reason, or told with the failure.
+        if text and text not in decide(result)[1] and text not in (result.error or ""):
+            screen.line((f"stderr of {result.hook.name}:", "faint"), indent=2)
+            lines = text.split("\n")
+            for line in lines[:_MOST_LINES]:
+                screen.quote(line)
+            if len(lines) > _MOST_LINES:
+                more = count(len(lines) - _MOST_LINES, "more line")
+                screen.line((f"{more}; --json has them all", "faint"), indent=4)
+    if answer.system_message is not None:
+        changes.append(("message", answer.system_message))
+    if answer.suppress_output:
+        changes.append(("output", "not to be shown"))
+    if changes:
+        table: list[Row] = [((f"{what}:", "change"), text) for what, text in changes]
+        screen.table(table, ("keep",))
+
+
+def _conclude(screen: Screen, answer: Answer, options: Options) -> int:
+    """The last line; a reason not to go on is for stderr, where a caller looks for it."""
+    word, status = answer.word, _STATUS.get(answer.word, 0)
+    if word == "ask" and options.on_ask is not None:
+        status = _ON_ASK[options.on_ask]
+    shown = (str(word), str(TONES[word]))
+    why = f": {answer.why}" if answer.why is not None else ""
+    if status:
+        screen.note(shown, why)
+    elif not options.json:
+        screen.line(shown, why)
+    return status
+
+
+def hook_row(result: HookExecutionResult) -> tuple[Span, ...]:
+    """One hook's name, source, time, decision and reason, each in its role."""
+    word, why = decide(result)
+    return (
+        (result.hook.name, "name"),
+        (result.hook.source.value, "faint"),
+        (duration(result.duration), "faint"),
+        (word, str(TONES[word])),
+        why,
+    )
+
+
+def decide(result: HookExecutionResult) -> tuple[str, str]:
+    """A hook's own decision and its reason; what went wrong in full is told on stderr."""
+    return hook_word(
+        result.event_name,
+        result.output,
+        failed=result.failed,
+        exit_code=result.exit_code,
+        signal=result.signal,
+    )
+
+
+def _changes(
+    view: Mapping[str, Any], fired: FiredEvent, translator: "HookTranslator | None"
+) -> Iterator[tuple[str, str]]:
+    if view.get("tool_input"):
+        yield "tool input", _encode(view["tool_input"])
+    if view.get("additional_context"):
+        yield "context added", view["additional_context"]
+    if translator is not None:
+        yield from _model_changes(view, fired.field("llm_request"), translator)
+    if view.get("tail_tool_call"):
+        call = view["tail_tool_call"]
+        yield "tool call to follow", f"{call['name']} {_encode(call['args'])}"
+    if view.get("clear_context"):
+        yield "context", "cleared"
+
+
+def _model_changes(
+    view: Mapping[str, Any], before: Any, translator: "HookTranslator"
+) -> Iterator[tuple[str, str]]:
+    for what, name in (("answer", "synthetic_response"), ("response", "modified_response")):
+        if view.get(name) is not None:
+            text = translator.to_hook_llm_response(view[name]).get("text", "(no text)")
+            yield what, str(text)
+    if (request := view.get("modified_request")) is not None:
+        changed = _changed_fields(before, request)
+        if changed:
+            yield "request", f"{', '.join(changed)} changed"
+    if (selection := view.get("tool_selection")) is not None:
+        config = selection.get("toolConfig")
+        if config is not None and config != translator.tool_selection(before)[0]:
+            shown = translator.to_hook_tool_config(config)
+            allowed = shown.get("allowedFunctionNames")
+            only = f", only {', '.join(allowed)}" if allowed else ""
+            yield "tools", f"mode {shown.get('mode', 'AUTO')}{only}"
+
+
+def _changed_fields(before: Any, after: Any, path: str = "") -> list[str]:
+    """The names of the fields that differ, those of ``config`` one by one."""
+    found: list[str] = []
+    for name in [name for name in {**before, **after} if before.get(name) != after.get(name)]:
+        old, new = before.get(name) or {}, after.get(name) or {}
+        nested = name == "config" and isinstance(old, dict) and isinstance(new, dict)
+        found += _changed_fields(old, new, f"{name}.") if nested else [path + name]
+    return found
+
+
+def _encode(value: object) -> str:
+    return codec.encode(value).decode("utf-8")

@@ -1,0 +1,249 @@
+"""``hookline init``: a first hook that works, its settings and its tests; it overwrites nothing.
+
+The files are ``hooks/<event>.sh``, ``.py`` and ``.hooktest.json``, in which NAME is the hook's.
+"""
+
+import contextlib
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from hookline.cli.failures import CommandError
+from hookline.cli.layout import shown_path
+from hookline.cli.options import Option, Options, read_event_name
+from hookline.cli.screen import Screen
+from hookline.edit.updating import (
+    Updated,
+    add_to_settings,
+    read_settings_text,
+    refuse_way_out,
+)
+from hookline.pipeline.settings import SettingsFileError, find_project_dir
+from hookline.places import home_dir
+from hookline.wire import codec
+from hookline.wire.events import HookEventName
+
+LANGUAGES: dict[str, str] = {"sh": ".sh", "python": ".py"}
+EXAMPLES = (
+    "hookline init",
+    "hookline init python --name no-secrets",
+    "hookline init sh --event SessionStart",
+)
+OPTIONS = (
+    Option("language", "", "default: sh", default="sh", choices=tuple(LANGUAGES), count="?"),
+    Option("--name", "NAME", "of the hook and its files"),
+    Option(
+        "--event",
+        "EVENT",
+        f"when it runs (default: BeforeTool): {', '.join(HookEventName)}",
+        default=HookEventName.BEFORE_TOOL.value,
+    ),
+)
+
+_TEMPLATES = os.path.join(os.path.dirname(__file__), "hooks")
+# Event -> what a hook of it is called unless it is given a name, and the tools that it is for.
+_EVENTS: dict[HookEventName, tuple[str, str | None]] = {
+    HookEventName.BEFORE_TOOL: ("guard", "run_shell_command|write_file|replace"),
+    HookEventName.AFTER_TOOL: ("after-edit", "write_file|replace"),
+    HookEventName.BEFORE_AGENT: ("prompt-check", None),
+    HookEventName.AFTER_AGENT: ("finish", None),
+    HookEventName.BEFORE_MODEL: ("request-check", None),
+    HookEventName.AFTER_MODEL: ("answer-check", None),
+    HookEventName.BEFORE_TOOL_SELECTION: ("read-only", None),
+    HookEventName.SESSION_START: ("welcome", None),
+    HookEventName.SESSION_END: ("goodbye", None),
+    HookEventName.PRE_COMPRESS: ("compression", None),
+    HookEventName.NOTIFICATION: ("notify", None),
+}
+_INDENT = 2
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+
+
+class FirstHook(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be made: paths are those in the project, ``fire`` the words of a command that
+    shows it at work."""
+
+    name: str
+    event: HookEventName
+    script: str
+    script_text: bytes
+    test: str
+    test_text: bytes
+    fire: tuple[str, ...]
+
+    def additions(self) -> dict[str, Any]:
+        """What the settings lack."""
+        hook = {
+            "type": "command",
+            "name": self.name,
+            "command": f"$HOOKLINE_PROJECT_DIR/{self.script}",
+            "timeout": 5000,
+            **({"warm": True} if self.script.endswith(".py") else {}),
+        }
+        matcher = _EVENTS[self.event][1]
+        definition = {"matcher": matcher} if matcher is not None else {}
+        return {"hooks": {self.event.value: [{**definition, "hooks": [hook]}]}}
+
+
+def run(options: Options, screen: Screen) -> int:
+    """Make the files, say what they are and what to do with them."""
+    event = read_event_name("--event: ", options.event)
+    if options.name is not None and not _NAME.fullmatch(options.name):
+        raise CommandError(
+            f"--name: {options.name!r} cannot be a file's name; "
+            "use letters, digits, '-', '_' and '.'"
+        )
+    hook = make_first_hook(event, options.language, options.name)
+    project = find_project_dir(os.path.abspath(options.cwd or os.getcwd()), home_dir())
+    settings = os.path.join(project, ".hookline", "settings.json")
+    if options.settings:
+        if len(options.settings) > 1:
+            raise CommandError("--settings: one file is enough, the hook goes into it")
+        settings = os.path.abspath(options.settings[0])
+    _refuse_what_exists(hook, project, settings, is_own=not options.settings)
+    updated = _make_files(hook, project, settings)
+    steps = _next_steps(hook, options)
+    script, test = os.path.join(project, hook.script), os.path.join(project, hook.test)
+    if options.json:
+        screen.document(
+            {
+                "project": project,
+                "hook": hook.name,
+                "event": hook.event.value,
+                "script": script,
+                "test": test,
+                "settings": {"file": settings, "created": updated.created},
+                "next": [" ".join(break_command(words, width=None)) for words, _ in steps],
+            }
+        )
+        return 0
+    added = "made" if updated.created else "added it to"
+    files = (("made", script), (added, updated.file), ("made", test))
+    rows = [((verb, "good"), (shown_path(file), "name")) for verb, file in files]
+    screen.table(rows, ("keep",), indent=0)
+    screen.line()
+    screen.line(("What to do next", "title"))
+    for words, purpose in steps:
+        for line in break_command(words, width=screen.width and screen.width - _INDENT):
+            screen.line((line, "name"), indent=_INDENT)
+        screen.line((purpose, "faint"), indent=2 * _INDENT)
+    return 0
+
+
+def make_first_hook(event: HookEventName, language: str, name: str | None) -> FirstHook:
+    """The first hook of an event."""
+    name = name or _EVENTS[event][0]
+    stem = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event.value).lower()
+    suffix = LANGUAGES[language]
+    text = _read_template(f"{stem}.hooktest.json").replace(b'"NAME"', codec.encode(name))
+    tests = codec.decode(text)
+    # The event of the first test, fired by hand and traced.
+    first = {**tests, **tests.get("tests", [{}])[0]}
+    fire = ["HOOKLINE_TRACE=1", "hookline", "fire", event.value]
+    if "tool" in first:
+        fire += [
+            "--tool",
+            first["tool"],
+            "--tool-input",
+            codec.encode(first["tool_input"]).decode(),
+        ]
+    payload = {**tests.get("input", {}), **first.get("input", {})}
+    if payload:
+        fire += ["--input", codec.encode(payload).decode()]
+    return FirstHook(
+        name=name,
+        event=event,
+        script=f".hookline/hooks/{name}{suffix}",
+        script_text=_read_template(stem + suffix),
+        test=f".hookline/tests/{name}.hooktest.json",
+        test_text=text,
+        fire=tuple(fire),
+    )
+
+
+def _read_template(name: str) -> bytes:
+    with open(os.path.join(_TEMPLATES, name), "rb") as file:
+        return file.read()
+
+
+def _refuse_what_exists(hook: FirstHook, project: str, settings: str, *, is_own: bool) -> None:
+    for name in (hook.script, hook.test):
+        path = os.path.join(project, name)
+        refuse_way_out(path, project)
+        if os.path.lexists(path):
+            raise CommandError(f"{path} exists already; choose another name with --name")
+    if is_own:
+        refuse_way_out(settings, project)
+    if hook.name in _find_names(read_settings_text(settings).document.value):
+        raise CommandError(
+            f"{settings} has a hook {hook.name} already; choose another name with --name"
+        )
+
+
+def _find_names(value: Any) -> set[str]:
+    """Every name in the settings, wherever it stands."""
+    if isinstance(value, Mapping):
+        own = {value["name"]} if isinstance(value.get("name"), str) else set()
+        return own.union(*map(_find_names, value.values()))
+    return set().union(*map(_find_names, value)) if isinstance(value, list) else set()
+
+
+def _make_files(hook: FirstHook, project: str, settings: str) -> Updated:
+    """All three files, or none of them."""
+    made: list[str] = []
+    try:
+        for name, text, mode in (
+            (hook.script, hook.script_text, 0o777),
+            (hook.test, hook.test_text, 0o666),
+        ):
+            path = os.path.join(project, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            made.append(path)
+            with open(descriptor, "wb") as file:
+                file.write(text)
+        return add_to_settings(settings, lambda _: hook.additions(), backup=False)
+    except (OSError, SettingsFileError):
+        for path in made:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+        raise
+
+
+def _next_steps(hook: FirstHook, options: Options) -> list[tuple[Sequence[str], str]]:
+    """Commands that work as they stand, from here."""
+    where = [] if options.cwd is None else ["--cwd", options.cwd]
+    own = [option for file in options.settings or () for option in ("--settings", file)]
+    # Settings that are named on the command line are the user's own.
+    trust = [] if own else [(["hookline", "trust", *where], "read what will run, and let it")]
+    return [
+        (["hookline", "check", *where, *own], "find mistakes before they matter"),
+        *trust,
+        ([*hook.fire, *where, *own], "see it decide, and record it"),
+        (
+            ["hookline", "test", *where, *own],
+            "run its tests; change the script, and run them again",
+        ),
+        (["hookline", "trace", *where], "look back at what was recorded"),
+    ]
+
+
+def break_command(words: Sequence[str], *, width: int | None) -> Iterator[str]:
+    """A command in lines that a shell puts together again, broken where they would not fit."""
+    # What stays on one line, and what follows it there: a blank, nothing within a word.
+    pieces: list[tuple[str, str]] = []
+    for word in words:
+        *first, last = shlex.quote(word).replace(',"', ',\0"').split("\0")
+        pieces += [*((piece, "") for piece in first), (last, " ")]
+    line = ""
+    for piece, glue in pieces:
+        if width is not None and line and len(line) + len(piece) + 2 > width:
+            # Inside of quotes a new line is white space between two members of an object.
+            yield f"{line}\\" if line.endswith(" ") else line
+            line = ""
+        line += piece + glue
+    yield line.rstrip()

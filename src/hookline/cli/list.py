@@ -1,0 +1,189 @@
+"""``hookline list``: every hook there is, enabled or not, trusted or not; it executes nothing.
+
+A hook takes two rows: what it is, then where it stands; more where there is more to say.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from hookline.cli.failures import MENDING, tell_problems
+from hookline.cli.layout import Row, count, duration, shown_place
+from hookline.cli.options import Option, Options
+from hookline.cli.screen import Screen
+from hookline.config import Config
+from hookline.pipeline.layers import Settings
+from hookline.pipeline.registry import HookRegistryEntry
+from hookline.wire.events import EVENTS, HookEventName, narrow_event
+from hookline.wire.hooks import CommandHook, HookSource
+
+# They are loaded where there is something of theirs to show.
+if TYPE_CHECKING:
+    from hookline.edit.switching import Switch
+    from hookline.trace.queries import Outcome
+
+EXAMPLES = ("hookline list", "hookline list --event BeforeTool", "hookline list --json")
+OPTIONS = (
+    Option("--event", "EVENT", "only the hooks of this event"),
+    Option(
+        "--source",
+        "",
+        "only those of these settings",
+        choices=(HookSource.PROJECT.value, HookSource.USER.value, HookSource.SYSTEM.value),
+    ),
+)
+
+_STATE_ROLES = {"enabled": "good", "disabled": "faint", "not trusted": "care"}
+_AGO = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"))
+
+
+class _Listed(msgspec.Struct, frozen=True):
+    """A hook, what keeps it off, and what it did last, as far as that is known."""
+
+    entry: HookRegistryEntry
+    switch: "Switch | None"
+    outcome: "Outcome | None"
+
+    @property
+    def state(self) -> str:
+        """Whether it runs, in a word or two."""
+        if not self.entry.enabled:
+            return "disabled"
+        return "enabled" if self.entry.trusted else "not trusted"
+
+
+def run(options: Options, screen: Screen) -> int:
+    """Show the hooks; problems in the settings are on stderr and change nothing else."""
+    event = None if options.event is None else narrow_event(options.event)
+    config = Config.load(options.cwd, settings_files=options.settings)
+    settings, project_dir = config.get_settings(), config.get_project_dir()
+    entries = [
+        entry
+        for entry in settings.entries
+        if event in (None, entry.event) and options.source in (None, entry.source.value)
+    ]
+    switches: dict[int, Switch | None] = {}
+    off = [entry for entry in entries if not entry.enabled]
+    if off:
+        from hookline.edit.switching import files_of, read_switches, switch_of
+
+        read = read_switches(files_of(project_dir, options.settings))
+        switches = {id(entry): switch_of(entry, read) for entry in off}
+    outcomes = _read_outcomes(settings, project_dir)
+    listed = [
+        _Listed(entry, switches.get(id(entry)), outcomes.get((entry.event.value, entry.name)))
+        for entry in entries
+    ]
+    if options.json:
+        problems = [
+            {"place": problem.place, "message": problem.text, "broken": problem.broken}
+            for problem in settings.problems
+        ]
+        screen.document({"hooks": [_document(hook) for hook in listed], "problems": problems})
+    else:
+        _show(screen, settings, project_dir, listed)
+    tell_problems(screen, settings.problems)
+    return 0
+
+
+def _read_outcomes(settings: Settings, project_dir: str) -> "Mapping[tuple[str, str], Outcome]":
+    """What hooks did last, by event and name; nothing where no record is kept."""
+    if not settings.trace and "HOOKLINE_TRACE" not in os.environ:
+        return {}
+    from hookline.debuglog import is_trace_wanted
+    from hookline.trace.queries import last_outcomes
+
+    return last_outcomes(within=project_dir) if is_trace_wanted(default=settings.trace) else {}
+
+
+def _document(listed: _Listed) -> dict[str, Any]:
+    entry, switch, outcome = listed.entry, listed.switch, listed.outcome
+    hook = entry.hook
+    document: dict[str, Any] = {
+        "event": entry.event.value,
+        "name": hook.name,
+        "matcher": entry.matcher or None,
+        "type": hook.type,
+        "source": hook.source.value,
+        "file": entry.file,
+        "line": entry.line,
+        "enabled": entry.enabled,
+        "disabled_by": None if switch is None else switch.described(),
+        "trusted": entry.trusted,
+        "managed": hook.managed,
+        "sequential": entry.sequential,
+        "timeout": hook.timeout,
+        "on_failure": hook.on_failure,
+        "last": None if outcome is None else msgspec.structs.asdict(outcome),
+    }
+    if hook.description is not None:
+        document["description"] = hook.description
+    if isinstance(hook, CommandHook):
+        document["command"] = hook.command
+        if hook.args is not None:
+            document["args"] = hook.args
+        document["warm"] = hook.warm
+    return document
+
+
+def _show(screen: Screen, settings: Settings, project_dir: str, listed: Sequence[_Listed]) -> None:
+    """The hooks of each event, a summary, and what to do next."""
+    if not settings.entries:
+        screen.line("no hooks are configured for ", (project_dir, "name"))
+        is_broken = any(problem.broken for problem in settings.problems)
+        first = "`hookline init` makes a first one, `hookline demo` shows some at work"
+        screen.line(MENDING if is_broken else first)
+        return
+    for event in HookEventName:
+        rows = [row for hook in listed if hook.entry.event is event for row in _rows(hook)]
+        if rows:
+            screen.line((event.value, "title"))
+            screen.table(rows, ("cut", "keep"))
+            screen.line()
+    states = [hook.state for hook in listed]
+    parts = ", ".join(f"{states.count(s)} {s}" for s in _STATE_ROLES if s in states)
+    every = len(settings.entries)
+    hooks = count(every, "hook") if len(states) == every else f"{len(states)} of {every} hooks"
+    screen.line(hooks, f": {parts}" if parts else "")
+    if any(hook.entry.hook.managed for hook in listed):
+        screen.line("neither the user nor a project can disable a managed hook")
+    if not settings.enabled:
+        screen.line(("hooks are disabled in the user's or the system's settings", "care"))
+    elif "not trusted" in states:
+        screen.line(
+            "review the project's hooks with `hookline trust`; they run after you trust them"
+        )
+
+
+def _rows(listed: _Listed) -> Iterator[Row]:
+    entry, hook, switch, outcome = listed.entry, listed.entry.hook, listed.switch, listed.outcome
+    matcher = entry.matcher or ("*" if EVENTS[entry.event].target else "")
+    state = listed.state + (", managed" if hook.managed else "")
+    yield (hook.name, "name"), (state, _STATE_ROLES[listed.state]), (str(matcher), "matcher")
+    warm = ", warm" if isinstance(hook, CommandHook) and hook.warm else ""
+    kind = f"  {hook.type}{warm}, {duration(hook.timeout)}"
+    place = shown_place(entry.file, entry.line)
+    yield (kind, "faint"), (hook.source.value, "faint"), (place, "faint")
+    if switch is not None:
+        place = shown_place(switch.file, switch.line)
+        yield ("  disabled by", "faint"), (switch.source.value, "faint"), (place, "faint")
+    if outcome is not None:
+        from hookline.answer import TONES
+
+        reason = f": {outcome.reason}" if outcome.reason else ""
+        said = f"{_ago(outcome.time)}, {duration(outcome.duration_ms)}{reason}"
+        word = (outcome.decision, TONES.get(outcome.decision, ""))
+        yield ("  last run", "faint"), word, (said, "faint")
+
+
+def _ago(time: str) -> str:
+    """How long a time of the log is past, in its largest unit."""
+    from datetime import UTC, datetime
+
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(time)).total_seconds()
+    for size, unit in _AGO:
+        if seconds >= size:
+            return f"{count(int(seconds // size), unit)} ago"
+    return "just now"

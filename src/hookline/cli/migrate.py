@@ -1,0 +1,279 @@
+"""``hookline migrate``: another agent's hook settings as ours, looked at first, written on demand.
+
+It executes nothing and leaves the other agent's files alone. The screen has the hooks before and
+after, what stays behind, and what is to be done.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any, cast
+
+from hookline.cli.failures import CommandError
+from hookline.cli.layout import count, shown_path, shown_place, width_of
+from hookline.cli.options import Option, Options, flag
+from hookline.cli.screen import Screen
+from hookline.edit.updating import (
+    Updated,
+    add_to_settings,
+    read_settings_text,
+)
+from hookline.migrate.claude import EVENTS
+from hookline.migrate.moves import Before, Finding, Kind, Move
+from hookline.migrate.planning import (
+    Agent,
+    Places,
+    Plan,
+    Source,
+    Target,
+    additions,
+    find_places,
+    find_sources,
+    given_source,
+    make_plan,
+)
+from hookline.pipeline.settings import SettingsFileError
+from hookline.wire.events import HookEventName
+
+EXAMPLES = (
+    "hookline migrate",
+    "hookline migrate --from claude --only project",
+    "hookline migrate --write",
+)
+
+_AGENTS: dict[str, tuple[Agent, ...]] = {
+    "auto": ("claude", "gemini"),
+    "claude": ("claude",),
+    "gemini": ("gemini",),
+}
+_WIDEST = 36
+_NEXT = ("hookline check", "hookline trust")
+OPTIONS = (
+    Option(
+        "--from",
+        "",
+        "whose settings (default: Claude Code's, or without any Gemini's and LLxprt's)",
+        default="auto",
+        choices=tuple(_AGENTS),
+        attribute="agent",
+    ),
+    Option(
+        "--only", "", "the project's settings alone, or the user's", choices=("project", "user")
+    ),
+    flag("--dry-run", "show what would come of it (the default)", one_of="how"),
+    flag("--write", "add the hooks; what was there is kept, with a backup", one_of="how"),
+)
+
+
+def run(options: Options, screen: Screen) -> int:
+    """Show the migration, and carry it out if that was asked for."""
+    places = find_places(os.path.abspath(options.cwd or os.getcwd()))
+    plan = make_plan(_find_sources(options, places), places)
+    written = _write(plan) if options.write else None
+    again = _write_command(options)
+    if options.json:
+        screen.document(_document(plan, written, again))
+        return 0
+    if not plan.sources:
+        screen.line(
+            "there are no settings of Claude Code, Gemini CLI or LLxprt Code to migrate here"
+        )
+        screen.line("name a file: ", ("hookline migrate --settings FILE", "name"))
+        screen.line("or start anew: ", ("hookline init", "name"))
+        return 0
+    for target in plan.targets:
+        _show_target(screen, plan, target)
+    _show_findings(screen, plan, Kind.LOST, "has no equivalent", "bad")
+    scripts = [finding for finding in plan.findings if finding.kind is Kind.SCRIPT]
+    if scripts:
+        _show_scripts(screen, scripts)
+    _show_findings(screen, plan, Kind.NOTE, "is different here", "title")
+    _show_outcome(screen, plan, written, again)
+    if {source.agent for source in plan.sources} == {"claude"}:
+        # Left aside, because they need no migration.
+        for source in find_sources(places, ("gemini",)):
+            file = shown_path(source.file)
+            screen.line(f"{file} is read as it is; --from gemini moves it all the same")
+    return 0
+
+
+def _find_sources(options: Options, places: Places) -> list[Source]:
+    if options.settings:
+        return [
+            given_source(file, _find_agent(file, options.agent), places)
+            for file in options.settings
+        ]
+    found = find_sources(places, _AGENTS[options.agent])
+    if options.only:
+        found = [source for source in found if source.layer == options.only]
+    if options.agent == "auto":
+        # The others' files are read as they are, so they are moved only where that is all there is.
+        found = [source for source in found if source.agent == "claude"] or found
+    return found
+
+
+def _find_agent(file: str, asked: str) -> Agent:
+    """Whose settings a file holds, told by its events where nobody says so."""
+    if asked != "auto":
+        return cast(Agent, asked)
+    value = read_settings_text(os.path.abspath(file)).document.value
+    hooks = value.get("hooks")
+    named = set(hooks) if isinstance(hooks, Mapping) else set()
+    return "gemini" if named & set(HookEventName) - set(EVENTS) else "claude"
+
+
+def _write_command(options: Options) -> str:
+    """The command that carries out what was shown."""
+    import shlex
+
+    words = ["hookline", "migrate", "--write"]
+    words += [] if options.agent == "auto" else ["--from", options.agent]
+    words += ["--only", options.only] if options.only else []
+    words += ["--cwd", options.cwd] if options.cwd else []
+    words += [word for file in options.settings or () for word in ("--settings", file)]
+    return shlex.join(words)
+
+
+def _write(plan: Plan) -> list[Updated]:
+    written: list[Updated] = []
+    for target in plan.targets:
+        if not target.new and not target.disabled:
+            written.append(Updated(file=target.file, created=False, changed=False))
+            continue
+        try:
+            written.append(add_to_settings(target.file, partial(_choose, target)))
+        except SettingsFileError as error:
+            done = [each.file for each in written if each.changed]
+            before = f" ({', '.join(done)} was written before)" if done else ""
+            raise CommandError(f"{error}{before}") from None
+    return written
+
+
+def _choose(target: Target, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    return additions(value, target.moves, target.disabled)[0]
+
+
+def _show_target(screen: Screen, plan: Plan, target: Target) -> None:
+    """Each hook: when it runs, before and after; below that what it runs, and how its fields
+    change."""
+    for source in plan.sources:
+        if source.target != target.file:
+            continue
+        moves = [move for move in target.moves if move.file == source.file]
+        files = shown_path(source.file), shown_path(target.file)
+        screen.line((files[0], "title"), " → ", (files[1], "title"))
+        if not moves:
+            screen.line(("no hook can be migrated", "faint"), indent=2)
+        width = min(max((width_of(_when(m.before)) for m in moves), default=0), _WIDEST)
+        for move in moves:
+            before = _when(move.before)
+            space = " " * max(width - width_of(before), 0)
+            screen.line((before, "name"), f"{space}  →  ", (_when(move), "matcher"), indent=2)
+            args = move.before.config.get("args")
+            words = (move.before.config["command"], *(args if isinstance(args, list) else ()))
+            screen.quote(" ".join(map(str, words)))
+            changes = "; ".join(move.changes) if move in target.new else "is there already"
+            if changes:
+                screen.line((changes, "faint"), indent=4)
+        screen.line()
+    if target.disabled:
+        names = ", ".join(target.disabled)
+        screen.line(("stays switched off", "care"), f": {names}")
+        screen.line()
+
+
+def _when(hook: Before | Move) -> str:
+    return f"{hook.event} {hook.matcher}" if hook.matcher else hook.event
+
+
+def _show_findings(screen: Screen, plan: Plan, kind: Kind, title: str, role: str) -> None:
+    findings = [finding for finding in plan.findings if finding.kind is kind]
+    if not findings:
+        return
+    screen.line((f"What {title}", role))
+    for finding in findings:
+        subject = f"  {finding.subject}" if finding.subject else ""
+        place = shown_place(finding.file, finding.line)
+        screen.line((place, "faint"), (subject, "name"), indent=2)
+        screen.line(_sentence(finding), indent=4)
+    screen.line()
+
+
+def _show_scripts(screen: Screen, findings: list[Finding]) -> None:
+    screen.line(("What scripts must change", "care"))
+    findings.sort(key=lambda finding: (finding.file, finding.line))
+    for file, group in groupby(findings, key=lambda finding: finding.file):
+        screen.line((shown_path(file), "name"), indent=2)
+        screen.table([(str(f.line), _sentence(f)) for f in group], ("right",), indent=4)
+    screen.line()
+
+
+def _sentence(finding: Finding) -> str:
+    return f"{finding.message}; {finding.remedy}" if finding.remedy else finding.message
+
+
+def _show_outcome(
+    screen: Screen, plan: Plan, written: Sequence[Updated] | None, again: str
+) -> None:
+    new = sum(len(target.new) for target in plan.targets)
+    known = len(plan.moves) - new
+    parts = [f"{count(new, 'hook')} to add" if written is None else f"{count(new, 'hook')} added"]
+    parts += [f"{known} there already"] if known else []
+    lost = sum(1 for finding in plan.findings if finding.kind is Kind.LOST)
+    parts += [f"{lost} without an equivalent"] if lost else []
+    scripts = ""
+    if plan.scripts:
+        must = {finding.file for finding in plan.findings if finding.kind is Kind.SCRIPT}
+        fine = sum(1 for script in plan.scripts if script not in must)
+        scripts = f"; {fine} of {count(len(plan.scripts), 'script')} can stay as written"
+    screen.line(", ".join(parts) + scripts)
+    for update in written or ():
+        if update.changed:
+            verb = "made" if update.created else "changed"
+            kept = f"; as it was: {shown_path(update.backup)}" if update.backup else ""
+            screen.line((verb, "good"), f" {shown_path(update.file)}{kept}")
+    if written is None and any(target.new or target.disabled for target in plan.targets):
+        screen.line("nothing was written; to do so: ", (again, "name"))
+    elif plan.moves:
+        screen.line("next: ", (_NEXT[0], "name"), ", then ", (_NEXT[1], "name"))
+
+
+def _document(plan: Plan, written: Sequence[Updated] | None, again: str) -> dict[str, Any]:
+    """The same for programs."""
+    updates = {update.file: update for update in written or ()}
+    return {
+        "written": written is not None,
+        "sources": plan.sources,
+        "hooks": [
+            {
+                "file": move.file,
+                "line": move.line,
+                "column": move.column,
+                "before": {
+                    "event": move.before.event,
+                    "matcher": move.before.matcher,
+                    "hook": move.before.config,
+                },
+                "after": {"event": move.event, "matcher": move.matcher, "hook": move.hook},
+                "changes": move.changes,
+                "target": target.file,
+                "is_new": move in target.new,
+            }
+            for target in plan.targets
+            for move in target.moves
+        ],
+        "findings": plan.findings,
+        "scripts": plan.scripts,
+        "targets": [
+            {
+                "file": target.file,
+                "exists": target.exists,
+                "add": len(target.new),
+                "disabled": target.disabled,
+                "backup": updates[target.file].backup if target.file in updates else None,
+            }
+            for target in plan.targets
+        ],
+        "next": list(_NEXT) if written is not None else [again, *_NEXT],
+    }

@@ -1,0 +1,255 @@
+"""A verb's options, declared once: the quick reader, argparse and shell completion read one table.
+
+``hookline fire`` is called in loops, so a command line that leaves no question is read without
+loading argparse. A mistake, a call for help or ``--option=value`` is argparse's.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, cast
+
+import msgspec
+
+from hookline.cli.failures import CommandError
+from hookline.cli.screen import Screen
+from hookline.errors import UnknownEventError
+from hookline.wire.events import HookEventName, narrow_event
+
+if TYPE_CHECKING:
+    import argparse
+
+# What a command line says: an attribute for each option.
+Options: TypeAlias = SimpleNamespace
+
+
+class Option(msgspec.Struct, frozen=True):
+    """An option, or an argument if its name has no dashes.
+
+    ``value`` is what the help calls its value; that is left out where there are ``choices``. A
+    flag has none, and stands for what it ``means``. ``count`` is "?" for a value that may be left
+    out, which then is what the option ``means``, and "*" for any number of arguments; ``again``
+    is for an option that makes a list. Of the options with one word in ``one_of`` only one may be
+    given. ``group`` is their heading in the help, which leaves out an option without ``help``.
+    """
+
+    name: str
+    value: str
+    help: str | None
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    type: Callable[[str], Any] = str
+    means: Any = None
+    count: str = ""
+    again: bool = False
+    required: bool = False
+    attribute: str = ""
+    one_of: str = ""
+    group: str = ""
+
+    @property
+    def is_argument(self) -> bool:
+        """True for an argument, which is known by its place."""
+        return not self.name.startswith("-")
+
+    @property
+    def is_flag(self) -> bool:
+        """True for an option that takes no value."""
+        return not self.value and not self.choices
+
+    @property
+    def key(self) -> str:
+        """The attribute of ``Options`` that has its value."""
+        return self.attribute or self.name.lstrip("-").replace("-", "_")
+
+
+def flag(name: str, help: str | None, *, default: Any = False, **more: Any) -> Option:
+    """An option that takes no value."""
+    return Option(name, "", help, default, **{"means": True, **more})
+
+
+def event_options(fields: str, **more: Any) -> tuple[Option, ...]:
+    """What ``firing.read_event`` makes an event of; ``fields`` says what ``--input`` is."""
+    return (
+        Option("--input", "JSON|@FILE|-", fields, **more),
+        Option("--tool", "NAME", "the tool, for BeforeTool and AfterTool", **more),
+        Option("--tool-input", "JSON", "what the tool is called with", **more),
+        Option("--session-id", "ID", "the session the event belongs to", **more),
+    )
+
+
+# What overrides ``hookline trust`` for once, for verbs that run a project's hooks.
+TRUST = (
+    flag(
+        "--trust",
+        "run the project's own hooks even if nobody has trusted them",
+        default=None,
+        one_of="trust",
+    ),
+    flag(
+        "--no-trust",
+        "do not run the project's own hooks",
+        default=None,
+        means=False,
+        attribute="trust",
+        one_of="trust",
+    ),
+)
+_EVERY_VERB = "options of every verb"
+COMMON = (
+    flag("--json", "print one JSON document and nothing else", group=_EVERY_VERB),
+    Option(
+        "--cwd", "DIR", "the working directory of the hooks (default: this one)", group=_EVERY_VERB
+    ),
+    Option(
+        "--settings",
+        "FILE",
+        "use this file instead of the settings found on disk; again for more, "
+        "highest priority first",
+        again=True,
+        group=_EVERY_VERB,
+    ),
+)
+
+
+class Verb(Protocol):
+    """What the module of a verb has.
+
+    ``EXAMPLES`` are command lines that work as they stand, for its help; ``OPTIONS`` are its own;
+    ``run`` does the work and gives the exit status. It prints through the screen alone, and raises
+    HooklineError or OSError for what the user can mend.
+    """
+
+    EXAMPLES: tuple[str, ...]
+    OPTIONS: tuple[Option, ...]
+
+    def run(self, options: Options, screen: Screen) -> int: ...
+
+
+def load_verb(name: str) -> Verb:
+    """The module of a verb."""
+    return cast(Verb, import_module(f"hookline.cli.{name}"))
+
+
+def run_verb(name: str, summary: str, arguments: Sequence[str]) -> int:
+    """Parse a verb's arguments and run it."""
+    verb = load_verb(name)
+    options = read_quickly((*verb.OPTIONS, *COMMON), arguments)
+    if options is None:
+        options = make_parser(name, verb, summary).parse_args(arguments, SimpleNamespace())
+    if options.cwd is not None and not os.path.isdir(options.cwd):
+        raise CommandError(f"--cwd: {options.cwd} is not a directory")
+    for file in options.settings or ():
+        if os.path.isdir(file):
+            raise CommandError(f"--settings: {file} is a directory; name the file in it")
+        if not os.path.isfile(file):
+            raise CommandError(f"--settings: there is no file {file}")
+    screen = Screen(sys.stdout, sys.stderr)
+    return screen.status(verb.run(options, screen))
+
+
+def read_quickly(table: Sequence[Option], arguments: Sequence[str]) -> Options | None:
+    """The options as argparse would read them; None if argparse has to look at it.
+
+    Every option must be known and spelt out, with a value behind each that takes one, and at most
+    one argument besides.
+    """
+    named = {option.name: option for option in table}
+    argument = next((option for option in table if option.is_argument), None)
+    found = {option.key: option.default for option in table}
+    given: dict[str, str] = {}
+    rest = iter(arguments)
+    for word in rest:
+        option = named.get(word) if word.startswith("-") else argument
+        if option is None or (option.is_argument and (option.count or option.name in given)):
+            return None
+        value: Any = option.means
+        if option.is_argument:
+            value = word
+        elif not option.is_flag:
+            value = next(rest, None)
+            # It may be an option that stands where a value should.
+            if value is None or (value.startswith("-") and value != "-"):
+                return None
+        if not option.is_flag and (option.type is not str or option.count):
+            return None
+        if option.choices and value not in option.choices:
+            return None
+        group = option.one_of or option.name
+        if given.setdefault(group, option.name) != option.name:
+            return None
+        found[option.key] = [*(found[option.key] or ()), value] if option.again else value
+    must = [option for option in table if option.required or option.is_argument]
+    if any(not option.count and option.name not in given for option in must):
+        return None
+    return Options(**found)
+
+
+def explain_unknown_event(error: UnknownEventError) -> str:
+    """What to do about a name that is no event: the nearest, or all there are."""
+    return str(error) if error.nearest else f"{error}; the events are {', '.join(HookEventName)}"
+
+
+def read_event_name(option: str, name: str) -> HookEventName:
+    """The event that an option names; raises CommandError for a name that is none."""
+    try:
+        return narrow_event(name)
+    except UnknownEventError as error:
+        raise CommandError(option + explain_unknown_event(error)) from None
+
+
+def make_parser(name: str, verb: Verb, summary: str) -> "argparse.ArgumentParser":
+    """What parses the arguments of a verb and writes its help.
+
+    argparse ends bad usage with 2, which here means that a hook blocked; so this one raises.
+    """
+    import argparse
+
+    class Parser(argparse.ArgumentParser):
+        def print_help(self, file: Any = None) -> None:
+            """On stdout alone; argparse would go elsewhere, and keep quiet about a full disk."""
+            print(self.format_help(), end="", file=file)
+
+        def error(self, message: str) -> NoReturn:
+            raise CommandError(f"{message}; `{self.prog} --help` shows how")
+
+    parser = Parser(
+        prog=f"hookline {name}",
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog="examples:\n" + "".join(f"  {line}\n" for line in verb.EXAMPLES),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    groups: dict[str, Any] = {"": parser}
+    for option in (*verb.OPTIONS, *COMMON):
+        if option.group not in groups:
+            groups[option.group] = parser.add_argument_group(option.group)
+        group = groups[option.group]
+        if option.one_of:
+            key = f"one of {option.one_of}"
+            group = groups[key] = groups.get(key) or group.add_mutually_exclusive_group()
+        group.add_argument(option.name, **_argparse_keywords(option))
+    return parser
+
+
+def _argparse_keywords(option: Option) -> dict[str, Any]:
+    from argparse import SUPPRESS
+
+    said: dict[str, Any] = {
+        "help": SUPPRESS if option.help is None else option.help,
+        "default": option.default,
+    }
+    if not option.is_argument:
+        said |= {"dest": option.key, "required": option.required}
+    if option.is_flag:
+        return {**said, "action": "store_const", "const": option.means}
+    further = {
+        "metavar": option.value,
+        "choices": option.choices,
+        "nargs": option.count,
+        "const": option.means if option.count == "?" else None,
+        "action": "append" if option.again else "",
+    }
+    return {**said, "type": option.type, **{name: it for name, it in further.items() if it}}

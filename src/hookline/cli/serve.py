@@ -1,0 +1,162 @@
+"""``hookline serve``: the hooks of a directory for everybody on a message bus, until it is told to
+end."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from hookline.cli.failures import CommandError
+from hookline.cli.firing import ENDING_SIGNALS, open_bus
+from hookline.cli.layout import count, duration
+from hookline.cli.options import TRUST, Option, Options, flag
+from hookline.cli.screen import Screen
+from hookline.config import Config
+from hookline.notices import warn
+from hookline.wire.events import narrow_event
+
+if TYPE_CHECKING:
+    from hookline.bus.nats import NatsMessageBus
+    from hookline.serving import Worker, WorkerStatus
+
+EXAMPLES = (
+    "hookline serve --bus nats://localhost:4222",
+    "hookline serve --bus nats://nats.example.org?credentials=worker.creds --concurrency 16",
+    "hookline serve --bus nats://localhost:4222 --events BeforeTool,AfterTool",
+    "hookline serve --bus nats://localhost:4222 --stats",
+)
+
+_HEALTH_SECONDS = 60.0
+# Those who ask wait two seconds for the workers that lost the server with them.
+_LONGEST_RECONNECT_WAIT = 1.0
+
+OPTIONS = (
+    Option(
+        "--bus",
+        "URL|@FILE",
+        "nats://HOST:PORT, several with commas; behind a ? credentials, nkey, tls_ca, tls_cert "
+        "and tls_key name files, prefix the beginning of all subjects",
+        required=True,
+    ),
+    flag("--stats", "serve nothing: show the state of the workers"),
+    Option(
+        "--queue",
+        "NAME",
+        "workers of one queue share its requests (default: hookline)",
+        default="hookline",
+    ),
+    Option("--events", "NAME,…", "serve only these (default: all)", again=True),
+    Option("--concurrency", "N", "requests carried out at once (default: 4 a core)", type=int),
+    Option(
+        "--health",
+        "SECONDS",
+        "how often to log the worker's state (default: 60)",
+        default=_HEALTH_SECONDS,
+        type=float,
+    ),
+    *TRUST,
+)
+
+
+def run(options: Options, screen: Screen) -> int:
+    """Serve until a signal comes, then finish; 1 when there is no bus, or no worker to ask."""
+    if options.concurrency is not None and options.concurrency < 1:
+        raise CommandError(
+            f"--concurrency: {options.concurrency} is not a number of requests; write 1 or more"
+        )
+    if not options.health > 0:
+        raise CommandError(f"--health: {options.health:g} is not a time to wait; write more than 0")
+    bus = open_bus(
+        options.bus,
+        name="hookline serve",
+        serving=_read_serving_options(options),
+        max_reconnect_wait=_LONGEST_RECONNECT_WAIT,
+    )
+    if options.stats:
+        return _show_statistics(options, screen, asyncio.run(_ask_workers(bus)))
+    from hookline.serving import Worker
+
+    # What people must see has the time before it, as the log of a service does.
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger = logging.getLogger("hookline")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    config = Config.load(options.cwd, settings_files=options.settings, trusted=options.trust)
+    worker = Worker(bus, config, say=partial(logger.info, "%s"), health_seconds=options.health)
+    asyncio.run(_serve(worker))
+    if options.json:
+        screen.document(worker.status())
+    return 0
+
+
+def _read_serving_options(options: Options) -> Any:
+    from hookline.bus.nats import ServingOptions
+
+    names = [name for given in options.events or () for name in given.split(",") if name.strip()]
+    if options.events and not names:
+        raise CommandError("--events: name at least one, or leave it out to serve all")
+    return ServingOptions(
+        queue=options.queue,
+        events=tuple(narrow_event(name.strip()).value for name in names) or None,
+        concurrency=options.concurrency or 4 * (os.cpu_count() or 1),
+    )
+
+
+async def _serve(worker: "Worker") -> None:
+    loop = asyncio.get_running_loop()
+    for number in ENDING_SIGNALS:
+        # One that the parent wants ignored stays so.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            loop.add_signal_handler(number, worker.end)
+    await worker.run()
+
+
+async def _ask_workers(bus: "NatsMessageBus") -> "list[WorkerStatus]":
+    import msgspec
+
+    from hookline.serving import WorkerStatus
+
+    async with bus:
+        said = await bus.ask_workers()
+    statuses = []
+    for status in said:
+        try:
+            statuses.append(msgspec.convert(status, WorkerStatus))
+        except msgspec.ValidationError as error:
+            # It may be of another version, which must not hide the others.
+            warn(f"what a worker says of itself cannot be read: {error}")
+    return statuses
+
+
+def _show_statistics(options: Options, screen: Screen, workers: "list[WorkerStatus]") -> int:
+    if options.json:
+        screen.document({"workers": workers})
+    if not workers:
+        raise CommandError("no worker answers on this bus; start one with hookline serve")
+    if not options.json:
+        for status in sorted(workers, key=lambda status: status.worker):
+            screen.line((status.worker, "name"), f"  {count(status.hooks, 'hook')}")
+            screen.table(list(_rows(status)), ("keep",), indent=2)
+    return 0
+
+
+def _rows(status: "WorkerStatus") -> Any:
+    yield ("state:", "faint"), f"{status.state}, {count(status.reconnects, 'reconnection')}"
+    yield ("now:", "faint"), f"{status.running} running, {status.waiting} waiting"
+    yield (
+        ("in all:", "faint"),
+        f"{status.received} received, {status.answered} answered, {status.handed_back} handed back",
+    )
+    if status.latency_ms:
+        times = (f"{name} {duration(value)}" for name, value in status.latency_ms.items())
+        yield ("latency:", "faint"), ", ".join(times)
+    for what, counted in (("refused:", status.refused), ("failed:", status.failed)):
+        if counted:
+            yield (what, "care"), ", ".join(f"{code} {n}" for code, n in sorted(counted.items()))
+    if status.hook_failures:
+        yield ("hooks failed:", "care"), f"in {count(status.hook_failures, 'request')}"

@@ -1,0 +1,188 @@
+"""``hookline test``: hooks put to the test by events and expectations that are data."""
+
+import os
+from collections.abc import Sequence
+
+from hookline.cli.failures import FAILED, CommandError
+from hookline.cli.firing import fire
+from hookline.cli.layout import count, shown_path
+from hookline.cli.options import TRUST, Option, Options, event_options, flag
+from hookline.cli.screen import Screen
+from hookline.cli.test.report import TestReport, make_document
+from hookline.errors import HooklineError
+from hookline.hooktests.cases import (
+    PASSED_BY,
+    SUFFIX,
+    HookTest,
+    HookTestFile,
+    Outcome,
+    find_test_files,
+    read_test_file,
+)
+from hookline.hooktests.running import HookTestRunner, project_of
+
+EXAMPLES = (
+    """hookline test --record 'a greeting' BeforeAgent --input '{"prompt": "Hello"}'""",
+    "hookline test",
+    "hookline test .hookline/tests -k greeting --fail-fast",
+    "hookline test --junit results.xml",
+)
+_RECORDING = "recording a test"
+_RECORDING_OPTIONS = (
+    *event_options("the event's fields; - reads them from stdin", group=_RECORDING),
+    Option("--from-trace", "ID", "an event of the trace instead", group=_RECORDING),
+    flag("--force", "replace the file if it exists", group=_RECORDING),
+)
+OPTIONS = (
+    Option(
+        "places",
+        "FILE|DIR",
+        f"test files, or directories with *{SUFFIX} files in them (default: the project)",
+        default=(),
+        count="*",
+    ),
+    Option("-k", "TEXT", "only tests with it in the name", attribute="pattern"),
+    flag("--fail-fast", "end with the first that fails"),
+    flag("--watch", "run again whenever a file changes"),
+    Option("--junit", "FILE", "write the results as JUnit XML too"),
+    *TRUST,
+    Option(
+        "--record",
+        "NAME",
+        "write a test of this name, or to this file, from what hooks say now; the event is "
+        "given as for fire: hookline test --record NAME EVENT …",
+        group=_RECORDING,
+    ),
+    *_RECORDING_OPTIONS,
+)
+# How often the watcher says that nothing happened, which is how it says that it has begun.
+_TURN_MS = 200
+
+
+def run(options: Options, screen: Screen) -> int:
+    """Run the tests, or record one; 0 if all passed, 1 if not or if there are none."""
+    if options.record is not None:
+        from hookline.cli.test.record import record
+
+        return record(options, screen, fire)
+    for option in _RECORDING_OPTIONS:
+        if getattr(options, option.key):
+            raise CommandError(f"{option.name} is for --record NAME; add that")
+    return _watch(options, screen) if options.watch else _run_tests(options, screen)
+
+
+def _run_tests(options: Options, screen: Screen) -> int:
+    """Find, run and show the tests, once."""
+    places = _find_places(options)
+    files = [read_test_file(path) for path in find_test_files(places)]
+    pattern = (options.pattern or "").casefold()
+    tests = [test for file in files for test in file.tests if pattern in test.name.casefold()]
+    runner = HookTestRunner(
+        fire, cwd=options.cwd, settings_files=options.settings, trusted=options.trust
+    )
+    report = TestReport(screen, quiet=options.json)
+    outcomes: list[Outcome] = []
+    for test in tests:
+        with report.begin(test):
+            outcomes.append(runner.run(test))
+        report.tell(outcomes[-1])
+        if options.fail_fast and outcomes[-1].status == "failed":
+            break
+    if options.junit is not None:
+        from hookline.files import write_atomically
+        from hookline.hooktests.junit import junit_xml
+
+        write_atomically(options.junit, junit_xml(files, outcomes))
+    if options.json:
+        screen.document(make_document(files, outcomes, runner.problems))
+    for problem in runner.problems:
+        screen.warning(str(problem))
+    for file in files:
+        for unread in file.problems:
+            place = shown_path(str(unread.place))
+            screen.note(("error:", "bad"), f" {place}: {unread.text}")
+    _require_tests(files, tests, places, options.pattern)
+    report.conclude(files, outcomes, left=len(tests) - len(outcomes))
+    is_good = all(outcome.status != "failed" for outcome in outcomes)
+    return 0 if is_good and not any(file.problems for file in files) else FAILED
+
+
+def _find_places(options: Options) -> list[str]:
+    """Where the options say that the tests are."""
+    if options.places:
+        return list(options.places)
+    project = project_of(os.path.abspath(options.cwd or os.getcwd()))
+    # Reports of a run are read on other machines, where the project is elsewhere.
+    return [min(project, os.path.relpath(project), key=len)]
+
+
+def _require_tests(
+    files: Sequence[HookTestFile],
+    tests: Sequence[HookTest],
+    places: Sequence[str],
+    pattern: str | None,
+) -> None:
+    """A run of no tests is a mistake in how it was asked for, and must not look like success."""
+    if tests:
+        return
+    known = [test.name for file in files for test in file.tests]
+    if known:
+        import shlex
+
+        raise CommandError(
+            f"-k {shlex.quote(pattern or '')} is in the name of none of "
+            f"{count(len(known), 'test')}; there is {known[0]!r}"
+        )
+    if any(file.problems for file in files):
+        raise CommandError("no tests to run: mend what is wrong with the files first")
+    raise CommandError(
+        f"no tests found: there is no *{SUFFIX} in {', '.join(map(shown_path, places))}; "
+        "record one: hookline test --record NAME EVENT --input JSON"
+    )
+
+
+def _watch(options: Options, screen: Screen) -> int:
+    """Run the tests, wait for a change, and again, until a signal ends it."""
+    if options.json:
+        raise CommandError("--json prints one document, so it cannot be for --watch; leave one out")
+    try:
+        import watchfiles
+    except ImportError:
+        raise CommandError(
+            "--watch needs the package watchfiles: pip install 'hookline[watch]'"
+        ) from None
+    from hookline.hooktests.watching import Watched
+
+    places = _find_places(options)
+    folders = [place if os.path.isdir(place) else os.path.dirname(place) for place in places]
+    start = [options.cwd] if options.cwd else folders
+    watched = Watched(
+        list(dict.fromkeys(project_of(os.path.abspath(place)) for place in start)),
+        test_files=[place for place in places if os.path.isfile(place)],
+        settings_files=options.settings,
+    )
+
+    def matters(_change: object, path: str) -> bool:
+        return PASSED_BY.isdisjoint(path.split(os.sep)) and watched.matters(path)
+
+    changes = watchfiles.watch(
+        *watched.roots(), watch_filter=matters, rust_timeout=_TURN_MS, yield_on_timeout=True
+    )
+    is_first = True
+    for changed in changes:
+        if not changed and not is_first:
+            continue
+        if not is_first:
+            names = sorted({shown_path(path) for _, path in changed})
+            screen.line()
+            screen.line(("changed: ", "care"), ", ".join(names))
+        is_first = False
+        watched.look()
+        try:
+            _run_tests(options, screen)
+        except (HooklineError, OSError) as error:
+            # The next change may mend it.
+            screen.note(("hookline: ", "bad"), str(error))
+        screen.line(("waiting for a change; Ctrl-C ends", "faint"))
+        screen.flush()
+    return 0

@@ -1,0 +1,82 @@
+"""``hookline test --record``: from an event that is fired now, or from one of the trace."""
+
+import os
+import shlex
+from typing import Any
+
+from hookline.cli.failures import CommandError
+from hookline.cli.firing import example, read_event, read_payload
+from hookline.cli.layout import shown_path
+from hookline.cli.options import Options, read_event_name
+from hookline.cli.screen import Screen
+from hookline.hooktests.cases import HookTest
+from hookline.hooktests.recording import ends_of, recorded_test, recording_place, write_test
+from hookline.hooktests.running import Fire, HookTestRunner, NotTrusted, project_of
+from hookline.wire import codec
+from hookline.wire.events import HookEventName
+
+
+def record(options: Options, screen: Screen, fire: Fire) -> int:
+    """Write the test and say where it is."""
+    for name in ("watch", "junit", "pattern", "fail_fast"):
+        if getattr(options, name):
+            raise CommandError("--record writes a test; run it afterwards, with what is for runs")
+    project = project_of(os.path.abspath(options.cwd or os.getcwd()))
+    name, path = recording_place(options.record, project)
+    if os.path.lexists(path) and not options.force:
+        # Before any hook has run for nothing.
+        raise CommandError(f"{path} exists already; pass --force to replace it, or another name")
+    if options.from_trace is None:
+        test = _record_live(options, fire, name, path, project)
+    else:
+        test = _record_traced(options, name, project)
+    existed = os.path.lexists(path)
+    write_test(path, test, replace=options.force)
+    if options.json:
+        screen.document({"file": path, "replaced": existed, "test": test})
+        return 0
+    screen.line(("replaced" if existed else "wrote", "good"), f" {shown_path(path)}")
+    for word, value in test["expect"].items():
+        shown = value if isinstance(value, str) else codec.encode(value).decode()
+        screen.line((f"expects {word}: ", "name"), shown, indent=2)
+    trust = " --trust" if options.trust else ""
+    where = shlex.quote(path.removeprefix(os.path.join(os.getcwd(), "")))
+    screen.line(f"read it, keep what matters, and run it: hookline test{trust} ", where)
+    return 0
+
+
+def _record_live(
+    options: Options, fire: Fire, name: str, path: str, project: str
+) -> dict[str, Any]:
+    if len(options.places) != 1:
+        recording = f"hookline test --record {shlex.quote(options.record)}"
+        line = example(HookEventName.BEFORE_TOOL).replace("hookline fire", recording, 1)
+        raise CommandError(f"--record needs one event, as fire does: {line}")
+    event = read_event_name("", options.places[0])
+    payload = read_payload(event, options)
+    read_event(event, payload)
+    runner = HookTestRunner(
+        fire,
+        cwd=options.cwd or project,
+        settings_files=options.settings,
+        trusted=options.trust,
+    )
+    asked = HookTest(name=name, file=path, line=1, event=event, input=payload, expect={})
+    try:
+        _, answer, _, _ = runner.fire(asked)
+    except NotTrusted as error:
+        hint = "review the project's hooks with `hookline trust`, or pass --trust"
+        raise CommandError(f"{error}; {hint}") from None
+    places = {"project": project, "cwd": os.path.abspath(options.cwd or project)}
+    return recorded_test(name, event, payload, answer, ends_of(answer), places)
+
+
+def _record_traced(options: Options, name: str, project: str) -> dict[str, Any]:
+    if options.places or options.input or options.tool or options.tool_input:
+        raise CommandError("--from-trace has the event and its input; leave the others out")
+    from hookline.debuglog import default_trace_file
+    from hookline.hooktests.recording import read_traced_event
+
+    traced = read_traced_event(options.from_trace, trace_file=default_trace_file())
+    places = {"project": project} | ({"cwd": traced.cwd} if traced.cwd else {})
+    return recorded_test(name, *traced[:4], places)

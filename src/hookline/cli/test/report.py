@@ -1,0 +1,153 @@
+"""Hook tests on the screen: a line each as it ends, and for one that failed what is different."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hookline.cli.layout import count, duration, shown_path
+from hookline.cli.progress import Progress
+from hookline.cli.screen import Screen
+from hookline.hooktests.cases import HookTest, HookTestFile, Outcome
+from hookline.hooktests.comparing import Failure, failure_lines
+from hookline.notices import Notice
+
+_WORDS = {"passed": ("pass", "good"), "failed": ("FAIL", "bad"), "skipped": ("skip", "care")}
+_ROLES = {"-": "good", "+": "bad", " ": "faint"}
+# More of what a hook said would push the difference off the screen.
+_MOST_CHARACTERS = 400
+_MOST_LINES = 40
+
+
+class TestReport:
+    """Shows tests as they end, or keeps them for the one document."""
+
+    def __init__(self, screen: Screen, *, quiet: bool) -> None:
+        self._screen = screen
+        self._progress = Progress(sys.stderr)
+        self._quiet = quiet
+        self._file: str | None = None
+        self._explained = False
+
+    def begin(self, test: HookTest) -> Progress:
+        """A test is about to run, which may take a while; what says so is to be left after it."""
+        self._progress.show(f"  {test.name} …")
+        return self._progress
+
+    def tell(self, outcome: Outcome) -> None:
+        """A test has ended."""
+        if self._quiet:
+            return
+        test = outcome.test
+        if test.file != self._file:
+            self._file = test.file
+            self._screen.line((shown_path(test.file), "title"))
+        why = f"  ({test.skip})" if outcome.status == "skipped" else ""
+        time = "" if outcome.status == "skipped" else duration(outcome.duration)
+        word = _WORDS[outcome.status]
+        self._screen.line(word, (f"  {time:>7}  ", "faint"), test.name, (why, "faint"), indent=2)
+        if outcome.failures:
+            for failure in outcome.failures:
+                self._show(failure)
+            for result in outcome.document["results"] if outcome.document else ():
+                self._screen.line((f"{result['hook']}: ", "name"), _describe(result), indent=6)
+            for warning in _find_news(outcome):
+                self._screen.line(("warning: ", "care"), warning, indent=6)
+        self._screen.flush()
+
+    def _show(self, failure: Failure) -> None:
+        if isinstance(failure.message, str):
+            where = f"{failure.at}: " if isinstance(failure.at, str) else ""
+            self._screen.line((where, "name"), failure.message, indent=6)
+        if not isinstance(failure.at, str):
+            return
+        if not isinstance(failure.message, str):
+            key = "" if self._explained else "  (- expected, + found)"
+            self._explained = True
+            self._screen.line((failure.at, "name"), (key, "faint"), indent=6)
+        lines = list(failure_lines(failure))
+        for mark, line in lines[:_MOST_LINES]:
+            self._screen.line((f"{mark} {line}", _ROLES[mark]), indent=8)
+        if len(lines) > _MOST_LINES:
+            more = count(len(lines) - _MOST_LINES, "more line")
+            self._screen.line((f"{more}; --json has them all", "faint"), indent=8)
+
+    def conclude(
+        self, files: Sequence[HookTestFile], outcomes: Sequence[Outcome], *, left: int
+    ) -> None:
+        """The sum, and what to do next; ``left`` tests did not run."""
+        if self._quiet:
+            return
+        sums = _sum_up(files, outcomes)
+        parts = [(f"{sums[word]} {word}", role) for word, (_, role) in _WORDS.items() if sums[word]]
+        if sums["errors"]:
+            parts.append((f"{count(sums['errors'], 'test')} could not be read", "bad"))
+        if left:
+            parts.append((f"{left} not run", "care"))
+        spans = [(f"{count(sums['tests'], 'test')} in {duration(sums['duration_ms'])}", "")]
+        for index, part in enumerate(parts):
+            spans += [(", " if index else ": ", ""), part]
+        self._screen.line()
+        self._screen.line(*spans)
+        if any(outcome.untrusted for outcome in outcomes):
+            self._screen.line("review the project's hooks with `hookline trust`, or pass --trust")
+
+
+def make_document(
+    files: Sequence[HookTestFile], outcomes: Sequence[Outcome], problems: Sequence[Any]
+) -> dict[str, Any]:
+    """The document of ``test --json``."""
+    return {
+        "summary": _sum_up(files, outcomes),
+        "tests": [dict(_describe_outcome(outcome)) for outcome in outcomes],
+        "errors": [
+            {"place": problem.place, "message": problem.text}
+            for file in files
+            for problem in file.problems
+        ],
+        "problems": [{"place": problem.place, "message": problem.text} for problem in problems],
+    }
+
+
+def _sum_up(files: Sequence[HookTestFile], outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """How many tests passed, failed and were skipped, and how much could not be read."""
+    statuses: list[str] = [outcome.status for outcome in outcomes]
+    return {
+        "tests": len(statuses),
+        **{status: statuses.count(status) for status in _WORDS},
+        "errors": sum(len(file.problems) for file in files),
+        "duration_ms": round(sum(outcome.duration for outcome in outcomes), 3),
+    }
+
+
+def _describe_outcome(outcome: Outcome) -> Iterator[tuple[str, Any]]:
+    test = outcome.test
+    yield "file", test.file
+    yield "line", test.line
+    yield "name", test.name
+    yield "event", test.event.value
+    yield "status", outcome.status
+    yield "duration_ms", round(outcome.duration, 3)
+    if test.skip is not None:
+        yield "skip", test.skip
+    if outcome.status == "failed":
+        yield "failures", outcome.failures
+        yield "warnings", [str(warning) for warning in outcome.warnings]
+        yield "fired", outcome.document
+
+
+def _find_news(outcome: Outcome) -> list[str]:
+    """The warnings but for those that hooks or the event failed: that is among the failures, or
+    expected."""
+    return [text for text in outcome.warnings if not (isinstance(text, Notice) and text.kind)]
+
+
+def _describe(result: Mapping[str, Any]) -> str:
+    """How a hook ended, how long it took, and what it said."""
+    code = result.get("exit_code")
+    end = f"exit {code}" if code is not None else result.get("signal") or result.get("failed")
+    stream = "stderr" if result["stderr"].strip() else "stdout"
+    text = result[stream].strip()
+    if len(text) > _MOST_CHARACTERS:
+        text = f"{text[:_MOST_CHARACTERS]}…"
+    said = f", {stream}: {text}" if text else ", nothing said"
+    return f"{end}, {duration(result['duration_ms'])}{said}"

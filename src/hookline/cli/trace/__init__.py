@@ -1,0 +1,271 @@
+"""``hookline trace``: what hooks did, from the log; it reads, and runs nothing."""
+
+import os
+import select
+import sys
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+from hookline.cli.failures import CommandError
+from hookline.cli.layout import count, shown_path
+from hookline.cli.options import Option, Options, flag
+from hookline.cli.screen import Screen
+from hookline.cli.trace.screen import (
+    EventRows,
+    only_session,
+    show_event,
+    show_events,
+    show_latencies,
+)
+from hookline.debuglog import default_trace_path, is_trace_wanted
+from hookline.trace.events import Assembler, TracedEvent
+from hookline.trace.log import TraceLog
+from hookline.trace.queries import Filter, latencies, moment, slowest
+
+_SHOWN = 20
+_ON_A_PAGE = 2_000
+_SLOW_MS = 500.0
+_PAUSE_S = 0.2
+
+EXAMPLES = (
+    "hookline trace",
+    "hookline trace --failures --since 1h",
+    "hookline trace --stats",
+    "hookline trace --html trace.html",
+)
+_WHICH = "which events"
+OPTIONS = (
+    Option("id", "ID", "show this event in full", count="?", one_of="what"),
+    flag("--follow", "show events as they come, until ^C", one_of="what"),
+    flag("--stats", "show how long each hook takes", one_of="what"),
+    Option("--html", "FILE", "write one page to look at in a browser", one_of="what"),
+    Option("--event", "NAME", "again for more of them", again=True, group=_WHICH),
+    Option("--hook", "NAME", "with a hook of this name, or part of it", group=_WHICH),
+    Option("--session", "ID", "of a session, by the beginning of its id", group=_WHICH),
+    flag("--failures", "where something went wrong", group=_WHICH),
+    Option("--since", "TIME", "10m, 2h, 3d; 14:30; 2026-03-01T14:30", group=_WHICH),
+    Option(
+        "--slow",
+        "MS",
+        f"where a hook took as long, slowest first (default: {_SLOW_MS:.0f})",
+        type=float,
+        count="?",
+        means=_SLOW_MS,
+        group=_WHICH,
+    ),
+    Option(
+        "--limit",
+        "N",
+        f"at most so many, the newest (default: {_SHOWN})",
+        type=int,
+        group=_WHICH,
+    ),
+    Option("--log", "FILE", "read this log instead of the user's own"),
+)
+
+
+def run(options: Options, screen: Screen) -> int:
+    """Show what was asked for; an empty log is no failure, and says how to fill it."""
+    if options.limit is not None and options.limit < 1:
+        raise CommandError(f"--limit: {options.limit} is not a number of events; write 1 or more")
+    if options.log is not None and not os.path.exists(options.log):
+        raise CommandError(f"--log: there is no file {options.log}")
+    wanted = _make_filter(options)
+    log = TraceLog(options.log or default_trace_path())
+    try:
+        if options.follow:
+            _warn_if_off(options, screen)
+            return _follow(log, wanted, screen, limit=options.limit or _SHOWN, json=options.json)
+        events = _read_events(log)
+        if options.id is not None:
+            _show_one(options, screen, events)
+        elif options.stats:
+            _show_statistics(options, screen, filter(wanted.accepts, events))
+        elif options.html is not None:
+            _write_page(options, screen, filter(wanted.accepts, events))
+        else:
+            _show_recent(options, screen, log, filter(wanted.accepts, events))
+    finally:
+        log.close()
+    if said := str(log.skipped):
+        screen.warning(f"{log.path}: {said}")
+    return 0
+
+
+def _make_filter(options: Options) -> Filter:
+    from hookline.wire.events import narrow_event
+
+    return Filter(
+        events=frozenset(narrow_event(name).value for name in options.event or ()),
+        hook=options.hook,
+        session=options.session,
+        failures=options.failures,
+        since=None if options.since is None else moment(options.since, now=datetime.now(UTC)),
+        slow=options.slow,
+        within=None if options.cwd is None else os.path.abspath(options.cwd),
+    )
+
+
+def _read_events(log: TraceLog) -> Iterator[TracedEvent]:
+    assembler = Assembler()
+    for record in log.poll():
+        event = assembler.add(record)
+        if event is not None:
+            yield event
+    yield from assembler.unfinished()
+
+
+def _show_one(options: Options, screen: Screen, events: Iterable[TracedEvent]) -> None:
+    found = {event.id: event for event in events if event.id.startswith(options.id)}
+    event = found.get(options.id) or (next(iter(found.values())) if len(found) == 1 else None)
+    if event is not None:
+        screen.document(event) if options.json else show_event(screen, event)
+    elif found:
+        ids = ", ".join([*found][:5]) + (", …" if len(found) > 5 else "")
+        raise CommandError(f"{options.id} is the beginning of {ids}; write more of it")
+    else:
+        raise CommandError(
+            f"there is no event {options.id} in the log; `hookline trace` lists the newest by id"
+        )
+
+
+def _show_statistics(options: Options, screen: Screen, events: Iterable[TracedEvent]) -> None:
+    rows = latencies(events, hook=options.hook)
+    if options.json:
+        screen.document({"hooks": rows})
+    elif rows:
+        show_latencies(screen, rows)
+    else:
+        _tell_nothing(options, screen, "no hook run")
+
+
+def _write_page(options: Options, screen: Screen, events: Iterable[TracedEvent]) -> None:
+    from urllib.parse import quote
+
+    from hookline.files import write_atomically
+    from hookline.trace.html import page
+
+    shown, total = _newest(events, options.limit or _ON_A_PAGE)
+    write_atomically(options.html, page(shown, total=total), mode=0o600)
+    where = os.path.abspath(options.html)
+    if options.json:
+        screen.document({"file": where, "events": len(shown), "total": total})
+        return
+    left_out = f" of {total}; --limit {total} takes all" if total > len(shown) else ""
+    screen.line(f"wrote {count(len(shown), 'event')}{left_out}")
+    screen.line("open ", (f"file://{quote(where)}", "name"))
+
+
+def _show_recent(
+    options: Options, screen: Screen, log: TraceLog, events: Iterable[TracedEvent]
+) -> None:
+    limit = options.limit or _SHOWN
+    if options.slow is None:
+        shown, total = _newest(events, limit)
+    else:
+        found = sorted(events, key=slowest, reverse=True)
+        shown, total = found[:limit], len(found)
+    if options.json:
+        screen.document(
+            {
+                "file": log.path,
+                "tracing": _is_on(options),
+                "events": shown,
+                "total": total,
+                "skipped": {"foreign": log.skipped.foreign, "torn": log.skipped.torn},
+            }
+        )
+        return
+    if not shown:
+        _tell_nothing(options, screen, "no event")
+        return
+    show_events(screen, shown)
+    screen.line()
+    which = "newest" if options.slow is None else "slowest"
+    of = f"the {len(shown)} {which} of {total} events"
+    what = of if len(shown) < total else count(total, "event")
+    session = only_session(shown)
+    screen.line((f"{what}, session {session}" if session else what, "faint"))
+    screen.line((f"`hookline trace {shown[-1].id}` shows the last in full", "faint"))
+    _warn_if_off(options, screen)
+
+
+def _newest(events: Iterable[TracedEvent], limit: int) -> tuple[list[TracedEvent], int]:
+    kept: deque[TracedEvent] = deque(maxlen=limit)
+    total = 0
+    for event in events:
+        kept.append(event)
+        total += 1
+    return sorted(kept, key=lambda event: event.time), total
+
+
+def _tell_nothing(options: Options, screen: Screen, what: str) -> None:
+    asked = ("event", "hook", "session", "failures", "since", "slow", "cwd")
+    if any(getattr(options, name) for name in asked):
+        screen.line(f"{what} matches; `hookline trace` shows the newest of all")
+        return
+    if _is_on(options):
+        screen.line(f"{what} was recorded yet; tracing is on, so the next one will be")
+        return
+    from hookline.places import user_config_dir
+
+    screen.line(f"{what} was recorded, as tracing is off")
+    screen.line("to record what hooks do, set HOOKLINE_TRACE=1 where the agent starts, as in")
+    screen.line('HOOKLINE_TRACE=1 hookline fire BeforeAgent --input \'{"prompt": "hi"}\'', indent=2)
+    directory = user_config_dir()
+    if directory is not None:
+        settings = (shown_path(os.path.join(directory, "settings.json")), "name")
+        screen.line('or, to keep it on, write {"hookline": {"trace": true}} into ', settings)
+
+
+def _warn_if_off(options: Options, screen: Screen) -> None:
+    if options.log is None and not options.json and not _is_on(options):
+        screen.warning("tracing is off, so nothing new is recorded; HOOKLINE_TRACE=1 turns it on")
+
+
+def _is_on(options: Options) -> bool:
+    from hookline.config import Config
+
+    settings = Config.load(options.cwd, settings_files=options.settings).get_settings()
+    return is_trace_wanted(default=settings.trace)
+
+
+def _follow(log: TraceLog, wanted: Filter, screen: Screen, *, limit: int, json: bool) -> int:
+    """Show the newest events there are, then each new one, until nobody looks any more: an
+    interrupt, or a reader who has gone; then 0."""
+    assembler, rows, reader = Assembler(), EventRows(screen), _Reader()
+    most: int | None = limit
+    while True:
+        added = (assembler.add(record) for record in log.poll())
+        arrived = (event for event in added if event is not None and wanted.accepts(event))
+        for event in deque(arrived, maxlen=most):
+            screen.document(event) if json else rows.show(event)
+        screen.flush()
+        if reader.is_gone_after(_PAUSE_S):
+            return 0
+        most = None
+
+
+class _Reader:
+    """Who reads standard output; when they go, the screen sends the rest nowhere in silence."""
+
+    def __init__(self) -> None:
+        try:
+            self._descriptor: int | None = sys.stdout.fileno()
+        except (AttributeError, OSError, ValueError):
+            self._descriptor = None
+            return
+        self._file = os.fstat(self._descriptor)
+        self._poll = select.poll()
+        self._poll.register(self._descriptor, 0)
+
+    def is_gone_after(self, seconds: float) -> bool:
+        """Wait so long, or until they are gone."""
+        if self._descriptor is None:
+            time.sleep(seconds)
+            return False
+        if not os.path.samestat(os.fstat(self._descriptor), self._file):
+            return True
+        return bool(self._poll.poll(seconds * 1000))

@@ -1,0 +1,27 @@
+"""``hookline untrust``: the project's own hooks run no more until they are looked at again."""
+
+import os
+
+from hookline.cli.options import Option, Options
+from hookline.cli.screen import Screen
+from hookline.cli.trust import refuse_settings
+from hookline.config import Config
+from hookline.pipeline.trust import TrustStore
+
+EXAMPLES = ("hookline untrust", "hookline untrust --json")
+OPTIONS: tuple[Option, ...] = ()
+
+
+def run(options: Options, screen: Screen) -> int:
+    """Forget what was trusted; a project that was not trusted is fine."""
+    refuse_settings(options)
+    project = os.path.realpath(Config.load(options.cwd).get_project_dir())
+    was_trusted = TrustStore().forget(project)
+    if options.json:
+        screen.document({"project": project, "was_trusted": was_trusted})
+    elif was_trusted:
+        screen.line("the hooks of ", (project, "name"), " do not run any more")
+        screen.line("`hookline trust` lets them run again")
+    else:
+        screen.line("the hooks of ", (project, "name"), " were not trusted")
+    return 0

@@ -1,1 +1,0 @@
-"""One module a verb; ``hookline.cli.VERBS`` is the table of them."""

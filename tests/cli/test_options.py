@@ -1,0 +1,91 @@
+"""The quick way to read a command line, and that argparse would read the same."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookline.cli import VERBS
+from hookline.cli.failures import CommandError
+from hookline.cli.options import COMMON, Option, load_verb, make_parser, read_quickly
+
+OTHER_WORDS = ["BeforeTool", "-", "--", "-x", "--tool=x", "", "{}", "a b", "user", "block", "7"]
+
+
+def quickly(verb: str, words: list[str]) -> dict[str, Any] | None:
+    options = read_quickly((*load_verb(verb).OPTIONS, *COMMON), words)
+    return None if options is None else vars(options)
+
+
+def by_argparse(verb: str, words: list[str]) -> dict[str, Any] | None:
+    try:
+        return vars(make_parser(verb, load_verb(verb), VERBS[verb]).parse_args(words))
+    except CommandError:
+        return None
+
+
+@st.composite
+def command_lines(draw: st.DrawFn) -> tuple[str, list[str]]:
+    verb = draw(st.sampled_from([*VERBS, "fire"]))
+    names = [option.name for option in (*load_verb(verb).OPTIONS, *COMMON)]
+    return verb, draw(st.lists(st.sampled_from([*names, *OTHER_WORDS]), max_size=7))
+
+
+@given(command_lines())
+def test_whatever_it_reads_argparse_reads_alike(line: tuple[str, list[str]]) -> None:
+    read = quickly(*line)
+    if read is not None:
+        assert read == by_argparse(*line)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["BeforeTool"],
+        ["BeforeTool", "--tool", "x", "--tool-input", "{}", "--trust"],
+        ["--input", "-", "BeforeAgent", "--json", "--no-trust", "--session-id", "s"],
+        ["BeforeTool", "--settings", "a", "--settings", "b", "--cwd", "/"],
+        ["BeforeTool", "--tool", "x", "--tool", "y", "--json", "--json"],
+        ["BeforeTool", "--bus", "nats://x", "--on-unavailable", "block", "--on-ask", "allow"],
+    ],
+)
+def test_the_usual_command_lines_are_read_quickly(words: list[str]) -> None:
+    read = quickly("fire", words)
+    assert read is not None
+    assert read == by_argparse("fire", words)
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("serve", "bench")])
+def test_every_verb_is_read_quickly_without_options(verb: str) -> None:
+    words = ["x"] if verb in ("fire", "enable", "disable") else []
+    read = quickly(verb, words)
+    assert read is not None
+    assert read == by_argparse(verb, words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *([], ["-h"], ["BeforeTool", "--help"], ["BeforeTool", "AfterTool"], ["BeforeTool", "-x"]),
+        *(["BeforeTool", "--tool"], ["BeforeTool", "--tool", "--json"], ["--tool=x", "BeforeTool"]),
+        *(
+            ["BeforeTool", "--trust", "--no-trust"],
+            ["BeforeTool", "--on-ask", "perhaps"],
+            ["--", "x"],
+        ),
+    ],
+)
+def test_whatever_leaves_a_question_is_left_to_argparse(words: list[str]) -> None:
+    assert quickly("fire", words) is None
+
+
+def test_an_option_that_must_be_given_is_asked_for_by_argparse() -> None:
+    assert quickly("serve", ["--stats"]) is None
+    assert quickly("serve", ["--stats", "--bus", "nats://x"]) is not None
+
+
+def test_a_value_of_another_type_is_left_to_argparse() -> None:
+    table = (Option("--runs", "N", "how often", type=int),)
+    assert read_quickly(table, []) is not None
+    assert read_quickly(table, ["--runs", "3"]) is None

@@ -23,8 +23,8 @@ from hookline.cli.firing import run_on_asyncio
 from hookline.cli.layout import Column, Row, count, duration
 from hookline.cli.options import Option, Options
 from hookline.cli.screen import Screen
-from hookline.config import Config
 from hookline.errors import HooklineError
+from hookline.front import Hooks
 from hookline.notices import heard_warnings
 from hookline.wire.events import HookEventName
 
@@ -87,13 +87,13 @@ class Session:
         self._provider = provider
         self.model = provider.model
         self._recorder = Recorder(prompt, tell)
-        self.config = Config.load(
+        self.hooks = Hooks.load(
             project,
             settings_files=settings,
             debug_logger=Watch.from_environment(see=self._recorder.see),
         )
         self.agent = Agent(
-            self.config,
+            self.hooks,
             provider,
             demo_tools(project / "work"),
             display="after_hooks",
@@ -129,10 +129,10 @@ def run(options: Options, screen: Screen) -> int:
         os.environ["PATH"] = os.pathsep.join([interpreter, os.environ.get("PATH", os.defpath)])
         prompt = PROMPT if options.live is None else options.live
         session = Session(project, settings, provider, prompt, demo.tell)
-        if session.config.get_hook_system() is None:
+        if session.hooks.config.get_hook_system() is None:
             raise CommandError("the settings disable hooks, so there is nothing to show")
         if not options.json:
-            hooks = count(len(session.config.get_settings().entries), "hook")
+            hooks = count(len(session.hooks.config.get_settings().entries), "hook")
             live = f"{provider.model}; it runs no commands"
             on = "a scripted model: no key, no network" if options.live is None else live
             screen.line(f"An agent works in a scratch project, on {on}.")

@@ -15,8 +15,7 @@ from hookline.notices import warn
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.processing import process_common_hook_output_fields
-from hookline.pipeline.runner.context import RunContext
-from hookline.pipeline.runner.document import InputDocument
+from hookline.pipeline.runner.context import InputDocument, RunContext
 from hookline.pipeline.runner.runner import HookRunner
 from hookline.wire.events import (
     EVENTS,

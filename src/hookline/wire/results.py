@@ -13,7 +13,7 @@ from hookline.wire.hooks import HookConfig
 from hookline.wire.outputs import DefaultHookOutput
 
 FailedKind: TypeAlias = Literal[
-    "exit", "signal", "timeout", "spawn", "output_limit", "untrusted", "error"
+    "exit", "signal", "timeout", "spawn", "output_limit", "untrusted", "malformed", "error"
 ]
 Stage: TypeAlias = Literal[
     "envelope", "validation", "planning", "translation", "execution", "aggregation", "response"

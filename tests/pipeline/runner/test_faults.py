@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from hookline.pipeline.runner import exitwatch, spawning
-from hookline.pipeline.runner.context import RunContext
-from hookline.pipeline.runner.document import InputDocument
+from hookline.pipeline.runner.context import InputDocument, RunContext
 from hookline.pipeline.runner.pollloop import PollLoop
 from hookline.pipeline.runner.runner import HookRunner
 from hookline.wire.events import HookEventName

@@ -16,7 +16,7 @@ import pytest
 
 from hookline.cli.progress import Progress
 from hookline.cli.waiting import Waiting, told
-from hookline.pipeline.runner.pollloop import PollLoop
+from hookline.pipeline.runner.loop import PollLoop
 from hookline.wire.hooks import CommandHook
 from tests.cli.command import (
     ESCAPE,

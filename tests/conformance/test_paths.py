@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hookline.pipeline.runner import exitwatch, spawning
-from hookline.pipeline.runner.pollloop import PollLoop
+from hookline.pipeline.runner.loop import PollLoop
 from hookline.pipeline.runner.warm import pool
 from hookline.testing.conformance import run_case
 from tests.conformance.test_cases import CASES, read

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hookline.cli.failures import Interrupted
 from hookline.config import Config
-from hookline.pipeline.runner.pollloop import Cancelled, PollLoop
+from hookline.pipeline.runner.loop import Cancelled, PollLoop
 from hookline.system import HookSystem
 from hookline.wire.events import HookEventName
 from hookline.wire.results import ProcessedHookResult

@@ -13,7 +13,7 @@ import pytest
 
 from hookline.pipeline.runner import exitwatch, spawning
 from hookline.pipeline.runner.context import InputDocument, RunContext
-from hookline.pipeline.runner.pollloop import PollLoop
+from hookline.pipeline.runner.loop import PollLoop
 from hookline.pipeline.runner.runner import HookRunner
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook

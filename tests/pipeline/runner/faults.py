@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hookline.pipeline.runner import forkexec
+from hookline.pipeline.runner import spawning
 from hookline.pipeline.runner.warm import child, interpreter
 
 # What takes a descriptor, a process, a thread or memory, and where it is looked up.
@@ -22,7 +22,7 @@ _CALLS: list[tuple[Any, str]] = [
     *((os, name) for name in ("open", "pwrite", "listdir")),
     (fcntl, "fcntl"),
     (mmap, "mmap"),
-    (forkexec, "_fork_exec"),
+    (spawning, "_fork_exec"),
     (subprocess, "_fork_exec"),
     (selectors.DefaultSelector, "register"),
     (threading.Thread, "start"),

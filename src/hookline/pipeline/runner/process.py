@@ -12,11 +12,10 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from hookline.pipeline.runner.exitwatch import ExitWatch, Report
 from hookline.pipeline.runner.group import ProcessGroup
 from hookline.pipeline.runner.loop import Loop, Waiter, running_loop
 from hookline.pipeline.runner.pipes import Head, Inflow, Outflow, Tail
-from hookline.pipeline.runner.spawning import SpawnError, spawn
+from hookline.pipeline.runner.spawning import ExitWatch, Report, SpawnError, spawn
 
 Ended: TypeAlias = Literal["exit", "timeout", "output_limit", "spawn"]
 

@@ -1,13 +1,12 @@
 """A process that was forked for a call, whose end is told to us by others: it is not our child."""
 
-import os
 from collections.abc import Callable
 from socket import send_fds, socket
 from typing import ClassVar
 
-from hookline.pipeline.runner.exitwatch import ExitWatch, Report
 from hookline.pipeline.runner.loop import Loop
 from hookline.pipeline.runner.pipes import open_pipes
+from hookline.pipeline.runner.spawning import ExitWatch, Report
 
 STATUS_BYTES = 4
 
@@ -88,16 +87,8 @@ class Spare:
 
     def begin(self, request: bytes, *, on_over: Callable[[], None]) -> WarmChild:
         """Have it run; raises OSError if it cannot be told to, and then it never runs."""
-        theirs, ours = open_pipes()
-        try:
-            message = len(request).to_bytes(4, "big") + request
+        message = len(request).to_bytes(4, "big") + request
+        with open_pipes() as (theirs, ours):
             if send_fds(self.channel, [message], theirs) != len(message):
                 raise BlockingIOError("the environment is longer than a warm hook can be given")
-        except BaseException:
-            for fd in ours:
-                os.close(fd)
-            raise
-        finally:
-            for fd in theirs:
-                os.close(fd)
-        return WarmChild(self.pid, self.channel, ours, on_over=on_over)
+            return WarmChild(self.pid, self.channel, ours, on_over=on_over)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hookline.pipeline.runner import spawning
-from hookline.pipeline.runner.warm import child, interpreter
+from hookline.pipeline.runner.warm import interpreter
 
 # What takes a descriptor, a process, a thread or memory, and where it is looked up.
 _CALLS: list[tuple[Any, str]] = [
@@ -27,7 +27,7 @@ _CALLS: list[tuple[Any, str]] = [
     (selectors.DefaultSelector, "register"),
     (threading.Thread, "start"),
     (interpreter, "socketpair"),
-    (child, "send_fds"),
+    (interpreter, "send_fds"),
 ]
 _CODES = (errno.EMFILE, errno.EAGAIN, errno.ENOMEM)
 

@@ -142,6 +142,21 @@ def test_a_function_that_fails_blocks_where_it_was_told_to() -> None:
     assert [failure.code for failure in answer.failures] == ["hook_error"]
 
 
+def test_a_hook_that_fails_closed_does_not_answer_for_an_input_it_is_not_shown_whole() -> None:
+    """Something could hide below the cut."""
+    hooks = Hooks()
+    hooks.on("BeforeTool", name="guard", on_failure="block")(lambda _event: None)
+    hooks.on("BeforeTool", name="audit")(lambda _event: None)
+    deep: Any = "rm -rf /"
+    for _ in range(300):
+        deep = [deep]
+    answer = hooks.sync.before_tool("shell", {"command": deep})
+    assert answer.blocked
+    assert [result.failed for result in answer.results] == ["malformed", None]
+    assert "could not be shown whole: it is nested too deeply" in str(answer.reason)
+    assert not hooks.sync.before_tool("shell", {"command": [["ls"]]}).blocked
+
+
 async def test_an_answer_says_everything_that_hooks_said() -> None:
     hooks = Hooks()
     hooks.on("BeforeTool")(lambda _event: combine(rewrite(b=2), message("m"), add_context("c")))

@@ -14,7 +14,7 @@ from hookline.fired import FiredEvent, Session, build_payload
 from hookline.notices import warn
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.planner import HookPlanner
-from hookline.pipeline.runner.document import InputDocument
+from hookline.pipeline.runner.context import InputDocument
 from hookline.pipeline.runner.runner import HookRunner
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.outputs import ModelCall
@@ -102,7 +102,7 @@ class LocalExecutor:
             translator = self.get_translator() if EVENTS[fired.event].model else None
             payload, cuts, as_text = build_payload(fired, self.session, translator)
             stage = "validation"
-            document = InputDocument.checked(fired.event, payload)
+            document = InputDocument.checked(fired.event, payload, "; ".join(cuts))
             stage = "execution"
             context = self.session.run_context(payload["session_id"])
             results = await self._runner.execute_plan(plan, document, context)

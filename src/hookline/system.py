@@ -20,8 +20,7 @@ from hookline.pipeline.dialects import dialect_of
 from hookline.pipeline.layers import Settings
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry
-from hookline.pipeline.runner.loop import is_running_asyncio
-from hookline.pipeline.runner.pollloop import PollLoop
+from hookline.pipeline.runner.loop import PollLoop, is_running_asyncio
 from hookline.pipeline.runner.runner import HookRunner, RunningHook
 from hookline.problem import Problem
 from hookline.wire.events import HookEventName, narrow_event

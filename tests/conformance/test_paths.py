@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from hookline.pipeline.runner import exitwatch, spawning
-from hookline.pipeline.runner.pollloop import PollLoop
+from hookline.pipeline.runner import spawning
+from hookline.pipeline.runner.loop import PollLoop
 from hookline.pipeline.runner.warm import pool
 from hookline.testing.conformance import run_case
 from tests.conformance.test_cases import CASES, read
@@ -55,7 +55,7 @@ def test_the_paths_are_walked_by_the_whole_set() -> None:
 def test_processes_started_and_watched_as_any_system_allows(
     share: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exitwatch, "watch_exit", exitwatch.ThreadWatch)
+    monkeypatch.setattr(spawning, "watch_exit", spawning.ThreadWatch)
     monkeypatch.setattr(spawning, "launch", spawning.launch_portably)
     assert [path.stem for path in CASES[share::SHARES] if answers_differ(read(path))] == []
 

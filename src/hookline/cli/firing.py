@@ -15,7 +15,7 @@ from hookline.cli.options import Options
 from hookline.config import Config
 from hookline.errors import InvalidPayloadError
 from hookline.fired import FiredEvent, read_fired_event
-from hookline.pipeline.runner.pollloop import Cancelled, PollLoop
+from hookline.pipeline.runner.loop import Cancelled, PollLoop
 from hookline.system import HookSystem
 from hookline.wire import codec
 from hookline.wire.events import HookEventName

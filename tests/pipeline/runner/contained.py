@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hookline.pipeline.runner.exitwatch import PidfdWatch, ThreadWatch
 from hookline.pipeline.runner.process import ProcessLimits, ProcessOutcome, run_process
+from hookline.pipeline.runner.spawning import PidfdWatch, ThreadWatch
 
 WATCHES = [
     pytest.param(

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from hookline.pipeline.runner import forkexec
-from hookline.pipeline.runner.warm import child, interpreter
+from hookline.pipeline.runner import spawning
+from hookline.pipeline.runner.warm import interpreter
 
 # What takes a descriptor, a process, a thread or memory, and where it is looked up.
 _CALLS: list[tuple[Any, str]] = [
@@ -22,12 +22,12 @@ _CALLS: list[tuple[Any, str]] = [
     *((os, name) for name in ("open", "pwrite", "listdir")),
     (fcntl, "fcntl"),
     (mmap, "mmap"),
-    (forkexec, "_fork_exec"),
+    (spawning, "_fork_exec"),
     (subprocess, "_fork_exec"),
     (selectors.DefaultSelector, "register"),
     (threading.Thread, "start"),
     (interpreter, "socketpair"),
-    (child, "send_fds"),
+    (interpreter, "send_fds"),
 ]
 _CODES = (errno.EMFILE, errno.EAGAIN, errno.ENOMEM)
 

@@ -5,8 +5,7 @@ from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
-from hookline.pipeline.runner.context import RunContext, RunLimits
-from hookline.pipeline.runner.document import InputDocument
+from hookline.pipeline.runner.context import InputDocument, RunContext, RunLimits
 from hookline.pipeline.runner.runner import HookRunner
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookConfig, RuntimeHook
@@ -31,6 +30,7 @@ async def run(
     event: HookEventName = HookEventName.BEFORE_TOOL,
     payload: Json | None = None,
     sequential: bool = False,
+    cut: str = "",
     is_trusted: Callable[[HookConfig], bool] = lambda _hook: True,
     **context: Any,
 ) -> Sequence[HookExecutionResult]:
@@ -39,7 +39,7 @@ async def run(
     options: Json = {"cwd": here, "limits": RunLimits(kill_grace=GRACE), **context}
     return await HookRunner().execute_plan(
         HookExecutionPlan(event, hooks, sequential),
-        InputDocument(event, TOOL if payload is None else payload),
+        InputDocument(event, TOOL if payload is None else payload, cut),
         RunContext(project_dir=here, session_id="s-1", is_trusted=is_trusted, **options),
     )
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from hookline.config import Config
-from hookline.pipeline.runner import exitwatch, spawning
+from hookline.pipeline.runner import spawning
 from hookline.pipeline.runner.context import RunLimits
 from hookline.system import HookSystem
 from hookline.wire.results import HookExecutionResult
@@ -39,7 +39,7 @@ BLOCKING = ["fast, blocking", "portable, blocking"]
 def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     chosen: str = request.param
     if "portable" in chosen:
-        monkeypatch.setattr(exitwatch, "watch_exit", exitwatch.ThreadWatch)
+        monkeypatch.setattr(spawning, "watch_exit", spawning.ThreadWatch)
         monkeypatch.setattr(spawning, "launch", spawning.launch_portably)
     return chosen
 
@@ -230,11 +230,11 @@ def test_however_few_descriptors_are_left_there_is_a_result(command: str, no_lea
 PROGRAM = """
 import asyncio, os, resource, sys
 from hookline.config import Config
-from hookline.pipeline.runner import exitwatch, spawning
+from hookline.pipeline.runner import spawning
 from hookline.system import HookSystem
 path, command, between = sys.argv[1:]
 if "portable" in path:
-    exitwatch.watch_exit = exitwatch.ThreadWatch
+    spawning.watch_exit = spawning.ThreadWatch
     spawning.launch = spawning.launch_portably
 hooks = {"BeforeTool": [{"hooks": [{"type": "command", "command": command}]}]}
 system = HookSystem(Config(hooks=hooks, working_dir="/"))

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from hookline.pipeline.runner import exitwatch, spawning
-from hookline.pipeline.runner.context import RunContext
-from hookline.pipeline.runner.document import InputDocument
-from hookline.pipeline.runner.pollloop import PollLoop
+from hookline.pipeline.runner import spawning
+from hookline.pipeline.runner.context import InputDocument, RunContext
+from hookline.pipeline.runner.loop import PollLoop
 from hookline.pipeline.runner.runner import HookRunner
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook
@@ -61,7 +60,7 @@ def test_a_hook_runs_or_says_why_not_whichever_call_fails(
 ) -> None:
     if is_portable:
         monkeypatch.setattr(spawning, "launch", spawning.launch_portably)
-        monkeypatch.setattr(exitwatch, "watch_exit", exitwatch.ThreadWatch)
+        monkeypatch.setattr(spawning, "watch_exit", spawning.ThreadWatch)
     faults = Faults(monkeypatch)
     for number in itertools.count(1):
         runner = HookRunner(warn=ignore)
@@ -114,7 +113,7 @@ def test_a_child_that_no_thread_can_wait_for_is_reaped_with_the_next(
 ) -> None:
     pid = os.posix_spawnp("true", ["true"], os.environ)
     with monkeypatch.context() as patch, Faults(patch).at(1):
-        exitwatch.reap_later(pid)
+        spawning.reap_later(pid)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     runner = HookRunner(warn=ignore)
     on_poll(fire(runner, script("echo '{}'; exit")))

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import gc
+import mmap
 import os
 import signal
 import subprocess
@@ -353,13 +354,13 @@ class Garbage:
 def test_the_collector_may_release_a_hook_while_the_guard_starts(
     guard: Guard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mapped = guard_module._mapped
+    mapped = mmap.mmap
 
-    def collect(file: int) -> object:
+    def collect(file: int, size: int) -> object:
         gc.collect()
-        return mapped(file)
+        return mapped(file, size)
 
-    monkeypatch.setattr(guard_module, "_mapped", collect)
+    monkeypatch.setattr(mmap, "mmap", collect)
     gc.disable()
     try:
         Garbage(guard, NOBODY)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.pipeline.runner import exitwatch
+from hookline.pipeline.runner import spawning
 from hookline.pipeline.runner.process import ProcessLimits, run_process
 from tests.pipeline.runner.contained import SLACK, WATCHES, appears, is_running, run_script
 
@@ -17,7 +17,7 @@ MEGABYTE = 1_000_000
 
 @pytest.fixture(autouse=True, params=WATCHES)
 def watch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exitwatch, "watch_exit", request.param)
+    monkeypatch.setattr(spawning, "watch_exit", request.param)
 
 
 async def test_the_exit_code_and_both_streams_come_back_as_bytes() -> None:

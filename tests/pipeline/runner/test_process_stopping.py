@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.pipeline.runner import exitwatch, process
+from hookline.pipeline.runner import process, spawning
 from tests.pipeline.runner.contained import (
     SLACK,
     WATCHES,
@@ -31,7 +31,7 @@ LINUX = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs Linux"
 
 @pytest.fixture(autouse=True, params=WATCHES)
 def watch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exitwatch, "watch_exit", request.param)
+    monkeypatch.setattr(spawning, "watch_exit", request.param)
 
 
 async def test_a_process_over_its_time_is_asked_to_end() -> None:
@@ -238,8 +238,8 @@ def test_a_loop_that_is_closed_under_the_call_still_leaves_no_process() -> None:
 
 CALLER = """
 import asyncio, os, sys
-from hookline.pipeline.runner import process, exitwatch
-exitwatch.watch_exit = getattr(exitwatch, sys.argv[1])
+from hookline.pipeline.runner import process, spawning
+spawning.watch_exit = getattr(spawning, sys.argv[1])
 limits = process.ProcessLimits(timeout=30)
 call = process.run_process(["bash", "-c", "echo $$ > pid; exec sleep 30"], stdin=b"", cwd=".",
                            env=dict(os.environ), limits=limits)

@@ -209,3 +209,28 @@ async def test_one_runner_serves_many_events_at_once() -> None:
     results = await asyncio.gather(*calls)
     assert [result.output for result in results] == [{"reason": name} for name in names]
     assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("sequential", [True, False])
+async def test_a_hook_that_fails_closed_does_not_run_on_an_input_that_was_cut(
+    sequential: bool,
+) -> None:
+    def answer(_input: Json) -> Json:
+        return {"hookSpecificOutput": {"tool_input": {"path": "b"}}}
+
+    results = await run(
+        function(answer),
+        function(answer, name="strict", on_failure="block"),
+        script("touch ran", name="strict script", on_failure="block"),
+        cut="it has 2 MiB, and a bus takes 1 MiB",
+        sequential=sequential,
+    )
+    assert [result.failed for result in results] == [None, "malformed", "malformed"]
+    said = "its input could not be shown whole: it has 2 MiB, and a bus takes 1 MiB"
+    assert [result.error for result in results] == [None, said, said]
+    assert not Path("ran").exists()
+
+
+async def test_a_hook_that_fails_closed_runs_on_a_whole_input() -> None:
+    result = await run_one(function(lambda _: {"reason": "a"}, on_failure="block"))
+    assert (result.success, result.output) == (True, {"reason": "a"})

@@ -11,8 +11,7 @@ import msgspec
 
 from hookline.pipeline.dialects import dialect_of
 from hookline.pipeline.programs import hook_variables
-from hookline.pipeline.runner.context import RunContext
-from hookline.pipeline.runner.document import InputDocument
+from hookline.pipeline.runner.context import InputDocument, RunContext
 from hookline.pipeline.runner.guard import Guard
 from hookline.pipeline.runner.invocation import (
     Environment,
@@ -29,7 +28,7 @@ from hookline.pipeline.runner.process import (
     supervise,
 )
 from hookline.pipeline.runner.spawning import Spawned, SpawnError, spawn
-from hookline.wire.hooks import CommandHook, HookConfig
+from hookline.wire.hooks import CommandHook
 from hookline.wire.results import FailedKind, HookExecutionResult
 
 # Loaded with the first hook that is to be warm.
@@ -48,28 +47,37 @@ class CommandRunner:
         self._is_disposed = False
 
     async def run(
-        self, hook: HookConfig, document: InputDocument, context: RunContext
+        self, hook: CommandHook, document: InputDocument, context: RunContext
     ) -> HookExecutionResult:
         """Start the process, feed it the input, and read its answer in the hook's dialect."""
-        assert isinstance(hook, CommandHook)
         started = time.monotonic()
         stdin = document.encoded(hook.dialect)
+        limits = ProcessLimits(
+            timeout=hook.timeout / 1000,
+            grace=context.limits.kill_grace,
+            max_stdout=context.limits.max_stdout,
+            max_stderr=context.limits.max_stderr,
+        )
         child, cold = None, None
         try:
             call = _call_of(hook, document, context)
             if hook.warm and context.warm and not self._is_disposed:
-                child, cold = await self._start_warm(call, started + hook.timeout / 1000)
+                child, cold = await self._start_warm(call, started + limits.timeout)
             outcome = await supervise(
                 child or _spawn(call),
                 stdin=stdin,
-                limits=_limits(hook, context),
+                limits=limits,
                 started=started,
                 called=hook.command,
                 guardian=self._guard,
             )
         except SpawnError as error:
             outcome = not_started(str(error), started)
-        return _result(hook, document, context, outcome, self._told_once(hook, cold))
+        warnings: tuple[str, ...] = ()
+        if cold is not None and (hook.name, cold) not in self._told:
+            self._told.add((hook.name, cold))
+            warnings = (f"cannot start warm, running cold: {cold}",)
+        return _result(hook, document, limits, outcome, warnings)
 
     def dispose(self) -> None:
         """End what serves hooks from call to call, at the latest with the last of them."""
@@ -82,7 +90,7 @@ class CommandRunner:
 
     async def _start_warm(self, call: "_Call", deadline: float) -> tuple[Child | None, str | None]:
         """A process that was waiting for this; or None, and what is wrong if anything is."""
-        from hookline.pipeline.runner.warm.pool import ColdStart
+        from hookline.pipeline.runner.warm.pool import ColdStart, WarmPool
         from hookline.pipeline.runner.warm.script import python_script, why_cold
 
         program = call.program
@@ -92,7 +100,10 @@ class CommandRunner:
             script = python_script(program.argv, program=program.file, cwd=call.cwd)
             if script is None:
                 return None, why_cold(program.argv, program=program.file, cwd=call.cwd)
-            pool = self._warm_pool()
+            with self._pool_lock:
+                if self._is_disposed:
+                    return None, None
+                pool = self._pool = self._pool or WarmPool()
             child = await pool.start(script, cwd=call.cwd, env=program.env, deadline=deadline)
         except ColdStart as cold:
             return None, cold.reason
@@ -100,22 +111,6 @@ class CommandRunner:
             # No process can have such texts; to start one says which.
             return None, None
         return child, None
-
-    def _warm_pool(self) -> "WarmPool":
-        from hookline.pipeline.runner.warm.pool import ColdStart, WarmPool
-
-        with self._pool_lock:
-            if self._is_disposed:
-                raise ColdStart(None)
-            if self._pool is None:
-                self._pool = WarmPool()
-            return self._pool
-
-    def _told_once(self, hook: CommandHook, reason: str | None) -> tuple[str, ...]:
-        if reason is None or (hook.name, reason) in self._told:
-            return ()
-        self._told.add((hook.name, reason))
-        return (f"it is to be warm and runs cold: {reason}",)
 
 
 class _Call(msgspec.Struct, frozen=True):
@@ -156,25 +151,16 @@ def _spawn(call: _Call) -> Spawned:
     return spawn(argv, cwd=call.cwd, env=call.env)
 
 
-def _limits(hook: CommandHook, context: RunContext) -> ProcessLimits:
-    return ProcessLimits(
-        timeout=hook.timeout / 1000,
-        grace=context.limits.kill_grace,
-        max_stdout=context.limits.max_stdout,
-        max_stderr=context.limits.max_stderr,
-    )
-
-
 def _result(
     hook: CommandHook,
     document: InputDocument,
-    context: RunContext,
+    limits: ProcessLimits,
     outcome: ProcessOutcome,
     warnings: tuple[str, ...],
 ) -> HookExecutionResult:
     stdout = outcome.stdout.decode("utf-8", "replace")
     stderr = outcome.stderr.decode("utf-8", "replace")
-    failure = _failure(hook, context, outcome)
+    failure = _failure(hook, limits, outcome, _trimmed(stderr))
     if failure is not None:
         failed, error = failure
         return HookExecutionResult(
@@ -186,6 +172,7 @@ def _result(
             signal=_signal_name(outcome.signal),
             failed=failed,
             error=error,
+            duration=outcome.duration * 1000,
             warnings=warnings,
         )
     assert outcome.exit_code is not None
@@ -208,27 +195,27 @@ def _result(
         exit_code=outcome.exit_code,
         failed=answer.failed,
         error=answer.error,
+        duration=outcome.duration * 1000,
         warnings=(*warnings, *answer.warnings),
     )
 
 
 def _failure(
-    hook: CommandHook, context: RunContext, outcome: ProcessOutcome
+    hook: CommandHook, limits: ProcessLimits, outcome: ProcessOutcome, stderr: str
 ) -> tuple[FailedKind, str] | None:
     """What kept a process from ending by itself with an exit code."""
     if outcome.ended == "timeout":
         return "timeout", f"ran longer than its timeout of {hook.timeout:g} ms and was stopped"
     if outcome.ended == "output_limit":
-        limit = context.limits.max_stdout
-        return "output_limit", f"printed more than {limit} bytes on stdout and was stopped"
+        printed = f"printed more than {limits.max_stdout} bytes on stdout and was stopped"
+        return "output_limit", printed
     if outcome.ended == "spawn":
         return "spawn", outcome.error or "could not be started"
-    if outcome.exit_code is None and outcome.signal is None:
-        return "error", outcome.error or "its end was not seen"
-    if outcome.exit_code is None:
-        said = _trimmed(outcome.stderr.decode("utf-8", "replace"))
+    if outcome.signal is not None:
         killed = f"was killed by {_signal_name(outcome.signal)}"
-        return "signal", f"{killed}: {said}" if said else killed
+        return "signal", f"{killed}: {stderr}" if stderr else killed
+    if outcome.exit_code is None:
+        return "error", outcome.error or "its end was not seen"
     return None
 
 

@@ -1,11 +1,19 @@
-"""What running a hook needs to know beyond the hook and its input."""
+"""What all kinds of hooks are run with: the input they read, and the session and its rules."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
+from hookline.pipeline.dialects import dialect_of
 from hookline.pipeline.redaction import Redaction
+from hookline.wire import codec
+from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookConfig
+from hookline.wire.results import FailedKind, HookExecutionResult
+
+_NATIVE = dialect_of("native")
 
 
 class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,3 +37,97 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     redaction: Redaction = Redaction()
     limits: RunLimits = RunLimits()
     warm: bool = True
+
+
+class InputDocument(msgspec.Struct, frozen=True, eq=False):
+    """The JSON object hooks read, encoded once for each dialect and copied for functions.
+
+    Immutable, so that hooks in parallel can share it. ``cut`` says why hooks are not shown the
+    whole input; it is empty where they are.
+    """
+
+    event: HookEventName
+    payload: dict[str, Any]
+    cut: str = ""
+    _encoded: dict[str, bytes] = {}
+
+    @classmethod
+    def checked(
+        cls, event: HookEventName, payload: dict[str, Any], cut: str = ""
+    ) -> "InputDocument":
+        """A document that is known to have a JSON form; raises PayloadEncodingError."""
+        return cls(event, payload, cut, {"native": _NATIVE.write_input(event, payload)})
+
+    def encoded(self, dialect: str = "native") -> bytes:
+        """What a hook of that dialect reads on stdin; raises PayloadEncodingError."""
+        known = self._encoded.get(dialect)
+        if known is None:
+            known = dialect_of(dialect).write_input(self.event, self.payload)
+            self._encoded[dialect] = known
+        return known
+
+    def copy(self, dialect: str = "native") -> dict[str, Any]:
+        """What a function reads: its own copy, of exactly what a script would have read."""
+        copy: dict[str, Any] = codec.decode(self._encoded.get(dialect) or self.encoded(dialect))
+        return copy
+
+    def followed_by(self, output: dict[str, Any] | None) -> "InputDocument":
+        """What the next hook of a sequence reads after an answer."""
+        payload = chain_input(self.event, self.payload, output or {})
+        return self if payload is self.payload else InputDocument(self.event, payload, self.cut)
+
+
+def failed_result(
+    hook: HookConfig, document: InputDocument, failed: FailedKind, error: str, *, started: float
+) -> HookExecutionResult:
+    """What became of a hook that did not answer; ``started`` is a time of ``time.perf_counter``."""
+    return HookExecutionResult(
+        hook=hook,
+        event_name=document.event,
+        success=False,
+        failed=failed,
+        error=error,
+        duration=(time.perf_counter() - started) * 1000,
+    )
+
+
+def chain_input(
+    event: HookEventName, payload: dict[str, Any], output: dict[str, Any]
+) -> dict[str, Any]:
+    """The next hook's input; the same object when the answer changes nothing in it."""
+    specific = output.get("hookSpecificOutput")
+    rule = _CHAINING.get(event)
+    if rule is None or not isinstance(specific, dict):
+        return payload
+    return rule(payload, specific)
+
+
+def _append_context(payload: dict[str, Any], specific: dict[str, Any]) -> dict[str, Any]:
+    context = specific.get("additionalContext")
+    if not isinstance(context, str) or not context:
+        return payload
+    return {**payload, "prompt": f"{payload['prompt']}\n\n{context}"}
+
+
+def _merge_tool_input(payload: dict[str, Any], specific: dict[str, Any]) -> dict[str, Any]:
+    before, changed = payload["tool_input"], specific.get("tool_input")
+    if not isinstance(changed, dict) or not isinstance(before, Mapping):
+        return payload
+    return {**payload, "tool_input": {**before, **changed}}
+
+
+def _merge_request(payload: dict[str, Any], specific: dict[str, Any]) -> dict[str, Any]:
+    # The model's format is loaded by the events of a model alone.
+    from hookline.wire.model import merge_llm_request
+
+    changed = specific.get("llm_request")
+    if not isinstance(changed, dict):
+        return payload
+    return {**payload, "llm_request": merge_llm_request(payload["llm_request"], changed)}
+
+
+_CHAINING: dict[HookEventName, Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]] = {
+    HookEventName.BEFORE_AGENT: _append_context,
+    HookEventName.BEFORE_TOOL: _merge_tool_input,
+    HookEventName.BEFORE_MODEL: _merge_request,
+}

@@ -10,10 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import mmap
+from typing import Any
 
 # A process id has up to seven digits; eight aligned bytes are never seen half written.
 _SLOT = 8
@@ -59,8 +56,18 @@ class Guard:
 
     def watch(self, pid: int) -> None:
         """End the group that ``pid`` leads should this process end before ``release``."""
+        if pid <= 1:
+            raise ValueError(f"{pid} would stand for this very group, or for all processes")
         with self._lock:
-            problem = self._add(pid) or self._start()
+            slot = self._slots.get(pid)
+            if slot is None and not self._free:
+                problem: str | None = f"more than {_SLOTS} hooks run at once; run fewer"
+            else:
+                if slot is None:
+                    slot = self._slots[pid] = self._free.pop()
+                if self._shell:
+                    self._shell.write(slot, _entry(pid))
+                problem = self._start()
         if problem and not self._has_warned:
             self._has_warned = True
             self._warn(f"hooks would go on running if this program were killed: {problem}")
@@ -84,19 +91,8 @@ class Guard:
             if not self._slots:
                 self._end()
 
-    def _add(self, pid: int) -> str | None:
-        if pid <= 1:
-            raise ValueError(f"{pid} would stand for this very group, or for all processes")
-        if not self._free and pid not in self._slots:
-            return f"more than {_SLOTS} hooks run at once; run fewer"
-        slot = self._slots.get(pid)
-        if slot is None:
-            slot = self._slots[pid] = self._free.pop()
-        if self._shell:
-            self._shell.write(slot, _entry(pid))
-        return None
-
     def _start(self) -> str | None:
+        """Have the guard running; what keeps it from that, if anything."""
         if self._shell and self._shell.is_running():
             return None
         self._end()
@@ -138,10 +134,12 @@ class _Shell:
     """The process that waits for the end of this one; raises OSError if it cannot be had."""
 
     def __init__(self, watched: Mapping[int, int]) -> None:
+        import mmap
+
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as its:
             table = _shared_file()
             its.callback(os.close, table)
-            self._table = _mapped(table)
+            self._table = mmap.mmap(table, _SLOT * _SLOTS)
             ours.callback(self._table.close)
             for pid, slot in watched.items():
                 self.write(slot, _entry(pid))
@@ -203,54 +201,41 @@ def _shared_file() -> int:
     return file
 
 
-def _mapped(file: int) -> "mmap.mmap":
-    import mmap
-
-    return mmap.mmap(file, _SLOT * _SLOTS)
-
-
 def _spawn(waiting: int, table: int) -> int:
     """Start the shell with the pipe, the table, and nothing else of this process."""
     import fcntl
     import signal
 
+    if not hasattr(os, "posix_spawn"):
+        raise OSError("this system has no posix_spawn")
+    try:
+        # Few, as Python opens no descriptors that a new process would have.
+        open_now = {int(name) for name in os.listdir("/dev/fd")}
+        inherited = {number for number in open_now if _is_inheritable(number)}
+    except OSError:
+        inherited = {1, 2}
     ends: list[int] = []
     try:
         # Above those they shall have there, as one must not overwrite the other on the way.
         ends.extend(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (waiting, table))
-        return _spawn_apart(
-            "/bin/sh",
-            ["sh", "-c", _SCRIPT, "hookline-guard"],
-            {"PATH": os.defpath},
-            file_actions=[
+        program = ("/bin/sh", ["sh", "-c", _SCRIPT, "hookline-guard"], {"PATH": os.defpath})
+        options: dict[str, Any] = {
+            "file_actions": [
                 (os.POSIX_SPAWN_DUP2, ends[0], 0),
                 (os.POSIX_SPAWN_DUP2, ends[1], 3),
-                *((os.POSIX_SPAWN_CLOSE, number) for number in _inheritable() - {0, 3}),
+                *((os.POSIX_SPAWN_CLOSE, number) for number in inherited - {0, 3}),
             ],
-            setsigmask=[],
-            setsigdef=[signal.SIGCHLD, signal.SIGPIPE],
-        )
+            "setsigmask": [],
+            "setsigdef": [signal.SIGCHLD, signal.SIGPIPE],
+        }
+        # Where no key of the terminal reaches it: in a session or at least a group of its own.
+        try:
+            return os.posix_spawn(*program, setsid=True, **options)
+        except NotImplementedError:
+            return os.posix_spawn(*program, setpgroup=0, **options)
     finally:
         for end in ends:
             os.close(end)
-
-
-def _spawn_apart(*program: Any, **options: Any) -> int:
-    """Spawn where no key of the terminal reaches: in a session or at least a group of its own."""
-    if not hasattr(os, "posix_spawn"):
-        raise OSError("this system has no posix_spawn")
-    try:
-        return os.posix_spawn(*program, setsid=True, **options)
-    except NotImplementedError:
-        return os.posix_spawn(*program, setpgroup=0, **options)
-
-
-def _inheritable() -> set[int]:
-    """The descriptors that a new process would have; few, as Python opens none like that."""
-    try:
-        return {number for number in map(int, os.listdir("/dev/fd")) if _is_inheritable(number)}
-    except OSError:
-        return {1, 2}
 
 
 def _is_inheritable(number: int) -> bool:

@@ -2,35 +2,32 @@
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from hookline.pipeline.runner.loop import Loop
-
-try:
-    import fcntl
-except ImportError:  # no such calls on this system
-    _RESIZE = None
-else:
-    _RESIZE = getattr(fcntl, "F_SETPIPE_SZ", None)
 
 # What a pipe holds by itself, and as much as an unprivileged process can make one hold on Linux.
 _CHUNK = 65_536
 _MOST = 1_048_576
 
 
-def open_pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Their ends and ours of three pipes: they read from the first and write to the others."""
+@contextlib.contextmanager
+def open_pipes() -> Iterator[tuple[tuple[int, int, int], tuple[int, int, int]]]:
+    """Their ends and ours of three pipes: they read from the first and write to the others.
+
+    Theirs are closed in the end, and ours too if the process could not be started.
+    """
     made: list[int] = []
     try:
         made += os.pipe()
         made += os.pipe()
         made += os.pipe()
-    except BaseException:
+        stdin, our_stdin, our_stdout, stdout, our_stderr, stderr = made
+        yield (stdin, stdout, stderr), (our_stdin, our_stdout, our_stderr)
+        made = [stdin, stdout, stderr]
+    finally:
         for fd in made:
             os.close(fd)
-        raise
-    stdin, our_stdin, our_stdout, stdout, our_stderr, stderr = made
-    return (stdin, stdout, stderr), (our_stdin, our_stdout, our_stderr)
 
 
 class Head:
@@ -157,7 +154,11 @@ class Inflow:
 
 
 def _enlarge(fd: int, size: int) -> None:
-    """Let a pipe hold more, where that can be; a process of few rights may have to do without."""
-    if _RESIZE is not None:
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(fd, _RESIZE, min(size, _MOST))
+    """Let a pipe hold more, where the system has that and the process may.
+
+    Without it, ten megabytes take a fifth longer to reach a hook.
+    """
+    with contextlib.suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, min(size, _MOST))

@@ -4,6 +4,7 @@ The answer is there when the process itself has ended, not when the last holder 
 a hook may leave a server running. A process that is stopped takes its whole group with it.
 """
 
+import contextlib
 import os
 import signal
 import time
@@ -12,11 +13,9 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from hookline.pipeline.runner.exitwatch import ExitWatch, Report
-from hookline.pipeline.runner.group import ProcessGroup
 from hookline.pipeline.runner.loop import Loop, Waiter, running_loop
 from hookline.pipeline.runner.pipes import Head, Inflow, Outflow, Tail
-from hookline.pipeline.runner.spawning import SpawnError, spawn
+from hookline.pipeline.runner.spawning import ExitWatch, Report, SpawnError, spawn
 
 Ended: TypeAlias = Literal["exit", "timeout", "output_limit", "spawn"]
 
@@ -105,7 +104,7 @@ async def supervise(
     run = _Run(child, stdin, limits, started=started, guardian=guardian)
     try:
         run.attach()
-        return run.outcome(await run.supervise())
+        return run.outcome(await run.see_through())
     except (OSError, RuntimeError) as error:
         return not_started(f"cannot watch {called!r} run: {error}; see to that first", started)
     except GeneratorExit:
@@ -144,8 +143,8 @@ class _Run:
         self._stderr = Tail(limits.max_stderr)
         self._input = Inflow(child.stdin, stdin)
         self._flows: tuple[Outflow, ...] = (
-            Outflow(child.stdout, keep=self._stdout, on_change=self._on_output),
-            Outflow(child.stderr, keep=self._stderr, on_change=self._on_output),
+            Outflow(child.stdout, keep=self._stdout, on_change=self._wake),
+            Outflow(child.stderr, keep=self._stderr, on_change=self._wake),
         )
         self._watch: ExitWatch | None = None
         self._waiter: Waiter | None = None
@@ -164,15 +163,19 @@ class _Run:
             flow.start(self._loop)
         self._input.start(self._loop)
 
-    async def supervise(self) -> Ended:
+    async def see_through(self) -> Ended:
         """Wait for the end of the process, or bring it about when a limit is passed."""
-        await self._until(self._is_at_its_end, self._deadline)
+        await self._until(lambda: self._has_exited or self._stdout.is_over, self._deadline)
         # A loop that was busy may see the deadline first although the exit was before it.
         if self._watch:
             self._watch.poll()
         if self._has_exited:
-            await self._drain()
-        ended = self._how_it_ended()
+            # All that the process wrote itself is in the pipes by now; others may have more to say.
+            self._sweep()
+            await self._until(self._is_drained, self._loop.time() + self._limits.drain)
+        ended: Ended = "exit" if self._has_exited else "timeout"
+        if self._stdout.is_over:
+            ended = "output_limit"
         if ended != "exit":
             await self._terminate(self._limits.grace)
             await self._kill()
@@ -214,13 +217,18 @@ class _Run:
 
     def outcome(self, ended: Ended) -> ProcessOutcome:
         code = None if self._status is None else os.waitstatus_to_exitcode(self._status)
+        error = None
+        if not self._has_exited:
+            error = f"process {self._child.pid} has not ended although it was sent SIGKILL"
+        elif self._status is None:
+            error = f"how process {self._child.pid} ended is not known: {self._child.unseen}"
         return ProcessOutcome(
             exit_code=code if code is not None and code >= 0 else None,
             signal=-code if code is not None and code < 0 else None,
             stdout=self._stdout.value(),
             stderr=self._stderr.value(),
             ended=ended,
-            error=self._unseen_end(),
+            error=error,
             duration=time.monotonic() - self._started,
         )
 
@@ -228,25 +236,10 @@ class _Run:
         """Whether this is in a fork of the program, where the process is none of our business."""
         return os.getpid() != self._owner
 
-    def _unseen_end(self) -> str | None:
-        if not self._has_exited:
-            return f"process {self._child.pid} has not ended although it was sent SIGKILL"
-        if self._status is None:
-            return f"how process {self._child.pid} ended is not known: {self._child.unseen}"
-        return None
-
-    def _how_it_ended(self) -> Ended:
-        if self._stdout.is_over:
-            return "output_limit"
-        return "exit" if self._has_exited else "timeout"
-
     def _release(self) -> None:
         guardian, self._guardian = self._guardian, None
         if guardian is not None:
             guardian.release(self._child.pid)
-
-    def _is_at_its_end(self) -> bool:
-        return self._has_exited or self._stdout.is_over
 
     def _on_exit(self, status: int | None) -> None:
         self._has_exited = True
@@ -255,11 +248,6 @@ class _Run:
             # What it left behind by itself is to stay, even if this program were killed now.
             self._release()
         self._wake()
-
-    async def _drain(self) -> None:
-        # All that the process wrote itself is in the pipes by now; others may have more to say.
-        self._sweep()
-        await self._until(self._is_drained, self._loop.time() + self._limits.drain)
 
     def _sweep(self) -> None:
         for flow in self._flows:
@@ -279,10 +267,11 @@ class _Run:
         await self._until(lambda: self._has_exited, deadline)
         pause = _FIRST_PAUSE
         while self._has_exited and self._remains() and self._loop.time() < deadline:
-            await self._pause(min(pause, max(0, deadline - self._loop.time())))
+            await self._until(_never, min(self._loop.time() + pause, deadline))
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _remains(self) -> bool:
+        """Whether anything of the group still runs."""
         if not self._has_exited:
             return True
         self._group.reap_orphans()
@@ -296,7 +285,7 @@ class _Run:
         while self._remains() and self._loop.time() < deadline:
             self._group.signal(signal.SIGKILL)
             try:
-                await self._pause(_FIRST_PAUSE)
+                await self._until(_never, self._loop.time() + _FIRST_PAUSE)
             except GeneratorExit:
                 raise
             except BaseException as error:
@@ -304,9 +293,6 @@ class _Run:
         self._is_settled = True
         if cancelled:
             raise cancelled
-
-    async def _pause(self, seconds: float) -> None:
-        await self._until(_never, self._loop.time() + seconds)
 
     async def _until(self, is_done: Callable[[], bool], deadline: float) -> None:
         self._is_done = is_done
@@ -319,13 +305,6 @@ class _Run:
                 timer.cancel()
                 self._waiter = None
 
-    def _on_output(self) -> None:
-        # What has closed both its outputs is about to end, most likely: to look costs less than
-        # to be told.
-        if self._watch and not self._has_exited and not any(f.is_open for f in self._flows):
-            self._watch.poll()
-        self._wake()
-
     def _wake(self) -> None:
         if self._is_done():
             self._go_on()
@@ -337,3 +316,59 @@ class _Run:
 
 def _never() -> bool:
     return False
+
+
+class ProcessGroup:
+    """The processes that a hook started, but for those that left its group.
+
+    Its number is that of the hook, which leads it, and stays taken while any process of the group
+    exists: so it never comes to mean strangers while there is somebody left to signal.
+    """
+
+    def __init__(self, leader: int) -> None:
+        self._leader = leader
+        self._running_member = leader
+
+    def signal(self, number: int) -> None:
+        """Send a signal to all of them; nobody there, or nobody who may be signalled, is fine."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._leader, number)
+
+    def is_running(self) -> bool:
+        """Whether one of them still runs; the dead that nobody has reaped do not count.
+
+        In a container, orphans may stay zombies for good because the first process reaps none.
+        """
+        try:
+            os.killpg(self._leader, 0)
+        except (ProcessLookupError, PermissionError):
+            # macOS lacks the permission for a group of zombies, Linux for processes of others.
+            return False
+        # Looking at one known member first spares most calls the walk over all processes.
+        if self._runs(self._running_member):
+            return True
+        try:
+            processes = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+        except OSError:
+            return True
+        self._running_member = next(filter(self._runs, processes), 0)
+        return self._running_member != 0
+
+    def reap_orphans(self) -> None:
+        """Reap members that were handed to this process because it is the first of a container.
+
+        Only for after the leader was reaped: its status is for whoever watches it.
+        """
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-self._leader, os.WNOHANG)[0]:
+                pass
+
+    def _runs(self, pid: int) -> bool:
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                status = file.read()
+        except OSError:
+            return False
+        # The name in parentheses may itself hold parentheses and spaces.
+        state, _parent, group = status.rpartition(b")")[2].split()[:3]
+        return int(group) == self._leader and state not in (b"Z", b"X")

@@ -60,7 +60,7 @@ async def test_nothing_outlives_an_agent_that_was_killed(
 
 FORKING = """
 import os, sys, time
-from hookline.pipeline.runner.pollloop import PollLoop
+from hookline.pipeline.runner.loop import PollLoop
 from hookline.pipeline.runner.process import ProcessLimits, supervise
 from hookline.pipeline.runner.warm.pool import WarmPool
 from hookline.pipeline.runner.warm.script import python_script

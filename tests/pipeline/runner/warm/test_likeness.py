@@ -39,6 +39,16 @@ async def test_a_script_does_the_same_warm_as_cold(name: str) -> None:
     assert first_files.keys() == files().keys()
 
 
+@pytest.mark.parametrize("objects", [1, 10_000, 200_000])
+async def test_what_is_left_in_the_buffer_of_a_file_is_written(objects: int) -> None:
+    """However many objects the script made meanwhile: they move the file among the older ones."""
+    made = f"[[] for _ in range({objects})]"
+    write("probe.py", f"out = open('out.txt', 'w')\nout.write('written')\nkept = {made}")
+    async with warm_pool() as pool:
+        assert (await warm(pool, [PYTHON, "probe.py"])).exit_code == 0
+    assert Path("out.txt").read_text() == "written"
+
+
 WAYS = {
     "unbuffered": ["-u", "probe.py"],
     "optimized": ["-O", "probe.py"],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.pipeline.runner.pollloop import PollLoop
+from hookline.pipeline.runner.loop import PollLoop
 from hookline.pipeline.runner.process import ProcessLimits, ProcessOutcome
 from hookline.pipeline.runner.warm.pool import ColdStart, WarmPool
 from tests.pipeline.runner.contained import (

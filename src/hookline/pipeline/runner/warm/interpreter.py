@@ -1,7 +1,7 @@
-"""An interpreter as a process of ours that is held back before it runs its script.
+"""The processes of a warm hook: an interpreter that waits before its script, and forks of it.
 
-Its stdin is a socket on which it says how it is and is told what to do; what it prints besides can
-only be about something that went wrong.
+The stdin of the interpreter is a socket on which it says how it is and is told what to do; what it
+prints besides can only be about something that went wrong.
 """
 
 import _socket
@@ -9,16 +9,19 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from socket import recv_fds, socket, socketpair
+from socket import recv_fds, send_fds, socket, socketpair
+from typing import ClassVar
 
 from hookline.pipeline.runner import spawning
-from hookline.pipeline.runner.warm.child import Spare
+from hookline.pipeline.runner.loop import Loop
+from hookline.pipeline.runner.pipes import open_pipes
 
 _STARTUP = str(Path(__file__).parent / "startup")
 _START_SECONDS = 30.0
 _OUTPUT_BYTES = 4096
+_STATUS_BYTES = 4
 # Not for processes that other threads start meanwhile, where the system can see to that at once.
 _NOT_INHERITED = getattr(_socket, "MSG_CMSG_CLOEXEC", 0)
 
@@ -35,20 +38,19 @@ class Interpreter:
             "HOOKLINE_WARM": task,
         }
         self._lock = threading.Lock()
-        self._control, its_control = socketpair()
-        self._output, its_output = _pipe_beside(self._control, its_control)
-        try:
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as its:
+            self._control, its_control = socketpair()
+            ours.callback(self._control.close)
+            its.callback(its_control.close)
+            self._output, its_output = os.pipe()
+            ours.callback(os.close, self._output)
+            its.callback(os.close, its_output)
             os.set_blocking(self._output, False)
             streams = (its_control.fileno(), its_output, its_output)
             self._pid: int | None = spawning.launch(
                 argv, program, cwd=cwd, env={**env, **told}, streams=streams
             )
-        except BaseException:
-            self.close()
-            raise
-        finally:
-            its_control.close()
-            os.close(its_output)
+            ours.pop_all()
         self._control.settimeout(_START_SECONDS)
 
     def answer(self) -> bytes:
@@ -57,10 +59,9 @@ class Interpreter:
 
     def hello(self) -> bytes:
         """What it says when it is ready; nothing if it ended before."""
-        size = int.from_bytes(self._exactly(4), "big")
-        return self._exactly(size)
+        return self._exactly(int.from_bytes(self._exactly(4), "big"))
 
-    def spares(self) -> Iterator[Spare | None]:
+    def spares(self) -> Iterator["Spare | None"]:
         """The forks that were asked for, one after the other, until it ends; None for a failed one.
 
         A fork is lost, too, if this process has no descriptor left for it.
@@ -128,10 +129,85 @@ class Interpreter:
         return bytes(parts)
 
 
-def _pipe_beside(*sockets: socket) -> tuple[int, int]:
-    try:
-        return os.pipe()
-    except OSError:
-        for each in sockets:
-            each.close()
-        raise
+class Spare:
+    """A fork that waits for its request."""
+
+    def __init__(self, pid: int, channel: socket) -> None:
+        self._pid = pid
+        self._channel = channel
+
+    def begin(self, request: bytes, *, on_over: Callable[[], None]) -> "WarmChild":
+        """Have it run; raises OSError if it cannot be told to, and then it never runs."""
+        message = len(request).to_bytes(4, "big") + request
+        with open_pipes() as (theirs, ours):
+            if send_fds(self._channel, [message], theirs) != len(message):
+                raise BlockingIOError("the environment is longer than a warm hook can be given")
+            return WarmChild(self._pid, self._channel, ours, on_over=on_over)
+
+    def close(self) -> None:
+        """Do without it."""
+        self._channel.close()
+
+
+class WarmChild:
+    """A fork that runs its script, and our ends of its pipes.
+
+    It is not our child, and who forked it reaps it. Its status comes on a channel; one that closes
+    without was cut off by a kill.
+    """
+
+    unseen: ClassVar[str] = (
+        "the interpreter that it was forked from was killed; the next call starts a new one"
+    )
+
+    def __init__(
+        self,
+        pid: int,
+        channel: socket,
+        streams: tuple[int, int, int],
+        *,
+        on_over: Callable[[], None],
+    ) -> None:
+        self.pid = pid
+        self.stdin, self.stdout, self.stderr = streams
+        self._channel = channel
+        self._on_over = on_over
+        self._loop: Loop | None = None
+        self._report: spawning.Report | None = None
+        self._is_open = True
+
+    def watch(self, loop: Loop, report: spawning.Report) -> spawning.ExitWatch:
+        """Have its end reported."""
+        self._report = report
+        loop.add_reader(self._channel.fileno(), self.poll)
+        self._loop = loop
+        return self
+
+    def abandon(self) -> None:
+        """Nobody will watch it."""
+        self.close()
+
+    def poll(self) -> None:
+        """Report its end if it has ended already."""
+        if not self._is_open:
+            return
+        try:
+            said = self._channel.recv(_STATUS_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            said = b""
+        report = self._report
+        self.close()
+        if report is not None:
+            report(int.from_bytes(said, "big") if len(said) == _STATUS_BYTES else None)
+
+    def close(self) -> None:
+        """Report nothing any more."""
+        if self._is_open:
+            self._is_open = False
+            self._report = None
+            if self._loop is not None:
+                self._loop.remove_reader(self._channel.fileno())
+            self._channel.close()
+            self._on_over()

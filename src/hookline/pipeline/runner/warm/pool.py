@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from hookline.pipeline.runner.loop import running_loop
-from hookline.pipeline.runner.warm.child import WarmChild
-from hookline.pipeline.runner.warm.facts import TALKATIVE, startup_variables
-from hookline.pipeline.runner.warm.host import Template
+from hookline.pipeline.runner.warm.interpreter import WarmChild
 from hookline.pipeline.runner.warm.script import PythonScript
+from hookline.pipeline.runner.warm.template import Template
 
 _Key: TypeAlias = tuple[PythonScript, str, tuple[tuple[str, str], ...]]
 
@@ -27,11 +26,23 @@ _PAUSE_SECONDS = 10.0
 _LONG_PAUSE_SECONDS = 60.0
 _MOST_TEMPLATES = 16
 
+# What an interpreter reads from its environment before it runs a script: its own settings, those
+# of what it is linked with, and what launchers choose it by.
+_STARTUP_PREFIXES = ("PYTHON", "LC_", "LD_", "DYLD_", "MALLOC_", "PYENV_", "ASDF_", "MISE_")
+_STARTUP_NAMES = frozenset(
+    {
+        *("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TZDIR", "OPENSSL_CONF", "GLIBC_TUNABLES"),
+        *("VIRTUAL_ENV", "__PYVENV_LAUNCHER__"),
+    }
+)
+# Variables that make an interpreter do something else than run its script, or talk about it.
+_TALKATIVE = ("PYTHONINSPECT", "PYTHONVERBOSE", "PYTHONPROFILEIMPORTTIME", "PYTHONDUMPREFS")
+
 
 class ColdStart(Exception):
     """A call that no template serves; ``reason`` is None where nothing is wrong with that.
 
-    The reason is worded to follow "runs cold:".
+    The reason is worded to follow "running cold:".
     """
 
     def __init__(self, reason: str | None) -> None:
@@ -50,6 +61,7 @@ class WarmPool:
         self._idle = idle
         self._patience = patience
         self._lock = threading.Lock()
+        # The last is the one that was used last.
         self._templates: dict[_Key, Template] = {}
         self._tried: set[object] = set()
         self._is_disposed = False
@@ -64,9 +76,9 @@ class WarmPool:
         """
         if not os.access(cwd, os.X_OK):
             raise ColdStart(None)  # and there it will be said what is wrong with it
-        talkative = next((name for name in TALKATIVE if env.get(name)), None)
-        if talkative is not None:
-            raise ColdStart(f"the variable {talkative} is set")
+        for name in _TALKATIVE:
+            if env.get(name):
+                raise ColdStart(f"the variable {name} is set")
         template = self._template(script, cwd, env)
         if not template.is_ready and not self._patience:
             raise ColdStart(None)
@@ -77,9 +89,13 @@ class WarmPool:
             child = await template.start(cwd=cwd, env=env, loop=loop, deadline=until)
         except (OSError, ValueError) as error:
             raise ColdStart(f"its warm process cannot be used: {error}") from error
-        if child is None:
-            raise ColdStart(template.failure or _unanswered(template))
-        return child
+        if child is not None:
+            return child
+        reason = template.failure
+        if reason is None and template.is_ready and not template.is_over:
+            many = "too many processes, open files or calls"
+            reason = f"its warm process could not fork in time: {many}"
+        raise ColdStart(reason)
 
     def dispose(self) -> None:
         """End all templates; those that serve calls now end with the last of these."""
@@ -93,47 +109,6 @@ class WarmPool:
         for template in templates:
             template.end(until=until)
 
-    def _template(self, script: PythonScript, cwd: str, env: Mapping[str, str]) -> Template:
-        """The one for this call, perhaps only just begun; raises ColdStart if there can be none."""
-        key = (script, cwd, startup_variables(env))
-        with self._lock:
-            if self._is_disposed:
-                raise ColdStart("the hook system was disposed")
-            template = self._templates.pop(key, None)
-            if template is not None and not template.is_over and not template.is_for(env):
-                template.retire()
-                template = None
-            if template is not None and template.is_over:
-                template = self._successor(key, template)
-            if template is None:
-                template = self._started(key, env)
-            # Put in again as the last: the first is the one that was not used for longest.
-            self._templates[key] = template
-            self._make_room()
-        return template
-
-    def _started(self, key: _Key, env: Mapping[str, str]) -> Template:
-        script, cwd, variables = key
-        try:
-            return Template(
-                script, cwd=cwd, env=env, idle=self._idle, tried=self._tried, variables=variables
-            )
-        except RuntimeError as error:
-            raise ColdStart(f"no thread can be started to wait for it: {error}") from error
-
-    def _successor(self, key: _Key, template: Template) -> Template | None:
-        """None if one may be started; what was wrong with the last one is told once."""
-        if template.failure is None:
-            return None
-        pause = _PAUSE_SECONDS if template.is_ready else _LONG_PAUSE_SECONDS
-        if time.monotonic() < template.began + pause:
-            self._templates[key] = template
-        raise ColdStart(template.failure)
-
-    def _make_room(self) -> None:
-        if len(self._templates) > _MOST_TEMPLATES:
-            self._templates.pop(next(iter(self._templates))).retire()
-
     def forget(self) -> None:
         """Give up what belongs to the parent, in a child that was forked from this process."""
         # Whoever held it is not among the threads of this process.
@@ -142,11 +117,46 @@ class WarmPool:
             template.forget()
         self._templates.clear()
 
-
-def _unanswered(template: Template) -> str | None:
-    if not template.is_ready or template.is_over:
-        return None
-    return "its warm process could not fork in time: too many processes, open files or calls"
+    def _template(self, script: PythonScript, cwd: str, env: Mapping[str, str]) -> Template:
+        """The one for this call, perhaps only just begun; raises ColdStart if there can be none."""
+        shaping = tuple(
+            (name, value)
+            for name, value in env.items()
+            if name in _STARTUP_NAMES or name.startswith(_STARTUP_PREFIXES)
+        )
+        key = (script, cwd, shaping)
+        with self._lock:
+            if self._is_disposed:
+                raise ColdStart("the hook system was disposed")
+            template = self._templates.pop(key, None)
+            if template is not None and template.is_over:
+                if template.failure is not None:
+                    # It is told again while it is too early for another attempt.
+                    pause = _PAUSE_SECONDS if template.is_ready else _LONG_PAUSE_SECONDS
+                    if time.monotonic() < template.began + pause:
+                        self._templates[key] = template
+                    raise ColdStart(template.failure)
+                template = None
+            elif template is not None and not template.is_for(env):
+                template.retire()
+                template = None
+            if template is None:
+                try:
+                    template = Template(
+                        script,
+                        cwd=cwd,
+                        env=env,
+                        idle=self._idle,
+                        tried=self._tried,
+                        variables=shaping,
+                    )
+                except RuntimeError as error:
+                    reason = f"no thread can be started to wait for it: {error}"
+                    raise ColdStart(reason) from error
+            self._templates[key] = template
+            if len(self._templates) > _MOST_TEMPLATES:
+                self._templates.pop(next(iter(self._templates))).retire()
+        return template
 
 
 _pools: "weakref.WeakSet[WarmPool]" = weakref.WeakSet()

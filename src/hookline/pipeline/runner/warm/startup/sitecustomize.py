@@ -21,11 +21,11 @@ import _signal  # type: ignore[import-not-found]  # noqa: E402  # without the en
 import _socket  # noqa: E402
 import _thread  # noqa: E402
 import _warnings  # noqa: E402
-import _weakref  # noqa: E402
-import atexit  # noqa: E402
 import gc  # noqa: E402
 import select  # noqa: E402
 import time  # noqa: E402
+
+import ending  # type: ignore[import-not-found]  # noqa: E402
 
 # A script must find nothing imported that it has not imported itself.
 for _name in set(sys.modules) - _before:
@@ -36,11 +36,6 @@ _STANDARD = os.path.dirname(os.path.abspath(os.__file__))
 # end of the socket too, the socket does not tell.
 _ATTEND = 0.5
 _REQUEST_BYTES = 262_144
-# A descriptor out of the way of those that a script will see.
-_FAR = 255
-_STAY = 0.002
-# Extension modules whose objects have to be closed by the interpreter before it ends.
-_UNFINISHED = frozenset({"_sqlite3", "_dbm", "_gdbm", "_tkinter", "_ctypes"})
 # Modules of the standard library that do something when they are imported, or warn of themselves.
 _LOUD = frozenset(
     {
@@ -83,7 +78,7 @@ class _Template:
         self._children: dict[int, _socket.socket] = {}
         self._is_retiring = False
         self._bell = os.pipe()
-        self._ending = _Ending()
+        self._ending = ending.Ending()
         self._source = b""
 
     def prepare(self, level: int) -> None:
@@ -99,8 +94,6 @@ class _Template:
         self._control.sendall(len(hello).to_bytes(4, "big") + hello)
         if trouble:
             os._exit(0)
-        script = sys.argv[0]
-        _look_into(script if sys.version_info < (3, 9) else os.path.join(os.getcwd(), script))
         if preload.is_any and not getattr(sys.flags, "safe_path", False):
             _look_into(preload.folder)
         os.chdir("/")
@@ -180,7 +173,6 @@ class _Template:
         os.dup2(1, self._control.detach())
         if _is_spare(its):
             _rehearse(self._source)
-            self._ending.rehearse()
         request = _receive(its)
         if request is None:
             os._exit(0)
@@ -221,7 +213,7 @@ class _Template:
 
 
 def _look_into(path: str) -> None:
-    """Find out what can be imported from a place, and remember it, as the interpreter will."""
+    """Remember what can be imported from a place, as an import of the script would."""
     for hook in sys.path_hooks:
         try:
             sys.path_importer_cache[path] = hook(path)
@@ -531,159 +523,6 @@ def _tasks() -> int:
         return len(os.listdir("/proc/self/task"))
     except OSError:
         return 1
-
-
-class _Ending:
-    """Spares a fork the work of taking its interpreter apart, when nothing can come of that.
-
-    That work is several times as long as all else a short script does. It is done after all where
-    the status is not certain, or an object is left that does something when it goes.
-    """
-
-    def __init__(self) -> None:
-        self._channel = -1
-        self._inode = 0
-        self._pid = 0
-        self._collections = 0
-        self._streams: tuple[object, ...] = ()
-        self._exit_code = _ExitCode()
-        # Registered before anything else, and so called after everything else.
-        atexit.register(self._end)
-
-    def rehearse(self) -> None:
-        """Look at everything that will be looked at in the end."""
-        self._remember()
-        self._has_nothing_to_finish()
-        self._status()
-
-    def begin(self, channel: int) -> None:
-        """Be responsible for this process, which reports its status there."""
-        try:
-            self._channel = os.dup2(channel, _FAR, False)
-            os.close(channel)
-        except OSError:
-            self._channel = channel  # there are not so many numbers
-        self._inode = os.fstat(self._channel).st_ino
-        self._pid = os.getpid()
-        self._remember()
-
-    def _remember(self) -> None:
-        self._collections = gc.get_stats()[2]["collections"]
-        self._streams = (sys.stdin, sys.stdout, sys.stderr)
-
-    def _end(self) -> None:
-        if os.getpid() != self._pid or not self._has_nothing_to_finish():
-            return
-        status = self._status()
-        if status is None:
-            _hold_on_to_everything()
-            return
-        try:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            # A script may have closed it, and opened something else by that number.
-            if os.fstat(self._channel).st_ino != self._inode:
-                return
-        except (OSError, ValueError):
-            return
-        self._report(status)
-        os._exit(status)
-
-    def _report(self, status: int) -> None:
-        try:
-            # Whoever reads what the script printed shall not wait until the process is no more.
-            for number in (0, 1, 2):
-                os.close(number)
-            os.write(self._channel, (status << 8).to_bytes(4, "big"))
-        except OSError:
-            return
-        # To end takes a while, and whoever was told may be about to run on the same processor.
-        time.sleep(_STAY)
-
-    def _status(self) -> "int | None":
-        """What the interpreter is going to exit with; None if that is not certain."""
-        if self._exit_code.seen:
-            code = self._exit_code.seen[-1]
-            if code is None:
-                return 0
-            return code if type(code) is int and 0 <= code < 256 else None
-        if hasattr(sys, "last_type"):
-            return None
-        # The interpreter gives a script these names when it runs it, and takes two of them away
-        # again when it has been run. Behind ``sys.exit`` they are all still there.
-        names = getattr(sys.modules.get("__main__"), "__dict__", {})
-        was_run = type(names.get("__loader__")).__name__ == "SourceFileLoader"
-        is_over = "__file__" not in names and "__cached__" not in names
-        return 0 if was_run and is_over and names.get("__name__") == "__main__" else None
-
-    def _has_nothing_to_finish(self) -> bool:
-        """Whether no object is left that does something when it goes."""
-        if (sys.stdin, sys.stdout, sys.stderr) != self._streams or _thread._count():
-            return False
-        if sys.warnoptions or sys.flags.dev_mode or sys.version_info >= (3, 14):
-            return False
-        # What the template had is in the oldest generation, and all that is new is not.
-        if gc.get_stats()[2]["collections"] != self._collections:
-            return False
-        if not _UNFINISHED.isdisjoint(sys.modules) or _has_foreign_code():
-            return False
-        things = gc.get_objects(0) + gc.get_objects(1)
-        if any(_calls_back(thing) for thing in things if isinstance(thing, _weakref.ref)):
-            return False
-        kinds = set(map(type, things))
-        kinds.update([thing for thing in things if isinstance(thing, type)])
-        return not any("__del__" in base.__dict__ for kind in kinds for base in kind.__mro__)
-
-
-def _hold_on_to_everything() -> None:
-    """Leave the interpreter little to take apart: that would copy every page of the template."""
-    held: list[object] = [*sys.modules.values(), sys.modules.copy()]
-    held.append(held)
-    sys.modules.clear()
-    gc.freeze()
-
-
-class _ExitCode:
-    """Stands in for ``SystemExit.code``, to see the interpreter itself read it.
-
-    It does so once, when that exception has ended the script, and then no function is running.
-    Before Python 3.12 there is nothing to read after a ``sys.exit``.
-    """
-
-    def __init__(self) -> None:
-        self.seen: list[object] = []
-        attributes = gc.get_referents(SystemExit.__dict__)[0]
-        self._original = attributes["code"]
-        attributes["code"] = self
-
-    def __get__(self, instance: object, owner: "type | None" = None) -> object:
-        value = self._original.__get__(instance, owner)
-        if instance is not None and sys._getframe().f_back is None:
-            self.seen.append(value)
-        return value
-
-    def __set__(self, instance: object, value: object) -> None:
-        self._original.__set__(instance, value)
-
-    def __delete__(self, instance: object) -> None:
-        self._original.__delete__(instance)
-
-
-def _calls_back(reference: "_weakref.ref[object]") -> bool:
-    """Whether code that is not of the standard library wants to hear of an object's end."""
-    code = getattr(reference.__callback__, "__code__", None)
-    return code is not None and not code.co_filename.startswith((_STANDARD + os.sep, "<frozen"))
-
-
-def _has_foreign_code() -> bool:
-    """Whether an extension module was imported of which nothing is known."""
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or file.endswith((".py", ".pyc")):
-            continue
-        if not file.startswith(_STANDARD + os.sep) or "-packages" + os.sep in file:
-            return True
-    return False
 
 
 _here = os.path.dirname(os.path.abspath(__file__))

@@ -10,11 +10,10 @@ import time
 from collections import deque
 from collections.abc import Mapping
 
+from hookline.files import signature
 from hookline.pipeline.runner.invocation import Environment, encoded
 from hookline.pipeline.runner.loop import Loop
-from hookline.pipeline.runner.warm.child import Spare, WarmChild
-from hookline.pipeline.runner.warm.facts import Facts, parse_hello
-from hookline.pipeline.runner.warm.interpreter import Interpreter
+from hookline.pipeline.runner.warm.interpreter import Interpreter, Spare, WarmChild
 from hookline.pipeline.runner.warm.script import PythonScript
 
 # Seconds that the thread of a template gets when that was killed.
@@ -51,7 +50,7 @@ class Template:
         self._idle = idle
         self._tried = tried
         self._variables = variables
-        self._facts = Facts(script, cwd=cwd, env=self._env)
+        self._facts = _Facts(script, cwd=cwd, env=self._env)
         # A run that is garbage is over whenever the collector comes by, in here too.
         self._lock = threading.RLock()
         self._interpreter: Interpreter | None = None
@@ -78,17 +77,20 @@ class Template:
 
         Raises OSError, or ValueError for texts that a fork cannot have.
         """
-        request = _request(cwd, env)
+        entries = env.entries() if isinstance(env, Environment) else encoded(env)
+        request = b"\0".join([os.fsencode(cwd), *entries])
+        if request.count(b"\0") > len(entries):
+            raise ValueError("its variables or its directory contain a NUL character")
+        if "" in env:
+            raise ValueError("a variable has no name")
         while spare := self._take() or await self._wait(loop, deadline):
             try:
-                child = spare.begin(request, on_over=self._on_over)
+                return spare.begin(request, on_over=self._on_over)
             except OSError as error:
-                spare.channel.close()
+                spare.close()
                 self._on_over()
                 if not isinstance(error, BrokenPipeError | ConnectionResetError):
                     raise
-            else:
-                return child
         return None
 
     def retire(self) -> None:
@@ -120,7 +122,7 @@ class Template:
         if self._interpreter is not None:
             self._interpreter.close()
         for spare in self._spares:
-            spare.channel.close()
+            spare.close()
 
     def _take(self) -> Spare | None:
         with self._lock:
@@ -128,6 +130,26 @@ class Template:
                 return None
             self._running += 1
             return self._spares.popleft()
+
+    async def _wait(self, loop: Loop, deadline: float) -> Spare | None:
+        turn = _Turn(loop)
+        with self._lock:
+            if self.is_over or self._is_retired:
+                return None
+            self._waiting.append(turn)
+        self._ask()
+        is_cancelled = True
+        try:
+            await turn.come(deadline)
+            is_cancelled = False
+        finally:
+            with self._lock:
+                if turn in self._waiting:
+                    self._waiting.remove(turn)
+            if is_cancelled and turn.spare is not None:
+                self._on_over()
+                self._hand_out(turn.spare)
+        return turn.spare
 
     def _ask(self) -> None:
         """Have as many forks coming as there are calls waiting, and one more."""
@@ -137,29 +159,6 @@ class Template:
                 if wanted > 0:
                     self._coming += wanted
                     self._interpreter.say(b"F" * wanted)
-
-    async def _wait(self, loop: Loop, deadline: float) -> Spare | None:
-        turn = _Turn(loop)
-        with self._lock:
-            if self.is_over or self._is_retired:
-                return None
-            self._waiting.append(turn)
-        self._ask()
-        try:
-            await turn.come(deadline)
-        except BaseException:
-            if (spare := self._leave(turn)) is not None:
-                self._on_over()
-                self._hand_out(spare)
-            raise
-        return self._leave(turn)
-
-    def _leave(self, turn: "_Turn") -> Spare | None:
-        """Wait no more; what was handed out to the turn, if anything."""
-        with self._lock:
-            if turn in self._waiting:
-                self._waiting.remove(turn)
-            return turn.spare
 
     def _hand_out(self, spare: Spare) -> None:
         with self._lock:
@@ -171,12 +170,6 @@ class Template:
                     return
             self._spares.append(spare)
 
-    def _turn_away(self) -> None:
-        """Let somebody go without: there will be one fork less than there were calls."""
-        with self._lock:
-            if self._waiting:
-                self._waiting.popleft().call()
-
     def _on_over(self) -> None:
         with self._lock:
             self._running -= 1
@@ -185,14 +178,14 @@ class Template:
     def _live(self) -> None:
         try:
             self._try_interpreter()
-            interpreter = self._start()
-            for spare in interpreter.spares():
+            for spare in self._start().spares():
                 with self._lock:
                     self._coming -= 1
-                if spare is not None:
-                    self._hand_out(spare)
-                else:
-                    self._turn_away()
+                    if spare is not None:
+                        self._hand_out(spare)
+                    elif self._waiting:
+                        # There will be one fork less than there are calls.
+                        self._waiting.popleft().call()
         except TimeoutError:
             self.failure = "its interpreter takes too long to start"
         except (OSError, ValueError, Unfit) as error:
@@ -221,16 +214,13 @@ class Template:
         trouble = ""
         for level in _LEVELS:
             interpreter = self._launch(self._script.argv, self._script.program, str(level))
-            body = interpreter.hello()
-            said = interpreter.printed()
-            if not body:
+            hello, said = interpreter.hello(), interpreter.printed()
+            if not hello:
                 raise Unfit(f"its warm process ended before it was ready: {said}")
-            hello = parse_hello(body)
-            trouble = " ".join(hello.trouble)
+            trouble = self._facts.add(hello)
             if said and not trouble:
                 trouble = f"importing its modules prints {said[:80]!r}"
             if not trouble:
-                self._facts.add(hello)
                 with self._lock:
                     self._coming = 1
                     self.is_ready = True
@@ -276,18 +266,7 @@ class Template:
         with self._lock:
             spares, self._spares = self._spares, deque()
         for spare in spares:
-            spare.channel.close()
-
-
-def _request(cwd: str, env: Mapping[str, str]) -> bytes:
-    """What a fork is told: its directory and variables."""
-    entries = env.entries() if isinstance(env, Environment) else encoded(env)
-    request = b"\0".join([os.fsencode(cwd), *entries])
-    if request.count(b"\0") > len(entries):
-        raise ValueError("its variables or its directory contain a NUL character")
-    if "" in env:
-        raise ValueError("a variable has no name")
-    return request
+            spare.close()
 
 
 class _Turn:
@@ -316,3 +295,77 @@ class _Turn:
     def _wake(self) -> None:
         if not self._waiter.done():
             self._waiter.set_result(None)
+
+
+class _Facts:
+    """The files and variables that a template was made from, as they were then."""
+
+    def __init__(self, script: PythonScript, *, cwd: str, env: Mapping[str, str]) -> None:
+        self._began = time.time_ns()
+        self._env = env
+        self._variables: dict[str, str | None] = {}
+        started = [os.path.join(cwd, p) for p in (script.path, script.interpreter_program)]
+        self._started = {path: signature(path) for path in started}
+        self._files = self._started
+        self._directories: dict[str, int] = {}
+        self._names: frozenset[str] = frozenset()
+        self._are_certain = True
+
+    def add(self, hello: bytes) -> str:
+        """Take in what a template says of itself; why it cannot go on, if it says that.
+
+        It says five lists of texts, each ended by an empty one: that reason, the variables it read
+        while it imported modules, the directories whose modules take the place of others, the names
+        of the modules it has, and the files of those that are not of the standard library.
+        """
+        sections: list[list[str]] = [[]]
+        for item in hello.split(b"\0")[:-1]:
+            if item:
+                sections[-1].append(os.fsdecode(item))
+            else:
+                sections.append([])
+        try:
+            trouble, variables, directories, names, files, _ = sections
+        except ValueError:
+            raise ValueError("a template said something else than how it is") from None
+        if trouble:
+            return " ".join(trouble)
+        self._variables = {name: self._env.get(name) for name in variables}
+        self._files = {**self._started, **{path: signature(path) for path in files}}
+        self._directories = {path: _changed(path) for path in directories}
+        self._names = frozenset(names)
+        # What was written to meanwhile may have been read before or after.
+        now = time.time_ns()
+        written = [known[0] for known in self._files.values() if known is not None]
+        self._are_certain = not any(self._began <= at <= now for at in written)
+        return ""
+
+    def hold(self, env: Mapping[str, str]) -> bool:
+        """Whether all is as it was, for a call with these variables."""
+        if not self._are_certain:
+            return False
+        if any(env.get(name) != value for name, value in self._variables.items()):
+            return False
+        return all(signature(path) == known for path, known in self._files.items()) and all(
+            self._holds(path, known) for path, known in self._directories.items()
+        )
+
+    def _holds(self, directory: str, known: int) -> bool:
+        changed = _changed(directory)
+        if changed == known:
+            return True
+        try:
+            found = {name.partition(".")[0] for name in os.listdir(directory)}
+        except OSError:
+            found = set()
+        if not self._names.isdisjoint(found):
+            return False
+        self._directories = {**self._directories, directory: changed}
+        return True
+
+
+def _changed(directory: str) -> int:
+    try:
+        return os.stat(directory).st_mtime_ns
+    except OSError:
+        return 0

@@ -3,7 +3,7 @@
 import pytest
 
 from hookline.errors import PayloadEncodingError
-from hookline.pipeline.runner.document import InputDocument
+from hookline.pipeline.runner.context import InputDocument
 from hookline.wire.events import HookEventName
 
 EVENT = HookEventName.BEFORE_TOOL

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from hookline.pipeline.runner import exitwatch
-from hookline.pipeline.runner.exitwatch import PidfdWatch, Report, ThreadWatch, watch_exit
+from hookline.pipeline.runner import spawning
 from hookline.pipeline.runner.loop import Loop
+from hookline.pipeline.runner.spawning import PidfdWatch, Report, ThreadWatch, watch_exit
 from tests.pipeline.runner.contained import (
     SLACK,
     WATCHES,
@@ -100,13 +100,13 @@ class BlindWatch:
         pass
 
     def close(self) -> None:
-        exitwatch.reap_later(self._pid)
+        spawning.reap_later(self._pid)
 
 
 async def test_a_process_that_even_sigkill_does_not_end_delays_the_answer_no_further(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(exitwatch, "watch_exit", BlindWatch)
+    monkeypatch.setattr(spawning, "watch_exit", BlindWatch)
     script = "echo so far; echo on > begun; exec sleep 30"
     with time_begins_with("begun"):
         outcome = await run_script(script, timeout=0.2, grace=0.2)
@@ -123,7 +123,7 @@ async def test_a_process_that_cannot_be_watched_is_killed_and_counts_as_not_star
     def no_watch(*_arguments: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(exitwatch, "watch_exit", no_watch)
+    monkeypatch.setattr(spawning, "watch_exit", no_watch)
     outcome = await run_script("exec sleep 30")
     assert outcome.ended == "spawn"
     assert outcome.error is not None
@@ -132,8 +132,8 @@ async def test_a_process_that_cannot_be_watched_is_killed_and_counts_as_not_star
 
 LOST_STATUS = """
 import asyncio, os, signal, sys
-from hookline.pipeline.runner import exitwatch, process
-exitwatch.watch_exit = getattr(exitwatch, sys.argv[1])
+from hookline.pipeline.runner import process, spawning
+spawning.watch_exit = getattr(spawning, sys.argv[1])
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 limits = process.ProcessLimits(timeout=5)
 outcome = asyncio.run(process.run_process(["sh", "-c", "sleep 0.1; echo hi; exit 2"], stdin=b"",
@@ -153,8 +153,8 @@ def test_an_exit_status_that_others_took_is_not_reported_as_exit_0(kind: str) ->
 
 FIRST_PROCESS = """
 import asyncio, ctypes, os, sys
-from hookline.pipeline.runner import exitwatch, process
-exitwatch.watch_exit = getattr(exitwatch, sys.argv[1])
+from hookline.pipeline.runner import process, spawning
+spawning.watch_exit = getattr(spawning, sys.argv[1])
 PR_SET_CHILD_SUBREAPER = 36
 assert ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1) == 0
 script = "(trap '' TERM; sleep 30) & (sleep 30) & wait"

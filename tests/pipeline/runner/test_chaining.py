@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from hookline.pipeline.chaining import chain_input
+from hookline.pipeline.runner.context import chain_input
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
 from tests.eleven import ONE_EACH, SHOWN_REQUEST, Json

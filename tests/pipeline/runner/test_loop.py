@@ -11,8 +11,14 @@ from typing import Any
 
 import pytest
 
-from hookline.pipeline.runner.loop import Loop, gather, is_running_asyncio, running_loop
-from hookline.pipeline.runner.pollloop import Cancelled, PollLoop
+from hookline.pipeline.runner.loop import (
+    Cancelled,
+    Loop,
+    PollLoop,
+    gather,
+    is_running_asyncio,
+    running_loop,
+)
 from hookline.pipeline.runner.process import ProcessLimits, ProcessOutcome, run_process
 from tests.pipeline.runner.contained import SLACK, is_running
 

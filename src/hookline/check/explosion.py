@@ -21,7 +21,7 @@ _CLASSES = {"w": "a", "d": "0", "s": " ", "W": "-", "D": "a", "S": "a"}
 _QUANTIFIER = re.compile(r"(?:[*+?]|\{(?P<least>\d*)(?P<comma>,?)(?P<most>\d*)\})(?P<mode>[?+]?)")
 _GROUP = re.compile(r"\?(?:P?<[A-Za-z_]\w*>|[:|]|[a-zA-Z]+:)")
 _NOT_TAKEN = re.compile(r"\?(?:<?[=!]|#)")
-_ATOMIC = "?>"
+_ATOMIC = re.compile(r"\?>")
 
 
 class _Part(NamedTuple):
@@ -115,39 +115,33 @@ class _Reader:
         """What stands here, and whether it is a group."""
         character = self._take()
         if character == "(":
-            return self._group(prefix)
+            looking = _NOT_TAKEN.match(self.text, self.at)
+            atomic = _ATOMIC.match(self.text, self.at)
+            opening = _GROUP.match(self.text, self.at) or looking or atomic
+            self.at = opening.end() if opening else self.at
+            parts = self.alternatives(prefix)
+            self._take()
+            if looking:
+                return [_Part("", optional=True)], False
+            return ([_Part(parts[0].sample)], False) if atomic else (parts, True)
         if character == "[":
-            return [_Part(self._set())], False
-        if character == "\\":
+            negated = self._peek() == "^"
+            start = self.at + negated
+            # A bracket that comes first is one of the set.
+            end = self.text.find("]", start + 1)
+            end = len(self.text) if end < 0 else end
+            members, self.at = self.text[start:end], end + 1
+            sample = members[:1]
+            if negated:
+                sample = next((c for c in "a0_-x" if c not in members), "\x02")
+            elif sample == "\\":
+                sample = _CLASSES.get(members[1:2], members[1:2])
+        elif character == "\\":
             escaped = self._take()
             sample = "" if escaped in "bBAZzGK" else _CLASSES.get(escaped, escaped)
-            return [_Part(sample)], False
-        return [_Part({"^": "", "$": "", ".": "a"}.get(character, character))], False
-
-    def _group(self, prefix: str) -> tuple[list[_Part], bool]:
-        looking = _NOT_TAKEN.match(self.text, self.at)
-        is_atomic = self.text.startswith(_ATOMIC, self.at)
-        if found := _GROUP.match(self.text, self.at):
-            self.at = found.end()
-        elif looking or is_atomic:
-            self.at = looking.end() if looking else self.at + len(_ATOMIC)
-        parts = self.alternatives(prefix)
-        self._take()
-        if looking:
-            return [_Part("", optional=True)], False
-        return (parts, True) if not is_atomic else ([_Part(parts[0].sample)], False)
-
-    def _set(self) -> str:
-        negated = self._peek() == "^"
-        start = self.at + negated
-        # A bracket that comes first is one of the set.
-        end = self.text.find("]", start + 1)
-        end = len(self.text) if end < 0 else end
-        members, self.at = self.text[start:end], end + 1
-        if negated:
-            return next((c for c in "a0_-x" if c not in members), "\x02")
-        first = members[:2]
-        return _CLASSES.get(first[1:], first[1:]) if first[:1] == "\\" else first[:1]
+        else:
+            sample = {"^": "", "$": "", ".": "a"}.get(character, character)
+        return [_Part(sample)], False
 
     def _peek(self) -> str:
         return self.text[self.at : self.at + 1]

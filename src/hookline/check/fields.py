@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from hookline.check.findings import Finding, Fix, Replace, Severity
-from hookline.check.reading import Checked, CheckedFile, RawHook, definitions, raw_hooks
+from hookline.check.reading import Checked, CheckedFile, definitions, raw_hooks
 from hookline.nearest import ask_which, only_one
 from hookline.pipeline.definitions import RESERVED_KEYS
 from hookline.pipeline.jsonc import Path, spoken
@@ -36,8 +36,6 @@ _OF_CLAUDE_CODE = frozenset(
         *("shell", "statusMessage", "url"),
     }
 )
-
-
 # Claude Code's events that have one of ours for them.
 _CLAUDE_EVENTS = {
     "PreToolUse": "BeforeTool",
@@ -52,28 +50,22 @@ _EVENTS = [event.value for event in HookEventName]
 _AT_THE_TOP = dict.fromkeys(
     _EVENTS, ("stands outside of hooks, where nothing reads it", 'put it into "hooks"')
 )
-_IN_DEFINITION = dict.fromkeys(
-    _HOOK - _DEFINITION,
-    (
-        "belongs to a hook and means nothing beside the list of them",
-        'move it into each object of "hooks"',
-    ),
+_OF_A_HOOK = (
+    "belongs to a hook and means nothing beside the list of them",
+    'move it into each object of "hooks"',
 )
+_OF_A_DEFINITION = (
+    "belongs to the definition and means nothing inside a hook",
+    'move it up, beside "hooks"',
+)
+_CLAUDES = (
+    "is a key of Claude Code's and does nothing here",
+    "remove it, and see to it in the script",
+)
+_IN_DEFINITION = dict.fromkeys(_HOOK - _DEFINITION, _OF_A_HOOK)
 _IN_HOOK = {
-    **dict.fromkeys(
-        _DEFINITION - _HOOK,
-        (
-            "belongs to the definition and means nothing inside a hook",
-            'move it up, beside "hooks"',
-        ),
-    ),
-    **dict.fromkeys(
-        _OF_CLAUDE_CODE,
-        (
-            "is a key of Claude Code's and does nothing here",
-            "remove it, and see to it in the script",
-        ),
-    ),
+    **dict.fromkeys(_DEFINITION - _HOOK, _OF_A_DEFINITION),
+    **dict.fromkeys(_OF_CLAUDE_CODE, _CLAUDES),
 }
 
 # No process can be relied on to be done in so few milliseconds, and people wait that many seconds.
@@ -176,38 +168,25 @@ def types(checked: Checked) -> Iterator[Finding]:
         kind, at = raw.config.get("type"), (*raw.path, "type")
         if kind == "command" or not isinstance(raw.config.get("command"), str):
             continue
+        fixes: tuple[Fix, ...]
         if "type" not in raw.config:
-            yield raw.file.finding(
-                "type",
-                Severity.ERROR,
-                raw.path,
-                "the hook has no type and is skipped",
-                'add "type": "command"',
-                fixes=_typed(raw),
-                event=raw.key,
-            )
+            what, remedy = "the hook has no type and is skipped", 'add "type": "command"'
+            # The first key keeps what stands before it.
+            text = raw.file.document.text
+            span = raw.file.document.span((*raw.path, next(iter(raw.config))))
+            assert span is not None
+            before = text[text.rfind("\n", 0, span.key) + 1 : span.key]
+            newline = "\r\n" if "\r\n" in text else "\n"
+            end = newline + before if not before.strip() else " "
+            fixes = (Replace(raw.file.path, span.key, span.key, f'"type": "command",{end}'),)
         elif isinstance(kind, str) and only_one(kind, ["command"]):
-            yield raw.file.finding(
-                "type",
-                Severity.ERROR,
-                raw.path,
-                f"the type {kind!r} is unknown, so the hook is skipped",
-                'write "command"',
-                at=at,
-                fixes=raw.file.replaced(at, "command"),
-                event=raw.key,
-            )
-
-
-def _typed(raw: RawHook) -> tuple[Fix, ...]:
-    """The edit that says that a hook is a command; the first key keeps what stands before it."""
-    text = raw.file.document.text
-    span = raw.file.document.span((*raw.path, next(iter(raw.config))))
-    assert span is not None
-    before = text[text.rfind("\n", 0, span.key) + 1 : span.key]
-    newline = "\r\n" if "\r\n" in text else "\n"
-    end = newline + before if not before.strip() else " "
-    return (Replace(raw.file.path, span.key, span.key, f'"type": "command",{end}'),)
+            what = f"the type {kind!r} is unknown, so the hook is skipped"
+            remedy, fixes = 'write "command"', raw.file.replaced(at, "command")
+        else:
+            continue
+        yield raw.file.finding(
+            "type", Severity.ERROR, raw.path, what, remedy, at=at, fixes=fixes, event=raw.key
+        )
 
 
 def timeouts(checked: Checked) -> Iterator[Finding]:
@@ -261,24 +240,19 @@ def environments(checked: Checked) -> Iterator[Finding]:
 
 def arguments(checked: Checked) -> Iterator[Finding]:
     """With ``args`` there is no shell; what only a shell understands stays as it is."""
+    ours = hook_variables(project_dir="", cwd="", session_id="", event="")
     for site in checked.hooks:
-        known = {
-            **hook_variables(project_dir="", cwd="", session_id="", event=""),
-            **site.hook.env,
-        }
         for index, word in enumerate(site.hook.args or ()):
-            if what := _for_a_shell(word, known):
-                remedy = "leave args out and write the whole line as the command"
-                yield site.finding("args-shell", Severity.WARNING, ("args", index), what, remedy)
-
-
-def _for_a_shell(word: str, known: Mapping[str, str]) -> str | None:
-    for found in re.finditer(VARIABLE, word):
-        name = found[1] or found[2]
-        if name not in known:
-            return f"{found[0]} stays as it is: with args only the hook's own variables are put in"
-    if re.fullmatch(_SHELL_WORDS, word, re.DOTALL):
-        return f"{word!r} stays as it is: with args there is no shell"
-    if re.fullmatch(_GLOB, word) and ("/" in word or word.startswith("*.")):
-        return f"{word!r} stays as it is: with args there is no shell to look for files"
-    return None
+            variables = re.finditer(VARIABLE, word)
+            unknown = (v for v in variables if (v[1] or v[2]) not in {**ours, **site.hook.env})
+            if found := next(unknown, None):
+                what, why = found[0], "with args only the hook's own variables are put in"
+            elif re.fullmatch(_SHELL_WORDS, word, re.DOTALL):
+                what, why = repr(word), "with args there is no shell"
+            elif re.fullmatch(_GLOB, word) and ("/" in word or word.startswith("*.")):
+                what, why = repr(word), "with args there is no shell to look for files"
+            else:
+                continue
+            message = f"{what} stays as it is: {why}"
+            remedy = "leave args out and write the whole line as the command"
+            yield site.finding("args-shell", Severity.WARNING, ("args", index), message, remedy)

@@ -4,7 +4,7 @@ reach no hook."""
 import os
 from collections.abc import Iterator
 
-from hookline.check.findings import Finding, Severity
+from hookline.check.findings import Finding, Fix, Severity
 from hookline.check.reading import Checked, CheckedFile, HookSite, raw_hooks
 from hookline.nearest import ask_which, only_one
 from hookline.pipeline.jsonc import Path, spoken
@@ -34,9 +34,30 @@ def disabled_names(checked: Checked) -> Iterator[Finding]:
     """Names among the disabled that disable nothing."""
     for file in checked.files:
         for path, name in _disabled_in(file):
-            found = _disables_nothing(file, path, name, checked)
-            if found is not None:
-                yield found
+            named = [site for site in checked.hooks if site.hook.name == name]
+            if any(_reaches(file.source, site) for site in named):
+                continue
+            fixes: tuple[Fix, ...] = ()
+            rule, severity = "disables-others", Severity.WARNING
+            if named and named[0].hook.managed:
+                what = f"{name!r} is managed by the system and cannot be disabled here"
+                remedy = "ask who looks after this machine"
+            elif named:
+                whose = named[0].hook.source.value
+                what = f"{name!r} is the {whose}'s hook, which a project cannot disable"
+                remedy = "disable it in the user's settings"
+            else:
+                known = {site.hook.name for site in checked.hooks if _reaches(file.source, site)}
+                one, rule = only_one(name, known), "disabled-unknown"
+                what, remedy = f"no hook is called {name!r}", ask_which(name, known) or "remove it"
+                if file.source is HookSource.PROJECT:
+                    fixes = file.replaced(path, one) if one else ()
+                else:
+                    what += " here"
+                if file.source is not HookSource.PROJECT and not one:
+                    # What the user disables may be a hook of another project.
+                    severity, remedy = Severity.HINT, "fine for a hook of another project"
+            yield file.finding(rule, severity, path, what, remedy, fixes=fixes, hook=name)
 
 
 def _disabled_in(file: CheckedFile) -> Iterator[tuple[Path, str]]:
@@ -46,35 +67,6 @@ def _disabled_in(file: CheckedFile) -> Iterator[tuple[Path, str]]:
         for index, name in enumerate(names) if isinstance(names, list) else ():
             if isinstance(name, str):
                 yield (*path, index), name
-
-
-def _disables_nothing(file: CheckedFile, path: Path, name: str, checked: Checked) -> Finding | None:
-    named = [site for site in checked.hooks if site.hook.name == name]
-    if any(_reaches(file.source, site) for site in named):
-        return None
-    if named:
-        hook = named[0].hook
-        if hook.managed:
-            what = f"{name!r} is managed by the system and cannot be disabled here"
-            remedy = "ask who looks after this machine"
-        else:
-            what = f"{name!r} is the {hook.source.value}'s hook, which a project cannot disable"
-            remedy = "disable it in the user's settings"
-        return file.finding("disables-others", Severity.WARNING, path, what, remedy, hook=name)
-    known = {site.hook.name for site in checked.hooks if _reaches(file.source, site)}
-    one = only_one(name, known)
-    remedy = ask_which(name, known) or "remove it"
-    # What the user disables may be a hook of another project.
-    is_project = file.source is HookSource.PROJECT
-    return file.finding(
-        "disabled-unknown",
-        Severity.WARNING if is_project or one else Severity.HINT,
-        path,
-        f"no hook is called {name!r}" if is_project else f"no hook is called {name!r} here",
-        remedy if is_project or one else "fine for a hook of another project",
-        fixes=file.replaced(path, one) if one and is_project else (),
-        hook=name,
-    )
 
 
 def _reaches(source: HookSource, site: HookSite) -> bool:

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain, count
 from typing import Any, TypeAlias
 
 import msgspec
@@ -88,7 +89,19 @@ def rewrite_settings(
             text = rewritten(settings)
             if text == settings.document.text:
                 return Updated(file=file, created=False, changed=False)
-            return _write(settings, text, backup=backup)
+            former, kept = settings.raw, None
+            if backup and former is not None:
+                names = (f"{file}.bak{number}" for number in count(2))
+                kept = next(p for p in chain([f"{file}.bak"], names) if not os.path.lexists(p))
+                write_atomically(kept, former, mode=os.stat(file).st_mode & 0o777)
+            mark = BOM if former is not None and former.startswith(BOM) else b""
+            try:
+                write_atomically(file, mark + text.encode("utf-8", "surrogatepass"))
+            except OSError:
+                if kept is not None:
+                    os.unlink(kept)
+                raise
+            return Updated(file=file, created=former is None, changed=True, backup=kept)
     except OSError as error:
         problem = Problem(
             kind="unwritable",
@@ -113,28 +126,6 @@ def refuse_way_out(file: str, project_dir: str) -> None:
             file=file,
         )
         raise SettingsFileError(problem)
-
-
-def _write(settings: SettingsText, text: str, *, backup: bool) -> Updated:
-    mark = BOM if settings.raw is not None and settings.raw.startswith(BOM) else b""
-    kept = _back_up(settings.file, settings.raw) if backup and settings.raw is not None else None
-    try:
-        write_atomically(settings.file, mark + text.encode("utf-8", "surrogatepass"))
-    except OSError:
-        if kept is not None:
-            os.unlink(kept)
-        raise
-    return Updated(file=settings.file, created=settings.raw is None, changed=True, backup=kept)
-
-
-def _back_up(file: str, content: bytes) -> str:
-    """A copy beside the file, under a name that no copy has yet."""
-    number, path = 1, f"{file}.bak"
-    while os.path.lexists(path):
-        number += 1
-        path = f"{file}.bak{number}"
-    write_atomically(path, content, mode=os.stat(file).st_mode & 0o777)
-    return path
 
 
 @contextmanager
@@ -195,14 +186,10 @@ def _edits(
         for key in additions.keys() & set(value):
             yield from _edits(origin, document, (*path, key), value[key], additions[key])
         new = {key: item for key, item in additions.items() if key not in value}
-    if new:
-        span = document.span(path)
-        assert span is not None
-        yield _insertion(document, span, new)
-
-
-def _insertion(document: Document, span: Span, new: Any) -> _Edit:
-    """What adds to an object or a list behind the last that is in it."""
+    span = document.span(path) if new else None
+    if span is None:
+        return
+    # It goes behind the last that is in the object or the list.
     text, members, close = document.text, _members_of(span), span.end - 1
     last_end, has_comma = span.start + 1, False
     if members:
@@ -214,7 +201,8 @@ def _insertion(document: Document, span: Span, new: Any) -> _Edit:
     comma = "," if members and not has_comma else ""
     if "\n" not in text[span.start : close] and (members or _depth(new) <= 1):
         gap = " " if members or between else ""
-        return last_end, close, f"{comma}{between}{gap}{', '.join(_written_members(new))}"
+        yield last_end, close, f"{comma}{between}{gap}{', '.join(_written_members(new))}"
+        return
     line = text[text.rfind("\n", 0, span.start) + 1 : span.start]
     outer = line[: len(line) - len(line.lstrip())]
     # What one level is set in by is told by the first member of the file.
@@ -224,9 +212,7 @@ def _insertion(document: Document, span: Span, new: Any) -> _Edit:
         inner = outer + unit
     lines = f",\n{inner}".join(_written_members(new, inner, unit))
     body = f"{comma}{between}\n{inner}{lines}{',' if has_comma else ''}\n{outer}"
-    if "\r\n" in text:
-        body = re.sub(r"\r?\n", "\r\n", body)
-    return last_end, close, body
+    yield last_end, close, re.sub(r"\r?\n", "\r\n", body) if "\r\n" in text else body
 
 
 def _members_of(span: Span) -> list[Span]:
@@ -244,27 +230,26 @@ def _child_indent(text: str, span: Span) -> str | None:
 
 
 def _written_members(new: Any, indent: str | None = None, unit: str = "") -> list[str]:
-    """The members of an object or the items of a list, each in its own text."""
+    """The members of an object or the items of a list, each in its own text: on one line where it
+    fits and is not too deep to be read there, which without an indent it always is."""
     if isinstance(new, Mapping):
         pairs = [(f"{codec.encode(key).decode()}: ", value) for key, value in new.items()]
     else:
         pairs = [("", item) for item in new]
-    return [label + _written(value, indent, unit, len(label)) for label, value in pairs]
-
-
-def _written(value: Any, indent: str | None, unit: str, used: int) -> str:
-    """A value on one line where it fits, and is not too deep to be read there."""
-    if not isinstance(value, Mapping | list | tuple):
-        return codec.encode(value).decode()
-    opening, closing = "{}" if isinstance(value, Mapping) else "[]"
-    flat = f"{opening}{', '.join(_written_members(value))}{closing}"
-    if indent is None or not value:
-        return flat
-    if len(indent) + used + len(flat) < _WIDTH and _depth(value) <= _DEEPEST_LINE:
-        return flat
-    inner = indent + unit
-    body = f",\n{inner}".join(_written_members(value, inner, unit))
-    return f"{opening}\n{inner}{body}\n{indent}{closing}"
+    written = []
+    for label, value in pairs:
+        if isinstance(value, Mapping | list | tuple):
+            opening, closing = "{}" if isinstance(value, Mapping) else "[]"
+            text = f"{opening}{', '.join(_written_members(value))}{closing}"
+            is_wide = indent is not None and len(indent) + len(label) + len(text) >= _WIDTH
+            if indent is not None and value and (is_wide or _depth(value) > _DEEPEST_LINE):
+                inner = indent + unit
+                body = f",\n{inner}".join(_written_members(value, inner, unit))
+                text = f"{opening}\n{inner}{body}\n{indent}{closing}"
+        else:
+            text = codec.encode(value).decode()
+        written.append(label + text)
+    return written
 
 
 def _depth(value: Any) -> int:
@@ -283,33 +268,26 @@ def without(text: str, path: Path, item: str) -> str:
         listed, span = value_at(document.value, path), document.span(path)
         if span is None or not isinstance(listed, list) or item not in listed:
             return text
-        text = _without_item(text, span, listed.index(item))
-
-
-def _without_item(text: str, listed: Span, index: int) -> str:
-    items = _members_of(listed)
-    start, end = items[index].start, items[index].end
-    comma = skip_blanks(text, end)
-    if text[comma] == ",":
-        # What stands between the two is a comment, and stays.
-        text = text[:start] + text[end:comma] + text[comma + 1 :]
-    else:
-        text = text[:start] + text[end:]
-        if index:
-            comma = skip_blanks(text, items[index - 1].end)
-            text, start = text[:comma] + text[comma + 1 :], start - 1
-    text = _tidied(text, start)
-    empty = _EMPTY.match(text, listed.start)
-    return text[: empty.start()] + "[]" + text[empty.end() :] if empty else text
-
-
-def _tidied(text: str, at: int) -> str:
-    """Without the line that is left empty, or the blanks that stood around what has gone."""
-    line = text.rfind("\n", 0, at) + 1
-    end = text.find("\n", at) + 1
-    if end and not text[line:end].strip():
-        return text[:line] + text[end:]
-    before, after = text[:at], text[at:].lstrip(" \t")
-    if after.startswith("]"):
-        return (before.rstrip(" \t") if text[line:at].strip() else before) + after
-    return before + (after if before.endswith((" ", "\t", "\n", "[")) else text[at:])
+        index, items = listed.index(item), _members_of(span)
+        at, end = items[index].start, items[index].end
+        comma = skip_blanks(text, end)
+        if text[comma] == ",":
+            # What stands between the two is a comment, and stays.
+            text = text[:at] + text[end:comma] + text[comma + 1 :]
+        else:
+            text = text[:at] + text[end:]
+            if index:
+                comma = skip_blanks(text, items[index - 1].end)
+                text, at = text[:comma] + text[comma + 1 :], at - 1
+        # Neither an empty line is left, nor the blanks that stood around what has gone.
+        line, line_end = text.rfind("\n", 0, at) + 1, text.find("\n", at) + 1
+        before, after = text[:at], text[at:].lstrip(" \t")
+        if line_end and not text[line:line_end].strip():
+            text = text[:line] + text[line_end:]
+        elif after.startswith("]"):
+            text = (before.rstrip(" \t") if text[line:at].strip() else before) + after
+        elif before.endswith((" ", "\t", "\n", "[")):
+            text = before + after
+        empty = _EMPTY.match(text, span.start)
+        if empty:
+            text = text[: empty.start()] + "[]" + text[empty.end() :]

@@ -34,11 +34,28 @@ def combine(
 ) -> Settings:
     """One settings value of many layers; ``disabled`` are further names of the user's, and
     ``trusted`` says which of the project's hooks may run."""
-    switches = _Switches(layers, disabled)
+    on: dict[HookSource, bool] = {}
+    off: dict[HookSource, set[str]] = {HookSource.USER: set(disabled)}
+    redactions: dict[HookSource, Redaction] = {}
+    for layer in layers:
+        if layer.enabled is not None:
+            on.setdefault(layer.source, layer.enabled)
+        if layer.redaction is not None:
+            redactions.setdefault(layer.source, layer.redaction)
+        off.setdefault(layer.source, set()).update(layer.disabled)
+
+    def runs(hook: HookConfig) -> bool:
+        # A layer reaches itself and what is trusted less.
+        reaching = [HookSource.SYSTEM]
+        if not hook.managed:
+            reaching.append(HookSource.USER)
+            reaching += [HookSource.PROJECT] if hook.source is HookSource.PROJECT else []
+        return all(on.get(s, True) and hook.name not in off.get(s, ()) for s in reaching)
+
     entries = tuple(
         msgspec.structs.replace(
             entry,
-            enabled=switches.runs(entry),
+            enabled=runs(entry.hook),
             trusted=layer.source is not HookSource.PROJECT or trusted(entry.hook),
         )
         for layer in layers
@@ -49,61 +66,21 @@ def combine(
     held_back = sum(1 for entry in entries if not entry.trusted and entry.enabled)
     if held_back:
         are, them = ("hook is", "it") if held_back == 1 else ("hooks are", "them")
-        problems.append(
-            Problem(
-                kind="untrusted",
-                file="trust",
-                message=f"{held_back} project {are} not trusted and will not run",
-                remedy=f"review {them} with `hookline trust`",
-            )
-        )
+        message = f"{held_back} project {are} not trusted and will not run"
+        remedy = f"review {them} with `hookline trust`"
+        problems.append(Problem(kind="untrusted", file="trust", message=message, remedy=remedy))
+    # The system's word on redaction stands; the user may only ask for more to be kept back.
+    system, user = redactions.get(HookSource.SYSTEM), redactions.get(HookSource.USER)
+    redaction = system or user or Redaction()
+    if system is not None and user is not None:
+        blocked = (*system.blocked, *user.blocked)
+        redaction = msgspec.structs.replace(system, blocked=blocked) if system.enabled else user
+    user_on = on.get(HookSource.USER, True)
     return Settings(
         entries=entries,
-        enabled=switches.on(HookSource.SYSTEM) and (switches.on(HookSource.USER) or managed),
-        only_managed=not switches.on(HookSource.USER),
-        redaction=_redaction(layers),
+        enabled=on.get(HookSource.SYSTEM, True) and (user_on or managed),
+        only_managed=not user_on,
+        redaction=redaction,
         trace=next((layer.trace for layer in layers if layer.trace is not None), False),
         problems=tuple(problems),
     )
-
-
-class _Switches:
-    """Which hooks the layers switch off; a layer reaches itself and what is trusted less."""
-
-    def __init__(self, layers: Sequence[Layer], disabled: Sequence[str]) -> None:
-        self._on: dict[HookSource, bool] = {}
-        self._disabled: dict[HookSource, set[str]] = {HookSource.USER: set(disabled)}
-        for layer in layers:
-            if layer.enabled is not None:
-                self._on.setdefault(layer.source, layer.enabled)
-            self._disabled.setdefault(layer.source, set()).update(layer.disabled)
-
-    def on(self, source: HookSource) -> bool:
-        return self._on.get(source, True)
-
-    def runs(self, entry: HookRegistryEntry) -> bool:
-        hook = entry.hook
-        if not self._allows(HookSource.SYSTEM, hook.name):
-            return False
-        if hook.managed:
-            return True
-        if not self._allows(HookSource.USER, hook.name):
-            return False
-        return hook.source is not HookSource.PROJECT or self._allows(HookSource.PROJECT, hook.name)
-
-    def _allows(self, source: HookSource, name: str) -> bool:
-        return self.on(source) and name not in self._disabled.get(source, ())
-
-
-def _redaction(layers: Sequence[Layer]) -> Redaction:
-    """The system's word stands; the user may only ask for more to be kept back."""
-    said: dict[HookSource, Redaction] = {}
-    for layer in layers:
-        if layer.redaction is not None:
-            said.setdefault(layer.source, layer.redaction)
-    system, user = said.get(HookSource.SYSTEM), said.get(HookSource.USER)
-    if system is None or user is None:
-        return system or user or Redaction()
-    if not system.enabled:
-        return user
-    return msgspec.structs.replace(system, blocked=(*system.blocked, *user.blocked))

@@ -94,8 +94,12 @@ def _read(text: str, strictness: Strictness) -> object:
         value = codec.decode(text)
     except codec.DecodeError:
         is_json = False
-    if is_json and not (isinstance(value, dict) and _may_repeat_a_field(text)):
-        return Said(object=value) if isinstance(value, dict) else value
+    if is_json and not isinstance(value, dict):
+        return value
+    # A field that decides may stand there twice, perhaps with letters as escapes.
+    may_repeat = any(text.count(f'"{name}"') > 1 for name in _DECIDING_FIELDS)
+    if is_json and not may_repeat and "\\u006" not in text and "\\u007" not in text:
+        return Said(object=value)
     repeated = _RepeatedFields(strictness)
     decoder = codec.lenient_decoder(strict=False, object_pairs_hook=repeated)
     try:
@@ -106,12 +110,6 @@ def _read(text: str, strictness: Strictness) -> object:
         return value
     raw = "its strings hold raw line breaks or other control characters; print them as \\n"
     return Said(object=value, warnings=() if is_json else (raw,), doubts=repeated.doubts())
-
-
-def _may_repeat_a_field(text: str) -> bool:
-    """Whether a field that decides may stand there twice, perhaps with letters as escapes."""
-    repeated = any(text.count(f'"{name}"') > 1 for name in _DECIDING_FIELDS)
-    return repeated or "\\u006" in text or "\\u007" in text
 
 
 class _RepeatedFields:
@@ -125,21 +123,19 @@ class _RepeatedFields:
     def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         for name in _DECIDING_FIELDS if len(value) < len(pairs) else ():
-            given = [each for key, each in pairs if key == name]
+            given = [{name: each} for key, each in pairs if key == name]
             if len(given) > 1:
                 self._names[name] = None
-                value[name] = max(reversed(given), key=lambda each: self._weigh(name, each))
+                is_top = name in TOP_LEVEL_FIELDS
+                answers = [each if is_top else {"hookSpecificOutput": each} for each in given]
+                weights = [self._strictness(answer) for answer in answers]
+                _, last = max((weight, index) for index, weight in enumerate(weights))
+                value |= given[last]
         return value
 
     def doubts(self) -> tuple[Doubt, ...]:
         """What to say of them."""
         return tuple((f"{name} is given twice", "the stricter one counts") for name in self._names)
-
-    def _weigh(self, name: str, value: Any) -> int:
-        fields = {name: value}
-        return self._strictness(
-            fields if name in TOP_LEVEL_FIELDS else {"hookSpecificOutput": fields}
-        )
 
 
 def _search(

@@ -91,8 +91,6 @@ def find_test_files(places: Iterable[str]) -> list[str]:
     return list(found.values())
 
 
-# Where a test is, its fields, and those it shares with others.
-_Entry: TypeAlias = tuple[Path, Any, Mapping[str, Any]]
 # What a field must be, in words and as a test.
 _Kind: TypeAlias = tuple[str, Callable[[Any], bool]]
 
@@ -149,52 +147,43 @@ def read_test_file(path: str) -> HookTestFile:
             document = parse(file.read().decode("utf-8-sig"))
     except OSError as error:
         message = f"cannot be read: {error.strerror or error}"
-        problem = Problem(kind="unreadable", message=message, file=path)
+        return HookTestFile(path, (), (Problem(kind="unreadable", message=message, file=path),))
     except UnicodeDecodeError as error:
         message = f"is not UTF-8 at byte {error.start}"
-        problem = Problem(kind="unreadable", message=message, file=path)
+        return HookTestFile(path, (), (Problem(kind="unreadable", message=message, file=path),))
     except JsoncError as error:
-        problem = error.problem_of(path)
-    else:
-        return _read_tests(path, document)
-    return HookTestFile(path, (), (problem,))
-
-
-def _read_tests(path: str, document: Document) -> HookTestFile:
+        return HookTestFile(path, (), (error.problem_of(path),))
+    value: Any = document.value
+    shared: dict[str, Any] = {}
     tests: dict[str, HookTest] = {}
-    problems: list[Problem] = []
-
-    def report(wrong: _Wrong) -> None:
-        problems.append(Origin(path, document).problem(wrong.path, "bad-test", wrong.problem))
-
-    entries: list[_Entry] = []
+    wrongs: list[_Wrong] = []
+    listed: list[tuple[Path, Any]] = []
     try:
-        entries = _find_entries(document.value)
+        if isinstance(value, dict) and "tests" in value:
+            shared = {name: fields for name, fields in value.items() if name != "tests"}
+            _check_fields((), shared, _SHARED, "at the top of a file")
+            if not isinstance(value["tests"], list):
+                raise _Wrong(("tests",), "tests must be a list of tests")
+            listed = [(("tests", index), fields) for index, fields in enumerate(value["tests"])]
+        elif isinstance(value, list):
+            listed = [((index,), fields) for index, fields in enumerate(value)]
+        elif isinstance(value, dict):
+            listed = [((), value)]
+        else:
+            raise _Wrong((), "must hold a test, {…}, or a list of tests")
     except _Wrong as wrong:
-        report(wrong)
-    for at, fields, shared in entries:
+        wrongs.append(wrong)
+    for at, fields in listed:
         try:
             test = _read_test(path, document, at, fields, shared)
             if test.name in tests:
                 raise _Wrong((*at, "name"), f"another test is named {test.name!r} already")
             tests[test.name] = test
         except _Wrong as wrong:
-            report(wrong)
+            wrongs.append(wrong)
+    origin = Origin(path, document)
+    problems = (origin.problem(wrong.path, "bad-test", wrong.problem) for wrong in wrongs)
     return HookTestFile(path, tuple(tests.values()), tuple(problems))
-
-
-def _find_entries(value: Any) -> list[_Entry]:
-    if isinstance(value, list):
-        return [((index,), fields, {}) for index, fields in enumerate(value)]
-    if not isinstance(value, dict):
-        raise _Wrong((), "must hold a test, {…}, or a list of tests")
-    if "tests" not in value:
-        return [((), value, {})]
-    shared = {name: fields for name, fields in value.items() if name != "tests"}
-    _check_fields((), shared, _SHARED, "at the top of a file")
-    if not isinstance(value["tests"], list):
-        raise _Wrong(("tests",), "tests must be a list of tests")
-    return [(("tests", index), fields, shared) for index, fields in enumerate(value["tests"])]
 
 
 def _check_fields(at: Path, fields: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
@@ -215,8 +204,22 @@ def _read_test(
     both = [name for name in _MERGED if name in shared and name in fields]
     merged = {name: {**shared[name], **fields[name]} for name in both}
     fields = {**shared, **fields, **merged}
-    event = _read_event(at, fields)
-    payload = _read_input(at, event, fields)
+    events = f"there are {', '.join(HookEventName)}"
+    if "event" not in fields:
+        raise _Wrong(at, f"event is missing; {events}")
+    try:
+        event = narrow_event(fields["event"])
+    except UnknownEventError as error:
+        hint = "" if error.nearest else f"; {events}"
+        raise _Wrong((*at, "event"), f"{error}{hint}") from None
+    if "tool_name" not in EVENTS[event].required and "tool" in fields:
+        raise _Wrong((*at, "tool"), f"tool is for BeforeTool and AfterTool, not for {event.value}")
+    names = {"tool": "tool_name", "tool_input": "tool_input", "session_id": "session_id"}
+    short = {names[name]: fields[name] for name in names if name in fields}
+    payload = {**fields.get("input", {}), **short}
+    problem = find_problem(event, payload)
+    if problem is not None:
+        raise _Wrong((*at, "input"), str(InvalidPayloadError(event.value, problem)))
     if "expect" not in fields:
         raise _Wrong(at, 'expect is missing: say what the hooks should do, as {"decision": "deny"}')
     bad = find_bad_word(event, fields["expect"])
@@ -239,25 +242,3 @@ def _read_test(
         files=fields.get("files"),
         skip=fields.get("skip"),
     )
-
-
-def _read_event(at: Path, fields: Mapping[str, Any]) -> HookEventName:
-    if "event" not in fields:
-        raise _Wrong(at, f"event is missing; there are {', '.join(HookEventName)}")
-    try:
-        return narrow_event(fields["event"])
-    except UnknownEventError as error:
-        hint = "" if error.nearest else f"; there are {', '.join(HookEventName)}"
-        raise _Wrong((*at, "event"), f"{error}{hint}") from None
-
-
-def _read_input(at: Path, event: HookEventName, fields: Mapping[str, Any]) -> dict[str, Any]:
-    names = {"tool": "tool_name", "tool_input": "tool_input", "session_id": "session_id"}
-    short = {names[name]: fields[name] for name in names if name in fields}
-    if "tool_name" not in EVENTS[event].required and "tool" in fields:
-        raise _Wrong((*at, "tool"), f"tool is for BeforeTool and AfterTool, not for {event.value}")
-    payload = {**fields.get("input", {}), **short}
-    problem = find_problem(event, payload)
-    if problem is not None:
-        raise _Wrong((*at, "input"), str(InvalidPayloadError(event.value, problem)))
-    return payload

@@ -41,8 +41,22 @@ def differences(expected: Any, actual: Any, *, at: str, exact: bool = False) -> 
     if is_test and isinstance(actual, Mapping):
         # Tests that mean something for objects too stand alone.
         is_test = len(expected) == 1 and next(iter(expected)) in ("equals", "not")
-    if is_test:
-        yield from _tested(expected, actual, at)
+    if is_test and (unknown := [word for word in expected if word not in TESTS]):
+        message: Any = UNSET
+        if actual is not UNSET and actual is not None:
+            message = f"{unknown[0]!r} is no test of a value; there are {', '.join(TESTS)}"
+        yield Failure(at=at, expected=expected, actual=actual, message=message)
+    elif is_test:
+        for word, wanted in expected.items():
+            message = UNSET
+            try:
+                if TESTS[word](wanted, actual):
+                    continue
+            except _BadTest as error:
+                message = str(error)
+            except (re.error, TypeError) as error:
+                message = f"{wanted!r} is not a regular expression: {error}"
+            yield Failure(at=at, expected={word: wanted}, actual=actual, message=message)
     elif isinstance(expected, Mapping) and isinstance(actual, Mapping):
         for key in dict.fromkeys((*expected, *actual)) if exact else expected:
             below = f"{at}.{key}" if at else key
@@ -51,42 +65,16 @@ def differences(expected: Any, actual: Any, *, at: str, exact: bool = False) -> 
     elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
         for index, pair in enumerate(zip(expected, actual, strict=True)):
             yield from differences(*pair, at=f"{at}[{index}]", exact=exact)
-    elif not (_is_equal if exact else _holds)(expected, actual):
-        yield Failure(at=at, expected=expected, actual=actual)
-
-
-def _is_equal(expected: Any, actual: Any) -> bool:
-    """Equality of JSON values, for which true is no 1."""
-    return bool(expected == actual) and isinstance(expected, bool) is isinstance(actual, bool)
-
-
-def _holds(expected: Any, actual: Any) -> bool:
-    if expected is None or actual is None or actual is UNSET:
-        return expected is None and (actual is None or actual is UNSET)
-    if isinstance(expected, str) and isinstance(actual, str):
-        # What a script prints ends with a newline that nobody means.
-        return expected in (actual, actual.rstrip("\n"))
-    return _is_equal(expected, actual)
-
-
-def _tested(expected: Mapping[str, Any], actual: Any, at: str) -> Iterator[Failure]:
-    unknown = [word for word in expected if word not in TESTS]
-    if unknown:
-        message: Any = UNSET
-        if actual is not UNSET and actual is not None:
-            message = f"{unknown[0]!r} is no test of a value; there are {', '.join(TESTS)}"
-        yield Failure(at=at, expected=expected, actual=actual, message=message)
-        return
-    for word, wanted in expected.items():
-        message = UNSET
-        try:
-            if TESTS[word](wanted, actual):
-                continue
-        except _BadTest as error:
-            message = str(error)
-        except (re.error, TypeError) as error:
-            message = f"{wanted!r} is not a regular expression: {error}"
-        yield Failure(at=at, expected={word: wanted}, actual=actual, message=message)
+    else:
+        # For JSON true is no 1.
+        is_equal = expected == actual and isinstance(expected, bool) is isinstance(actual, bool)
+        if not exact and (expected is None or actual is None or actual is UNSET):
+            is_equal = expected is None and (actual is None or actual is UNSET)
+        elif not exact and isinstance(expected, str) and isinstance(actual, str):
+            # What a script prints ends with a newline that nobody means.
+            is_equal = expected in (actual, actual.rstrip("\n"))
+        if not is_equal:
+            yield Failure(at=at, expected=expected, actual=actual)
 
 
 def _agrees(expected: Any, actual: Any) -> bool:

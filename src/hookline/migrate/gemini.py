@@ -1,7 +1,6 @@
 """Gemini CLI's and LLxprt Code's settings, which are ours but for the folder they are in."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from hookline.migrate.moves import Before, Draft, Finding, Kind, Migrated
 from hookline.pipeline.definitions import Origin, parse_hooks
@@ -21,10 +20,28 @@ def migrate_gemini(document: Document, file: str) -> Migrated:
     draft = Draft(document, file)
     hooks = document.value.get("hooks") if isinstance(document.value, Mapping) else None
     for key, definitions in hooks.items() if isinstance(hooks, Mapping) else ():
-        if key in _EVENTS and isinstance(definitions, list):
-            for index, definition in enumerate(definitions):
-                if isinstance(definition, Mapping):
-                    _add_definition(draft, key, index, definition)
+        is_event = key in _EVENTS and isinstance(definitions, list)
+        for index, definition in enumerate(definitions if is_event else ()):
+            listed, matcher = value_at(definition, ("hooks",)), value_at(definition, ("matcher",))
+            is_definition = isinstance(listed, list) and isinstance(matcher, str | None)
+            for place, config in enumerate(listed if is_definition else ()):
+                command = value_at(config, ("command",))
+                is_command = isinstance(command, str) and value_at(config, ("type",)) == "command"
+                if not is_command or not command.strip():
+                    continue
+                path: Path = ("hooks", key, index, "hooks", place)
+                strangers = sorted(set(config) - _HOOK_KEYS)
+                if strangers:
+                    message = f"{', '.join(strangers)} means nothing here and was left out"
+                    draft.find(Kind.NOTE, path, message)
+                draft.move(
+                    path,
+                    Before(event=key, matcher=matcher, config=config),
+                    key,
+                    matcher=matcher or None,
+                    hook={name: value for name, value in config.items() if name in _HOOK_KEYS},
+                    sequential=definition.get("sequential") is True,
+                )
     if draft.moves:
         message = "hookline reads this file as it is, so its hooks run without being moved"
         remedy = "moved, each runs once as long as both files have it"
@@ -34,8 +51,8 @@ def migrate_gemini(document: Document, file: str) -> Migrated:
     origin = Origin(file, document, ("hooks",))
     for problem in parse_hooks(hooks, source=HookSource.USER, origin=origin).problems:
         kind = Kind.LOST if problem.skipped else Kind.NOTE
-        place = problem.line or 1, problem.column or 1
-        draft.findings.append(Finding(kind, file, *place, problem.text))
+        at = problem.line or 1, problem.column or 1
+        draft.findings.append(Finding(kind, file, *at, problem.text))
     for path in SWITCHES:
         if value_at(document.value, path) is False:
             message = f"{spoken(path)} is false, so hooks stay off until it is not"
@@ -43,26 +60,3 @@ def migrate_gemini(document: Document, file: str) -> Migrated:
     lists = [value_at(document.value, path) for path in DISABLED_NAMES]
     names = [name for each in lists if isinstance(each, list) for name in each]
     return draft.finished(dict.fromkeys(name for name in names if isinstance(name, str)))
-
-
-def _add_definition(draft: Draft, key: str, index: int, definition: Mapping[str, Any]) -> None:
-    hooks, matcher = definition.get("hooks"), definition.get("matcher")
-    if not isinstance(hooks, list) or not isinstance(matcher, str | None):
-        return
-    for place, config in enumerate(hooks):
-        command = config.get("command") if isinstance(config, Mapping) else None
-        if not isinstance(command, str) or not command.strip() or config.get("type") != "command":
-            continue
-        path: Path = ("hooks", key, index, "hooks", place)
-        strangers = sorted(set(config) - _HOOK_KEYS)
-        if strangers:
-            message = f"{', '.join(strangers)} means nothing here and was left out"
-            draft.find(Kind.NOTE, path, message)
-        draft.move(
-            path,
-            Before(event=key, matcher=matcher, config=config),
-            key,
-            matcher=matcher or None,
-            hook={name: value for name, value in config.items() if name in _HOOK_KEYS},
-            sequential=definition.get("sequential") is True,
-        )

@@ -129,28 +129,35 @@ def make_plan(sources: Sequence[Source], places: Places) -> Plan:
     for source in sources:
         if source.layer == "project":
             refuse_way_out(source.target, places.project_dir)
-    targets = tuple(_targets(migrated))
+    targets: list[Target] = []
+    for file in dict.fromkeys(source.target for source in sources):
+        there = [each for source, each in migrated if source.target == file]
+        moves = tuple(move for each in there for move in each.moves)
+        disabled = list(dict.fromkeys(name for each in there for name in each.disabled))
+        settings = read_settings_text(file)
+        added, new = additions(settings.document.value, moves, disabled)
+        with_additions(settings, added)
+        off = tuple(added.get("hooks", {}).get("disabled", ()))
+        exists = settings.raw is not None
+        targets.append(Target(file=file, exists=exists, moves=moves, new=tuple(new), disabled=off))
     claude = [m for source, each in migrated if source.agent == "claude" for m in each.moves]
-    scripts = {
-        id(move): scripts_of(
+    scripts = [
+        scripts_of(
             str(move.before.config["command"]),
             move.before.config.get("args", ()),
             project_dir=places.project_dir,
             home=places.home,
         )
         for move in claude
-    }
-    findings += _script_findings(claude, scripts)
-    for source, document in read:
-        if source.agent == "claude":
-            findings += _variables(source.file, document, claude, scripts)
+    ]
+    documents = [(source.file, document) for source, document in read if source.agent == "claude"]
+    findings += _script_findings(claude, scripts, documents)
     findings += _differences(claude)
-    read_scripts = {script.path for each in scripts.values() for script in each}
     return Plan(
         sources=tuple(sources),
-        targets=targets,
+        targets=tuple(targets),
         findings=tuple(findings),
-        scripts=tuple(sorted(read_scripts)),
+        scripts=tuple(sorted({script.path for each in scripts for script in each})),
     )
 
 
@@ -158,61 +165,36 @@ def additions(
     value: Mapping[str, Any], moves: Sequence[Move], disabled: Sequence[str]
 ) -> tuple[dict[str, Any], list[Move]]:
     """What a settings object lacks of the moves, and which of them that are."""
-    known = set(_identities(value))
+    known: set[object] = set()
+    there = value.get("hooks")
+    for event, definitions in there.items() if isinstance(there, Mapping) else ():
+        for definition in definitions if isinstance(definitions, list) else ():
+            listed = value_at(definition, ("hooks",))
+            for hook in listed if isinstance(listed, list) else ():
+                if isinstance(hook, Mapping):
+                    known.add(_identity(event, definition.get("matcher"), hook))
+    hooks: dict[str, Any] = {}
     new: list[Move] = []
+    # Hooks that shared a definition still do.
+    groups: dict[tuple[str, str, int], list[Any]] = {}
     for move in moves:
         identity = _identity(move.event, move.matcher, move.hook)
-        if identity not in known:
-            known.add(identity)
-            new.append(move)
-    hooks: dict[str, Any] = _definitions(new)
+        if identity in known:
+            continue
+        known.add(identity)
+        new.append(move)
+        if move.group not in groups:
+            groups[move.group] = []
+            made: dict[str, Any] = {} if move.matcher is None else {"matcher": move.matcher}
+            made |= {"sequential": True} if move.sequential else {}
+            made["hooks"] = groups[move.group]
+            hooks.setdefault(move.event, []).append(made)
+        groups[move.group].append(dict(move.hook))
     said = value_at(value, ("hooks", "disabled"))
     names = [name for name in disabled if not (isinstance(said, list) and name in said)]
     if names:
         hooks["disabled"] = names
     return ({"hooks": hooks} if hooks else {}), new
-
-
-def _targets(migrated: Sequence[tuple[Source, Migrated]]) -> Iterator[Target]:
-    for file in dict.fromkeys(source.target for source, _ in migrated):
-        there = [each for source, each in migrated if source.target == file]
-        moves = [move for each in there for move in each.moves]
-        disabled = list(dict.fromkeys(name for each in there for name in each.disabled))
-        settings = read_settings_text(file)
-        added, new = additions(settings.document.value, moves, disabled)
-        with_additions(settings, added)
-        yield Target(
-            file=file,
-            exists=settings.raw is not None,
-            moves=tuple(moves),
-            new=tuple(new),
-            disabled=tuple(added.get("hooks", {}).get("disabled", ())),
-        )
-
-
-def _definitions(moves: Sequence[Move]) -> dict[str, list[dict[str, Any]]]:
-    """Definitions by event; hooks that shared one still do."""
-    made: dict[str, list[dict[str, Any]]] = {}
-    groups: dict[tuple[str, str, int], list[Any]] = {}
-    for move in moves:
-        if move.group not in groups:
-            groups[move.group] = []
-            definition: dict[str, Any] = {} if move.matcher is None else {"matcher": move.matcher}
-            definition |= {"sequential": True} if move.sequential else {}
-            definition["hooks"] = groups[move.group]
-            made.setdefault(move.event, []).append(definition)
-        groups[move.group].append(dict(move.hook))
-    return made
-
-
-def _identities(value: Mapping[str, Any]) -> Iterator[object]:
-    hooks = value.get("hooks")
-    for event, definitions in hooks.items() if isinstance(hooks, Mapping) else ():
-        for definition in definitions if isinstance(definitions, list) else ():
-            listed = value_at(definition, ("hooks",))
-            for hook in listed if isinstance(listed, list) else ():
-                if isinstance(hook, Mapping):
-                    yield _identity(event, definition.get("matcher"), hook)
 
 
 def _identity(event: str, matcher: Any, hook: Mapping[str, Any]) -> object:
@@ -223,38 +205,33 @@ def _identity(event: str, matcher: Any, hook: Mapping[str, Any]) -> object:
 
 
 def _script_findings(
-    moves: Sequence[Move], scripts: Mapping[int, Sequence[Script]]
+    moves: Sequence[Move],
+    scripts: Sequence[Sequence[Script]],
+    documents: Sequence[tuple[str, Document]],
 ) -> Iterator[Finding]:
+    """What scripts must change, and the variables they read that only Claude Code sets."""
     seen: set[tuple[str, int, str]] = set()
-    for move in moves:
+    texts: list[list[str]] = []
+    for move, own in zip(moves, scripts, strict=True):
         command = str(move.before.config["command"])
-        event, own = move.before.event, scripts[id(move)]
+        event = move.before.event
+        texts.append([command, *(script.text for script in own)])
         found = [(s.path, d.line, d) for s in own for d in demands(s.text, event)]
         told = demands(command, event, is_command=not own)
         for file, line, demand in (*found, *((move.file, move.line, d) for d in told)):
             if (file, line, demand.message) not in seen:
                 seen.add((file, line, demand.message))
                 yield Finding(Kind.SCRIPT, file, line, 1, demand.message, event, demand.remedy)
-
-
-def _variables(
-    file: str,
-    document: Document,
-    moves: Sequence[Move],
-    scripts: Mapping[int, Sequence[Script]],
-) -> Iterator[Finding]:
-    """Variables that Claude Code sets for hooks too, and that one of them reads."""
-    named = value_at(document.value, ("env",))
-    for name in named if isinstance(named, Mapping) else ():
-        word = re.compile(rf"\b{re.escape(name)}\b")
-        for move in moves:
-            texts = [str(move.before.config["command"]), *(s.text for s in scripts[id(move)])]
-            if any(map(word.search, texts)):
-                message = f"{name} is not set here by the settings"
-                remedy = "put it into the env of the hook that reads it"
+    remedy = "put it into the env of the hook that reads it"
+    for file, document in documents:
+        named = value_at(document.value, ("env",))
+        for name in named if isinstance(named, Mapping) else ():
+            word = re.compile(rf"\b{re.escape(name)}\b")
+            reader = next((each for each in texts if any(map(word.search, each))), None)
+            if reader is not None:
                 place = document.place(("env", name))
-                yield Finding(Kind.NOTE, file, *place, message, texts[0], remedy)
-                break
+                message = f"{name} is not set here by the settings"
+                yield Finding(Kind.NOTE, file, *place, message, reader[0], remedy)
 
 
 def _differences(moves: Sequence[Move]) -> Iterator[Finding]:

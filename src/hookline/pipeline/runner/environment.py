@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from hookline.hiding import SECRET_WORDS
+from hookline.debuglog import SECRET_WORDS
 from hookline.pipeline.redaction import Redaction
 
 __all__ = ["Environment", "Redaction", "environment_of", "hook_environment"]

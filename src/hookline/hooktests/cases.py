@@ -2,14 +2,13 @@
 says. What is wrong in a file gets its place there, and the tests beside it still run."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
 from hookline.errors import HooklineError, InvalidPayloadError, UnknownEventError
-from hookline.hooktests.comparing import Failure
-from hookline.hooktests.expectations import find_bad_word
+from hookline.hooktests.comparing import Failure, find_bad_word
 from hookline.nearest import name_hint
 from hookline.pipeline.definitions import Origin
 from hookline.pipeline.jsonc import Document, JsoncError, Path, parse
@@ -91,40 +90,19 @@ def find_test_files(places: Iterable[str]) -> list[str]:
     return list(found.values())
 
 
-# What a field must be, in words and as a test.
-_Kind: TypeAlias = tuple[str, Callable[[Any], bool]]
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-_TEXT: _Kind = ("a string", _is_text)
-_OBJECT: _Kind = ("an object", lambda value: isinstance(value, dict))
-_NAMES: _Kind = (
-    "a list of hook names",
-    lambda value: isinstance(value, list) and bool(value) and all(map(_is_text, value)),
-)
-_VARIABLES: _Kind = (
-    "an object of strings, or null for a variable to take away",
-    lambda value: isinstance(value, dict) and all(v is None or _is_text(v) for v in value.values()),
-)
-_CONTENTS: _Kind = (
-    "an object of file contents",
-    lambda value: isinstance(value, dict) and all(map(_is_text, value.values())),
-)
-_FIELDS: dict[str, _Kind] = {
-    "name": _TEXT,
-    "event": _TEXT,
-    "input": _OBJECT,
-    "tool": _TEXT,
-    "tool_input": _OBJECT,
-    "session_id": _TEXT,
-    "hooks": _NAMES,
-    "env": _VARIABLES,
-    "files": _CONTENTS,
-    "skip": ("a string that says why", _is_text),
-    "expect": _OBJECT,
+# What a field must be, in words and as a type.
+_FIELDS: dict[str, tuple[str, Any]] = {
+    "name": ("a string", str),
+    "event": ("a string", str),
+    "input": ("an object", dict),
+    "tool": ("a string", str),
+    "tool_input": ("an object", dict),
+    "session_id": ("a string", str),
+    "hooks": ("a list of hook names", Annotated[list[str], msgspec.Meta(min_length=1)]),
+    "env": ("an object of strings, or null for a variable to take away", dict[str, str | None]),
+    "files": ("an object of file contents", dict[str, str]),
+    "skip": ("a string that says why", str),
+    "expect": ("an object", dict),
 }
 # What an object with ``tests`` may say for all of them; those merged are merged key by key.
 _SHARED = tuple(name for name in _FIELDS if name not in ("name", "expect"))
@@ -190,9 +168,11 @@ def _check_fields(at: Path, fields: Mapping[str, Any], known: tuple[str, ...], w
     for name, value in fields.items():
         if name not in known:
             raise _Wrong((*at, name), f"{name!r} has no meaning {where}; {name_hint(name, known)}")
-        words, is_kind = _FIELDS[name]
-        if not is_kind(value):
-            raise _Wrong((*at, name), f"{name} must be {words}")
+        words, kind = _FIELDS[name]
+        try:
+            msgspec.convert(value, kind)
+        except msgspec.ValidationError:
+            raise _Wrong((*at, name), f"{name} must be {words}") from None
 
 
 def _read_test(

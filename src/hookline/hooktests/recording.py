@@ -16,7 +16,7 @@ from hookline.config import Config
 from hookline.files import write_atomically
 from hookline.fired import read_fired_event
 from hookline.hooktests.cases import SUFFIX, HookTestError
-from hookline.hooktests.expectations import said_reason
+from hookline.hooktests.comparing import said_reason
 from hookline.hooktests.running import name_places
 from hookline.trace.events import Assembler
 from hookline.trace.log import TraceLog

@@ -18,8 +18,7 @@ from hookline.debuglog import DebugLogger
 from hookline.errors import HooklineError
 from hookline.fired import FiredEvent, read_fired_event
 from hookline.hooktests.cases import HookTest, Outcome
-from hookline.hooktests.comparing import Failure
-from hookline.hooktests.expectations import unmet
+from hookline.hooktests.comparing import Failure, unmet
 from hookline.nearest import name_hint
 from hookline.notices import heard_warnings
 from hookline.pipeline.matcher import MatchTimeout

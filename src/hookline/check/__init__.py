@@ -7,24 +7,10 @@ a function there and a row in ``RULES``.
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from hookline.check.fields import (
-    arguments,
-    environments,
-    timeouts,
-    types,
-    unknown_events,
-    unknown_keys,
-)
+from hookline.check import fields
 from hookline.check.findings import Finding, Severity
 from hookline.check.matchers import matchers
 from hookline.check.noise import noise
-from hookline.check.reach import (
-    disabled_hooks,
-    disabled_names,
-    duplicates,
-    overreach,
-    switches,
-)
 from hookline.check.reading import Checked, read
 from hookline.check.scripts import scripts
 from hookline.check.warmth import warmth
@@ -35,9 +21,9 @@ __all__ = ["RULES", "Checked", "Finding", "Severity", "check", "read"]
 Rule: TypeAlias = Callable[[Checked], Iterable[Finding]]
 
 RULES: tuple[Rule, ...] = (
-    *(unknown_events, unknown_keys, types, timeouts, environments, arguments),
-    *(matchers, duplicates, switches, disabled_names, disabled_hooks, overreach),
-    *(scripts, noise, warmth),
+    *(fields.unknown_events, fields.unknown_keys, fields.types, fields.timeouts),
+    *(fields.environments, fields.arguments, matchers, fields.duplicates, fields.switches),
+    *(fields.disabled_names, fields.disabled_hooks, fields.overreach, scripts, noise, warmth),
 )
 
 

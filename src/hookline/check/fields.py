@@ -15,7 +15,7 @@ from hookline.nearest import ask_which, only_one
 from hookline.pipeline.definitions import RESERVED_KEYS
 from hookline.pipeline.jsonc import Path, spoken
 from hookline.pipeline.runner.words import NAME, VARIABLE
-from hookline.pipeline.settings import DISABLED_NAMES, SWITCHES
+from hookline.pipeline.settings import SWITCHES, find_disabled_names
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource, hook_variables
 
@@ -282,7 +282,7 @@ def switches(checked: Checked) -> Iterator[Finding]:
 def disabled_names(checked: Checked) -> Iterator[Finding]:
     """Names among the disabled that disable nothing."""
     for file in checked.files:
-        for path, name in _disabled_in(file):
+        for path, name in find_disabled_names(file.document.value):
             named = [site for site in checked.hooks if site.hook.name == name]
             if any(_reaches(file.source, site) for site in named):
                 continue
@@ -309,15 +309,6 @@ def disabled_names(checked: Checked) -> Iterator[Finding]:
             yield file.finding(rule, severity, path, what, remedy, fixes=fixes, hook=name)
 
 
-def _disabled_in(file: CheckedFile) -> Iterator[tuple[Path, str]]:
-    """The names that a file disables, and where each stands."""
-    for path in DISABLED_NAMES:
-        names = file.value(path)
-        for index, name in enumerate(names) if isinstance(names, list) else ():
-            if isinstance(name, str):
-                yield (*path, index), name
-
-
 def _reaches(source: HookSource, site: HookSite) -> bool:
     if source is HookSource.SYSTEM:
         return True
@@ -330,7 +321,7 @@ def disabled_hooks(checked: Checked) -> Iterator[Finding]:
     """Hooks that are disabled by name, with the place that does it."""
     places: dict[str, list[tuple[CheckedFile, int]]] = {}
     for file in checked.files:
-        for path, name in _disabled_in(file):
+        for path, name in find_disabled_names(file.document.value):
             places.setdefault(name, []).append((file, file.document.place(path)[0]))
     for site in checked.hooks:
         for file, line in places.get(site.hook.name, ()) if not site.entry.enabled else ():

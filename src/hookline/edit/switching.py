@@ -25,6 +25,7 @@ from hookline.pipeline.settings import (
     SWITCHES,
     SettingsFile,
     SettingsFileError,
+    find_disabled_names,
     find_settings_files,
     read_settings_file,
 )
@@ -92,12 +93,7 @@ def read_switches(files: Iterable[SettingsFile]) -> tuple[Switch, ...]:
         if found is None:
             continue
         _, document = found
-        off: list[tuple[Path, str | None]] = []
-        for path in DISABLED_NAMES:
-            names = value_at(document.value, path)
-            for index, name in enumerate(names if isinstance(names, list) else ()):
-                if isinstance(name, str):
-                    off.append(((*path, index), name))
+        off: list[tuple[Path, str | None]] = [*find_disabled_names(document.value)]
         said = {path: value_at(document.value, path) for path in SWITCHES}
         said = {path: word for path, word in said.items() if isinstance(word, bool)}
         # Among the files of a layer the first that says anything about all hooks counts.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hookline.migrate.moves import Before, Draft, Finding, Kind, Migrated
 from hookline.pipeline.definitions import Origin, parse_hooks
 from hookline.pipeline.jsonc import Document, Path, spoken, value_at
-from hookline.pipeline.settings import DISABLED_NAMES, SWITCHES
+from hookline.pipeline.settings import SWITCHES, find_disabled_names
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource
 
@@ -57,6 +57,4 @@ def migrate_gemini(document: Document, file: str) -> Migrated:
         if value_at(document.value, path) is False:
             message = f"{spoken(path)} is false, so hooks stay off until it is not"
             draft.find(Kind.NOTE, path, message)
-    lists = [value_at(document.value, path) for path in DISABLED_NAMES]
-    names = [name for each in lists if isinstance(each, list) for name in each]
-    return draft.finished(dict.fromkeys(name for name in names if isinstance(name, str)))
+    return draft.finished(dict.fromkeys(name for _, name in find_disabled_names(document.value)))

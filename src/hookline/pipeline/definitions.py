@@ -276,6 +276,8 @@ class _Reader:
             message, used = 'must be "allow" or "block"', '"allow" is used instead'
             self.report((*path, "onFailure"), "bad-field", message, used)
             on_failure = "allow"
+        own_name = self._field(config, "name", path, str, "")
+        description = self._field(config, "description", path, str, None)
         timeout: Any = config.get("timeout", DEFAULT_TIMEOUT_MS)
         is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
         if "timeout" in config and is_number and 0 < timeout <= sys.float_info.max:
@@ -285,9 +287,9 @@ class _Reader:
             message = "must be a number of milliseconds above 0"
             self.report((*path, "timeout"), "bad-field", message, used)
         return {
-            "name": self._field(config, "name", path, str, "") or name,
+            "name": own_name or name,
             "source": self.source,
-            "description": self._field(config, "description", path, str, None),
+            "description": description,
             "timeout": timeout,
             "on_failure": on_failure,
             "managed": managed,

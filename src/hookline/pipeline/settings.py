@@ -7,7 +7,7 @@ a layer may say about the others follows trust: a project speaks for its own hoo
 import errno
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -101,6 +101,15 @@ def find_settings_files(project_dir: str, home: str | None) -> list[SettingsFile
 
 def _below(directory: str | None, names: Iterable[str]) -> list[str]:
     return [] if directory is None else [os.path.join(directory, name) for name in names]
+
+
+def find_disabled_names(value: Any) -> Iterator[tuple[Path, str]]:
+    """The names that a settings object disables, each with the path to it."""
+    for path in DISABLED_NAMES:
+        names = value_at(value, path)
+        for index, name in enumerate(names) if isinstance(names, list) else ():
+            if isinstance(name, str):
+                yield (*path, index), name
 
 
 class SettingsReader:

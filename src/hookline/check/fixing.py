@@ -106,7 +106,7 @@ def carry_out(change: Change) -> None:
 
     if change.is_settings:
         # Settings have other writers, who wait for each other.
-        from hookline.edit.updating import SettingsText, rewrite_settings
+        from hookline.edit import SettingsText, rewrite_settings
 
         def rewritten(settings: SettingsText) -> str:
             refuse_if_changed(settings.raw)

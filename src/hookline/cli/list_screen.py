@@ -15,7 +15,7 @@ from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.hooks import CommandHook
 
 if TYPE_CHECKING:
-    from hookline.edit.switching import Switch
+    from hookline.edit import Switch
     from hookline.trace.queries import Outcome
 
 _STATE_ROLES = {"enabled": "good", "disabled": "faint", "not trusted": "care"}

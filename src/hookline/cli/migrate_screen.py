@@ -7,7 +7,7 @@ from typing import Any
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
 from hookline.cli.text import count, width_of
-from hookline.edit.updating import Updated
+from hookline.edit import Updated
 from hookline.migrate.moves import Before, Finding, Kind, Move
 from hookline.migrate.planning import Plan, Target
 

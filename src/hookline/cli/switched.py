@@ -10,7 +10,7 @@ from hookline.cli.failures import CommandError
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
 from hookline.config import Config
-from hookline.edit.switching import (
+from hookline.edit import (
     Place,
     Switch,
     files_of,

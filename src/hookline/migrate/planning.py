@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hookline.edit.updating import read_settings_text, refuse_way_out, with_additions
+from hookline.edit import read_settings_text, refuse_way_out, with_additions
 from hookline.migrate.claude import migrate_claude
 from hookline.migrate.claude_scripts import demands
 from hookline.migrate.gemini import migrate_gemini

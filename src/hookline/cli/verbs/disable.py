@@ -7,7 +7,7 @@ from hookline.cli.failures import CommandError
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
 from hookline.cli.switched import Named, find_named, place_text
-from hookline.edit.switching import Place, disable
+from hookline.edit import Place, disable
 
 EXAMPLES = (
     "hookline init --name guard",

@@ -7,7 +7,7 @@ from hookline.cli.failures import CommandError
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
 from hookline.cli.switched import Named, find_named, place_text
-from hookline.edit.switching import Switch, enable, project_place, switch_of, user_place
+from hookline.edit import Switch, enable, project_place, switch_of, user_place
 from hookline.wire.hooks import HookSource
 
 EXAMPLES = (

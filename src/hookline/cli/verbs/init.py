@@ -11,7 +11,7 @@ from hookline.cli.failures import CommandError
 from hookline.cli.first_hook import LANGUAGES, FirstHook, command_lines, first_hook
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
-from hookline.edit.updating import (
+from hookline.edit import (
     Updated,
     add_to_settings,
     read_settings_text,

@@ -15,7 +15,7 @@ from hookline.wire.hooks import CommandHook, HookSource
 
 # They are loaded where there is something of theirs to show.
 if TYPE_CHECKING:
-    from hookline.edit.switching import Switch
+    from hookline.edit import Switch
     from hookline.trace.queries import Outcome
 
 EXAMPLES = ("hookline list", "hookline list --event BeforeTool", "hookline list --json")
@@ -65,7 +65,7 @@ def _switches(
     off = [entry for entry in entries if not entry.enabled]
     if not off:
         return {}
-    from hookline.edit.switching import files_of, read_switches, switch_of
+    from hookline.edit import files_of, read_switches, switch_of
 
     switches = read_switches(files_of(project_dir, given))
     found = {id(entry): switch_of(entry, switches) for entry in off}

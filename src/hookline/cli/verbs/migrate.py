@@ -12,7 +12,7 @@ from hookline.cli.failures import CommandError
 from hookline.cli.migrate_screen import plan_document, show_plan
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
-from hookline.edit.updating import (
+from hookline.edit import (
     Updated,
     add_to_settings,
     read_settings_text,

@@ -1,23 +1,35 @@
 """Changes settings files and leaves the rest of their text alone: comments, order and layout stay.
 
-One writer at a time: what stood there before is there, or in a copy.
+One writer at a time: what stood there before is there, or in a copy. A file of another agent's is
+read like our own, to find which words in it keep hooks from running, and never written.
 """
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, count
 from typing import Any, TypeAlias
 
 import msgspec
 
+from hookline.errors import HooklineError
 from hookline.files import write_atomically
-from hookline.pipeline.definitions import Origin
+from hookline.pipeline.definitions import HookRegistryEntry, Origin
 from hookline.pipeline.jsonc import BOM, Document, Path, Span, parse, skip_blanks, spoken, value_at
-from hookline.pipeline.settings import SettingsFileError, read_settings_file
+from hookline.pipeline.settings import (
+    DISABLED_NAMES,
+    SWITCHES,
+    SettingsFile,
+    SettingsFileError,
+    find_disabled_names,
+    find_settings_files,
+    read_settings_file,
+)
+from hookline.places import home_dir, user_config_dir
 from hookline.problem import Problem
 from hookline.wire import codec
+from hookline.wire.hooks import HookSource
 
 # What is written between two offsets in place of what stands there.
 _Edit: TypeAlias = tuple[int, int, str]
@@ -291,3 +303,117 @@ def without(text: str, path: Path, item: str) -> str:
         empty = _EMPTY.match(text, span.start)
         if empty:
             text = text[: empty.start()] + "[]" + text[empty.end() :]
+
+
+class Switch(msgspec.Struct, frozen=True):
+    """A word in a settings file that switches off a hook by its name, or without a name all."""
+
+    source: HookSource
+    file: str
+    line: int
+    name: str | None
+
+    def described(self) -> dict[str, Any]:
+        """Whose word it is and where, for a document."""
+        return {"source": self.source.value, "file": self.file, "line": self.line}
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose word it is to be, the file that gets it, and all files of ours that may have it."""
+
+    source: HookSource
+    file: str
+    own_files: tuple[str, ...]
+
+
+def files_of(project_dir: str, given: Sequence[str] | None) -> list[SettingsFile]:
+    """The settings files of a project, or those that were given instead, as ``Config`` has them."""
+    if given is None:
+        return find_settings_files(project_dir, home_dir())
+    return [SettingsFile(os.path.abspath(file), HookSource.USER) for file in given]
+
+
+def user_place(given: Sequence[str] | None) -> Place:
+    """The user's own settings, or what was given instead of all settings."""
+    if given:
+        files = tuple(map(os.path.abspath, given))
+        return Place(source=HookSource.USER, file=files[0], own_files=files)
+    directory = user_config_dir()
+    if directory is None:
+        raise HooklineError("there is no home to keep it in; set HOME or XDG_CONFIG_HOME")
+    own = tuple(os.path.join(directory, name) for name in ("settings.json", "settings.local.json"))
+    return Place(source=HookSource.USER, file=own[0], own_files=own)
+
+
+def project_place(project_dir: str) -> Place:
+    """The settings that a person has for one project; what it shares with others is not ours to
+    change, nor may a link lead out of it."""
+    file = os.path.join(project_dir, ".hookline", "settings.local.json")
+    refuse_way_out(file, project_dir)
+    return Place(source=HookSource.PROJECT, file=file, own_files=(file,))
+
+
+def read_switches(files: Iterable[SettingsFile]) -> tuple[Switch, ...]:
+    """Every word that switches hooks off, highest priority first; an unreadable file has none."""
+    switches: list[Switch] = []
+    decided: set[HookSource] = set()
+    for file in files:
+        try:
+            found = read_settings_file(file.path)
+        except SettingsFileError:
+            continue
+        if found is None:
+            continue
+        _, document = found
+        off: list[tuple[Path, str | None]] = [*find_disabled_names(document.value)]
+        said = {path: value_at(document.value, path) for path in SWITCHES}
+        said = {path: word for path, word in said.items() if isinstance(word, bool)}
+        # Among the files of a layer the first that says anything about all hooks counts.
+        if said and file.source not in decided:
+            decided.add(file.source)
+            off += [(path, None) for path, word in said.items() if not word][:1]
+        for path, name in off:
+            switches.append(Switch(file.source, file.path, document.place(path)[0], name))
+    return tuple(switches)
+
+
+def switch_of(entry: HookRegistryEntry, switches: Iterable[Switch]) -> Switch | None:
+    """What keeps a hook from running: the word of the layer that is trusted most."""
+    sources = [HookSource.SYSTEM]
+    if not entry.hook.managed:
+        sources.append(HookSource.USER)
+    if entry.source is HookSource.PROJECT:
+        sources.append(HookSource.PROJECT)
+    fitting = [switch for switch in switches if switch.name in (None, entry.name)]
+    ordered = (switch for source in sources for switch in fitting if switch.source is source)
+    return next(ordered, None)
+
+
+def disable(place: Place, name: str) -> Updated:
+    """Put a name among those that are disabled; raises SettingsFileError, and nothing changed."""
+
+    def missing(value: Mapping[str, Any]) -> Mapping[str, Any]:
+        found = [value_at(value, path) for path in DISABLED_NAMES]
+        lists = [names for names in found if isinstance(names, list)]
+        if any(name in names for names in lists):
+            return {}
+        # One list is easier to keep in view than two.
+        is_newer = len(lists) == 1 and not isinstance(found[0], list)
+        return {"hooksConfig" if is_newer else "hooks": {"disabled": [name]}}
+
+    return add_to_settings(place.file, missing, backup=False)
+
+
+def enable(place: Place, name: str) -> list[Updated]:
+    """Take a name out of those that are disabled, wherever it is ours to do so; gives what was
+    changed. Raises SettingsFileError: the file in question is as it was."""
+
+    def freed(settings: SettingsText) -> str:
+        text = settings.document.text
+        for path in DISABLED_NAMES:
+            text = without(text, path, name)
+        return text
+
+    there = [file for file in place.own_files if os.path.exists(file)]
+    done = [rewrite_settings(file, freed, backup=False) for file in there]
+    return [updated for updated in done if updated.changed]

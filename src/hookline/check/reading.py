@@ -15,12 +15,12 @@ from hookline.check.findings import Finding, Fix, Replace, Severity
 from hookline.pipeline.definitions import RESERVED_KEYS
 from hookline.pipeline.dialects import Dialect, dialect_of
 from hookline.pipeline.jsonc import Document, Path, value_at
-from hookline.pipeline.layers import combine
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import (
     Layer,
     SettingsFile,
     SettingsFileError,
+    combine,
     read_layer,
     read_settings_file,
 )

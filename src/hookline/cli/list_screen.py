@@ -9,8 +9,8 @@ from hookline.cli.layout import Row
 from hookline.cli.paths import shown
 from hookline.cli.screen import Screen
 from hookline.cli.text import count, duration
-from hookline.pipeline.layers import Settings
 from hookline.pipeline.registry import HookRegistryEntry
+from hookline.pipeline.settings import Settings
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.hooks import CommandHook
 

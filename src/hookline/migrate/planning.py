@@ -11,12 +11,14 @@ import msgspec
 from hookline.edit import read_settings_text, refuse_way_out, with_additions
 from hookline.migrate.claude import migrate_claude
 from hookline.migrate.claude_scripts import demands
-from hookline.migrate.gemini import migrate_gemini
-from hookline.migrate.moves import Finding, Kind, Migrated, Move
+from hookline.migrate.moves import Before, Draft, Finding, Kind, Migrated, Move
 from hookline.migrate.scripts import Script, scripts_of
-from hookline.pipeline.jsonc import Document, value_at
-from hookline.pipeline.settings import find_project_dir
+from hookline.pipeline.definitions import Origin, parse_hooks
+from hookline.pipeline.jsonc import Document, Path, spoken, value_at
+from hookline.pipeline.settings import SWITCHES, find_disabled_names, find_project_dir
 from hookline.places import home_dir, user_config_dir
+from hookline.wire.events import HookEventName
+from hookline.wire.hooks import HookSource
 
 Agent: TypeAlias = Literal["claude", "gemini"]
 Layer: TypeAlias = Literal["project", "user"]
@@ -32,10 +34,10 @@ _FILES: dict[Agent, tuple[tuple[str, str], ...]] = {
         (".llxprt/settings.json", "settings.json"),
     ),
 }
-_MIGRATE: dict[Agent, Callable[[Document, str], Migrated]] = {
-    "claude": migrate_claude,
-    "gemini": migrate_gemini,
-}
+_HOOK_KEYS = frozenset(
+    {"type", "command", "args", "name", "description", "timeout", "env", "onFailure", "warm"}
+)
+_GEMINI_EVENTS = frozenset(event.value for event in HookEventName)
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,6 +119,58 @@ def given_source(file: str, agent: Agent, places: Places) -> Source:
     """A file that was named; what is in it is for the project."""
     target = os.path.join(places.project_dir, ".hookline", "settings.json")
     return Source(file=os.path.abspath(file), agent=agent, layer="project", target=target)
+
+
+def migrate_gemini(document: Document, file: str) -> Migrated:
+    """What a settings file of Gemini CLI's or LLxprt Code's comes to: they are ours but for the
+    folder they are in."""
+    draft = Draft(document, file)
+    hooks = document.value.get("hooks") if isinstance(document.value, Mapping) else None
+    for key, definitions in hooks.items() if isinstance(hooks, Mapping) else ():
+        is_event = key in _GEMINI_EVENTS and isinstance(definitions, list)
+        for index, definition in enumerate(definitions if is_event else ()):
+            listed, matcher = value_at(definition, ("hooks",)), value_at(definition, ("matcher",))
+            is_definition = isinstance(listed, list) and isinstance(matcher, str | None)
+            for place, config in enumerate(listed if is_definition else ()):
+                command = value_at(config, ("command",))
+                is_command = isinstance(command, str) and value_at(config, ("type",)) == "command"
+                if not is_command or not command.strip():
+                    continue
+                path: Path = ("hooks", key, index, "hooks", place)
+                strangers = sorted(set(config) - _HOOK_KEYS)
+                if strangers:
+                    message = f"{', '.join(strangers)} means nothing here and was left out"
+                    draft.find(Kind.NOTE, path, message)
+                draft.move(
+                    path,
+                    Before(event=key, matcher=matcher, config=config),
+                    key,
+                    matcher=matcher or None,
+                    hook={name: value for name, value in config.items() if name in _HOOK_KEYS},
+                    sequential=definition.get("sequential") is True,
+                )
+    if draft.moves:
+        message = "hookline reads this file as it is, so its hooks run without being moved"
+        remedy = "moved, each runs once as long as both files have it"
+        line = draft.moves[0].line
+        draft.findings.append(Finding(Kind.NOTE, file, line, 1, message, remedy=remedy))
+    # What the engine says about entries that are no hooks, for it reads these files too.
+    origin = Origin(file, document, ("hooks",))
+    for problem in parse_hooks(hooks, source=HookSource.USER, origin=origin).problems:
+        kind = Kind.LOST if problem.skipped else Kind.NOTE
+        at = problem.line or 1, problem.column or 1
+        draft.findings.append(Finding(kind, file, *at, problem.text))
+    for path in SWITCHES:
+        if value_at(document.value, path) is False:
+            message = f"{spoken(path)} is false, so hooks stay off until it is not"
+            draft.find(Kind.NOTE, path, message)
+    return draft.finished(dict.fromkeys(name for _, name in find_disabled_names(document.value)))
+
+
+_MIGRATE: dict[Agent, Callable[[Document, str], Migrated]] = {
+    "claude": migrate_claude,
+    "gemini": migrate_gemini,
+}
 
 
 def make_plan(sources: Sequence[Source], places: Places) -> Plan:

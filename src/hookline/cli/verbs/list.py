@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from hookline.cli.list_screen import Listing, show
 from hookline.cli.screen import Screen
 from hookline.config import Config
-from hookline.pipeline.layers import Settings
 from hookline.pipeline.registry import HookRegistryEntry
+from hookline.pipeline.settings import Settings
 from hookline.wire.events import narrow_event
 from hookline.wire.hooks import CommandHook, HookSource
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hookline.hiding import Secrets
+from hookline.debuglog import Secrets
 
 ENVIRONMENT = {
     "API_TOKEN": "tok-12345678",

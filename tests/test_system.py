@@ -20,10 +20,10 @@ from hookline.errors import (
 )
 from hookline.handler import HookEventHandler
 from hookline.pipeline.aggregator import HookAggregator
-from hookline.pipeline.layers import Settings
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.registry import HookRegistry
 from hookline.pipeline.runner.runner import HookRunner
+from hookline.pipeline.settings import Settings
 from hookline.system import HookSystem, HookSystemStatus
 from hookline.translate.genai import GenAITranslator
 from hookline.wire.model import LLMRequest

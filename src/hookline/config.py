@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from hookline.notices import warn
 from hookline.pipeline.definitions import HookRegistryEntry
-from hookline.pipeline.layers import Settings, combine
 from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.runner.context import RunContext, RunLimits
 from hookline.pipeline.settings import (
     Layer,
+    Settings,
     SettingsFile,
     SettingsReader,
+    combine,
     find_project_dir,
     find_settings_files,
     read_layer,

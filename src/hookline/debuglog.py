@@ -14,7 +14,6 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hookline.errors import HooklineError
-from hookline.hiding import Secrets
 from hookline.notices import Notice
 from hookline.notices import warn as warn_people
 from hookline.places import user_state_dir
@@ -35,6 +34,55 @@ CLIP_CHARACTERS = 8_192
 CLIP_ITEMS = 1_000
 # None that could be taken for another.
 _ID_LETTERS = "23456789abcdefghijkmnpqrstuvwxyz"
+# In the name of a variable, whatever else is.
+SECRET_WORDS = (
+    *("TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY"),
+    *("AUTH", "CREDENTIAL", "CREDS", "PRIVATE", "CERT"),
+)
+_SECRET_NAMES = frozenset({"CONNECTION_STRING", "DATABASE_URL", "DB_URI", "SLACK_WEBHOOK_URL"})
+# A shorter value is found in ordinary text by chance, and is no secret worth the name.
+_SHORTEST_SECRET = 8
+
+
+class Secrets:
+    """The values to hide, of the environments that were learned so far.
+
+    A hook may print its variables, and an agent may be given a token to pass on: it is the values
+    that must not be kept, wherever they turn up.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        # The longest first, as one may be part of another.
+        self._found: list[tuple[str, str]] = []
+        self.learn(environment or {})
+
+    def learn(self, environment: Mapping[str, str]) -> None:
+        """Hide what is secret among these variables from now on."""
+        new: dict[str, str] = {}
+        for name, value in environment.items():
+            _, separator, rest = value.partition("://")
+            user, at, _ = rest.partition("@")
+            has_password = bool(separator and at) and ":" in user and "/" not in user
+            upper = name.upper()
+            is_named = upper in _SECRET_NAMES or any(word in upper for word in SECRET_WORDS)
+            if len(value) >= _SHORTEST_SECRET and (is_named or has_password):
+                new[value] = name
+        if new:
+            found = {**dict(self._found), **new}
+            self._found = sorted(found.items(), key=lambda pair: -len(pair[0]))
+
+    def hidden(self, value: Any) -> Any:
+        """A copy of a JSON value in which the names of the variables stand for their values."""
+        if not self._found:
+            return value
+        if isinstance(value, str):
+            for secret, name in self._found:
+                if secret in value:
+                    value = value.replace(secret, f"[{name} hidden]")
+            return value
+        if isinstance(value, Mapping):
+            return {self.hidden(key): self.hidden(item) for key, item in value.items()}
+        return [self.hidden(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 class DebugLogger:
@@ -166,10 +214,14 @@ class JsonLinesSink:
 
     def _append(self, line: bytes, *, rotating: bool) -> bool:
         """Whether the line was written; not if the file was full and made room for a new one."""
-        descriptor = self._open()
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            size = os.fstat(descriptor).st_size
-            full = size > 0 and size + len(line) > self._max_bytes
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
+                with contextlib.suppress(OSError):
+                    os.fchmod(descriptor, 0o600)
+            full = status.st_size > 0 and status.st_size + len(line) > self._max_bytes
             if rotating and full and self._rotate(descriptor):
                 return False
             if os.write(descriptor, line) < len(line):
@@ -178,19 +230,17 @@ class JsonLinesSink:
         finally:
             os.close(descriptor)
 
-    def _open(self) -> int:
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        mode = os.fstat(descriptor).st_mode
-        if stat.S_ISREG(mode) and mode & 0o077:
-            with contextlib.suppress(OSError):
-                os.fchmod(descriptor, 0o600)
-        return descriptor
-
     def _rotate(self, descriptor: int) -> bool:
         """Whether the file at the path is a new one now; not if another process is about it."""
-        if not _try_lock(descriptor):
-            return False
+        # On a file system without locks, one process at a time is the common case.
+        with contextlib.suppress(ImportError, OSError):
+            import fcntl
+
+            try:
+                # For as long as the file is open here, and without ever waiting for it.
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), os.stat(self.path)):
                 names = (f"{self.path.name}.{n}" for n in range(1, KEPT_FILES + 1))
@@ -199,21 +249,6 @@ class JsonLinesSink:
                     with contextlib.suppress(FileNotFoundError):
                         newer.replace(older)
         return True
-
-
-def _try_lock(descriptor: int) -> bool:
-    """Take the file for as long as it is open here, without ever waiting for it."""
-    try:
-        import fcntl
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True  # a file system without locks: one process at a time is the common case
-    return True
 
 
 def is_trace_wanted(*, default: bool) -> bool:

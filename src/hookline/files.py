@@ -18,12 +18,18 @@ def write_atomically(path: str, data: bytes, *, mode: int | None = None) -> None
     target = os.path.realpath(path)
     beside = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
-        permissions = _mode_of(target) if mode is None else mode
+        if mode is None:
+            try:
+                mode = stat.S_IMODE(os.stat(target).st_mode)
+            except FileNotFoundError:
+                mask = os.umask(0)
+                os.umask(mask)
+                mode = 0o666 & ~mask
         # Readable by nobody else until it has the mode that was asked for.
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with open(descriptor, "wb") as file:
-                os.fchmod(descriptor, permissions)
+                os.fchmod(descriptor, mode)
                 file.write(data)
                 file.flush()
                 os.fsync(descriptor)
@@ -34,15 +40,6 @@ def write_atomically(path: str, data: bytes, *, mode: int | None = None) -> None
             raise
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from None
-
-
-def _mode_of(path: str) -> int:
-    try:
-        return stat.S_IMODE(os.stat(path).st_mode)
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
 
 
 def signature(path: str) -> Signature | None:

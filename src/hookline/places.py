@@ -18,41 +18,34 @@ def home_dir() -> str | None:
 
 def user_config_dir() -> str | None:
     """Where the user's settings are, None for a user who has no place for them."""
-    if sys.platform != "linux":
-        return _platform_dir("user_config_dir")
-    return _user_dir("XDG_CONFIG_HOME", ".config")
+    return _app_dir("user_config_dir", "XDG_CONFIG_HOME", ".config")
 
 
 def user_state_dir() -> str | None:
     """Where records are kept for the user, None for a user who has no place for them."""
-    if sys.platform != "linux":
-        return _platform_dir("user_state_dir")
-    return _user_dir("XDG_STATE_HOME", ".local/state")
+    return _app_dir("user_state_dir", "XDG_STATE_HOME", ".local/state")
 
 
 def site_config_dir() -> str | None:
     """Where the settings for all users are."""
+    return _app_dir("site_config_dir", "XDG_CONFIG_DIRS", "/etc/xdg")
+
+
+def _app_dir(name: str, variable: str, default: str) -> str | None:
     if sys.platform != "linux":
-        return _platform_dir("site_config_dir")
-    named = os.environ.get("XDG_CONFIG_DIRS", "").split(os.pathsep)
-    return os.path.join(next(filter(os.path.isabs, named), "/etc/xdg"), _APP)
+        import platformdirs
 
-
-def _user_dir(variable: str, folder: str) -> str | None:
-    # The specification wants relative paths ignored.
-    base = os.environ.get(variable, "")
+        try:
+            return str(getattr(platformdirs, name)(_APP, appauthor=False))
+        except RuntimeError:
+            return None
+    # The specification wants relative paths ignored. Only the site has more than one.
+    named = os.environ.get(variable, "")
+    listed = named.split(os.pathsep) if name == "site_config_dir" else [named]
+    base = next(filter(os.path.isabs, listed), default)
     if not os.path.isabs(base):
         home = home_dir()
         if home is None:
             return None
-        base = os.path.join(home, folder)
+        base = os.path.join(home, base)
     return os.path.join(base, _APP)
-
-
-def _platform_dir(name: str) -> str | None:
-    import platformdirs
-
-    try:
-        return str(getattr(platformdirs, name)(_APP, appauthor=False))
-    except RuntimeError:
-        return None

@@ -17,11 +17,11 @@ from hookline.handler import HookEventHandler
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.definitions import command_hook, runtime_hook
 from hookline.pipeline.dialects import dialect_of
-from hookline.pipeline.layers import Settings
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry
 from hookline.pipeline.runner.loop import PollLoop, is_running_asyncio
 from hookline.pipeline.runner.runner import HookRunner, RunningHook
+from hookline.pipeline.settings import Settings
 from hookline.problem import Problem
 from hookline.wire.events import HookEventName, narrow_event
 from hookline.wire.hooks import HookConfig, HookFunction, HookSource, OnFailure

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hookline.check.explosion import exploding_name
+from hookline.check.matchers import exploding_name
 
 
 @pytest.mark.parametrize(

@@ -189,9 +189,7 @@ def test_the_names_load_no_more_than_the_settings_need(hostile: Project) -> None
     modules = loaded(hostile, "completion", "--names", "--", "disable")
     assert own(modules) == EVERY_VERB | {"completion"}
     assert third_party(modules) <= {"msgspec", "platformdirs"}
-    assert modules.isdisjoint(
-        {"hookline.system", "hookline.edit.switching", "asyncio", "subprocess"}
-    )
+    assert modules.isdisjoint({"hookline.system", "hookline.edit", "asyncio", "subprocess"})
 
 
 def test_bash_takes_it_from_an_eval_and_the_help_keeps_to_what_people_use(tmp_path: Path) -> None:

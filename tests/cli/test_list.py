@@ -280,7 +280,7 @@ def test_what_is_disabled_or_traced_is_looked_up_only_where_there_is_any(
     project: Project,
 ) -> None:
     project.settings(settings("BeforeTool", command_hook("x", name="scan")))
-    more = {"hookline.edit.switching", "hookline.trace.queries", "hookline.debuglog"}
+    more = {"hookline.edit", "hookline.trace.queries", "hookline.debuglog"}
     assert loaded(project, "list").isdisjoint(more)
     user_settings({"hookline": {"trace": True}, **off("scan")})
     assert more <= loaded(project, "list")

@@ -32,7 +32,7 @@ class Agent:
         self._url = f"{url}?prefix=test-{uuid.uuid4().hex}"
         self._monkeypatch = monkeypatch
         self._answer_of = conformance.answer_of
-        self._fire = conformance._fire
+        self._fire = conformance.fire
         self.fired: list[tuple[ProcessedHookResult, ProcessedHookResult]] = []
         monkeypatch.setattr(conformance, "answer_of", self.answer_of)
 
@@ -41,16 +41,16 @@ class Agent:
         async with NatsMessageBus.from_url(self._url) as asking:
             config = _agent_config(case, work, asking)
 
-            async def fire(handler: Any, event: str, args: Mapping[str, Any]) -> Any:
+            async def fire(handler: Any, event: str, payload: Mapping[str, Any]) -> Any:
                 # Connecting returns when the server knows who serves.
                 await serving.connect()
                 served = _recorded(handler)
                 async with HookSystem(config) as agent:
-                    there = await self._fire(agent.get_event_handler(), event, args)
+                    there = await self._fire(agent.get_event_handler(), event, payload)
                 self.fired += [(here, there) for here in served]
                 return there
 
-            self._monkeypatch.setattr(conformance, "_fire", fire)
+            self._monkeypatch.setattr(conformance, "fire", fire)
             self._monkeypatch.setattr(
                 conformance, "HookSystem", lambda own: HookSystem(own, message_bus=serving)
             )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.edit.updating import SettingsText, merged, read_settings_text, with_additions
+from hookline.edit import SettingsText, merged, read_settings_text, with_additions
 from hookline.pipeline.jsonc import parse
 from hookline.pipeline.settings import SettingsFileError
 

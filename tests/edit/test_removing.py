@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.edit.updating import without
+from hookline.edit import without
 from hookline.pipeline.jsonc import JsoncError, parse
 
 PATH = ("hooks", "disabled")

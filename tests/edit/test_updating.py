@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from hookline.edit.updating import add_to_settings
+from hookline.edit import add_to_settings
 from hookline.pipeline.settings import SettingsFileError
 from tests.harness.scratch import Project
 
 MORE = {"hooks": {"disabled": ["x"]}}
 _ADD = """
 import sys
-from hookline.edit.updating import add_to_settings
+from hookline.edit import add_to_settings
 file, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for number in range(first, last):
     add_to_settings(file, lambda value: {"hooks": {"disabled": [number]}}, backup=False)

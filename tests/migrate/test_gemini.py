@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from hookline.migrate.gemini import migrate_gemini
 from hookline.migrate.moves import Kind, Migrated
+from hookline.migrate.planning import migrate_gemini
 from hookline.pipeline.jsonc import parse
 
 HOOK = {"type": "command", "command": "$GEMINI_PROJECT_DIR/a.sh", "name": "a", "timeout": 500}

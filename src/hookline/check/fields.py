@@ -1,20 +1,24 @@
 """Fields of the settings: keys that nobody reads, and values that the author hardly meant.
 
 A key may be misspelt, in the wrong object, or another program's; a value may be one that the
-engine takes and that does not do what it looks like.
+engine takes and that does not do what it looks like. Hooks may be disabled or written twice, and
+settings may reach no hook.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 
 from hookline.check.findings import Finding, Fix, Replace, Severity
-from hookline.check.reading import Checked, CheckedFile, RawHook, definitions, raw_hooks
+from hookline.check.reading import Checked, CheckedFile, HookSite, definitions, raw_hooks
 from hookline.nearest import ask_which, only_one
 from hookline.pipeline.definitions import RESERVED_KEYS
 from hookline.pipeline.jsonc import Path, spoken
 from hookline.pipeline.programs import hook_variables
+from hookline.pipeline.settings import SWITCHES, find_disabled_names
 from hookline.pipeline.shell import NAME, VARIABLE
 from hookline.wire.events import HookEventName
+from hookline.wire.hooks import HookSource
 
 _TOP_LEVEL = frozenset({"$schema", "enableHooks", "hooks", "hooksConfig", "hookline", "security"})
 _SECTIONS: dict[Path, frozenset[str]] = {
@@ -36,8 +40,6 @@ _OF_CLAUDE_CODE = frozenset(
         *("shell", "statusMessage", "url"),
     }
 )
-
-
 # Claude Code's events that have one of ours for them.
 _CLAUDE_EVENTS = {
     "PreToolUse": "BeforeTool",
@@ -52,28 +54,22 @@ _EVENTS = [event.value for event in HookEventName]
 _AT_THE_TOP = dict.fromkeys(
     _EVENTS, ("stands outside of hooks, where nothing reads it", 'put it into "hooks"')
 )
-_IN_DEFINITION = dict.fromkeys(
-    _HOOK - _DEFINITION,
-    (
-        "belongs to a hook and means nothing beside the list of them",
-        'move it into each object of "hooks"',
-    ),
+_OF_A_HOOK = (
+    "belongs to a hook and means nothing beside the list of them",
+    'move it into each object of "hooks"',
 )
+_OF_A_DEFINITION = (
+    "belongs to the definition and means nothing inside a hook",
+    'move it up, beside "hooks"',
+)
+_CLAUDES = (
+    "is a key of Claude Code's and does nothing here",
+    "remove it, and see to it in the script",
+)
+_IN_DEFINITION = dict.fromkeys(_HOOK - _DEFINITION, _OF_A_HOOK)
 _IN_HOOK = {
-    **dict.fromkeys(
-        _DEFINITION - _HOOK,
-        (
-            "belongs to the definition and means nothing inside a hook",
-            'move it up, beside "hooks"',
-        ),
-    ),
-    **dict.fromkeys(
-        _OF_CLAUDE_CODE,
-        (
-            "is a key of Claude Code's and does nothing here",
-            "remove it, and see to it in the script",
-        ),
-    ),
+    **dict.fromkeys(_DEFINITION - _HOOK, _OF_A_DEFINITION),
+    **dict.fromkeys(_OF_CLAUDE_CODE, _CLAUDES),
 }
 
 # No process can be relied on to be done in so few milliseconds, and people wait that many seconds.
@@ -176,38 +172,25 @@ def types(checked: Checked) -> Iterator[Finding]:
         kind, at = raw.config.get("type"), (*raw.path, "type")
         if kind == "command" or not isinstance(raw.config.get("command"), str):
             continue
+        fixes: tuple[Fix, ...]
         if "type" not in raw.config:
-            yield raw.file.finding(
-                "type",
-                Severity.ERROR,
-                raw.path,
-                "the hook has no type and is skipped",
-                'add "type": "command"',
-                fixes=_typed(raw),
-                event=raw.key,
-            )
+            what, remedy = "the hook has no type and is skipped", 'add "type": "command"'
+            # The first key keeps what stands before it.
+            text = raw.file.document.text
+            span = raw.file.document.span((*raw.path, next(iter(raw.config))))
+            assert span is not None
+            before = text[text.rfind("\n", 0, span.key) + 1 : span.key]
+            newline = "\r\n" if "\r\n" in text else "\n"
+            end = newline + before if not before.strip() else " "
+            fixes = (Replace(raw.file.path, span.key, span.key, f'"type": "command",{end}'),)
         elif isinstance(kind, str) and only_one(kind, ["command"]):
-            yield raw.file.finding(
-                "type",
-                Severity.ERROR,
-                raw.path,
-                f"the type {kind!r} is unknown, so the hook is skipped",
-                'write "command"',
-                at=at,
-                fixes=raw.file.replaced(at, "command"),
-                event=raw.key,
-            )
-
-
-def _typed(raw: RawHook) -> tuple[Fix, ...]:
-    """The edit that says that a hook is a command; the first key keeps what stands before it."""
-    text = raw.file.document.text
-    span = raw.file.document.span((*raw.path, next(iter(raw.config))))
-    assert span is not None
-    before = text[text.rfind("\n", 0, span.key) + 1 : span.key]
-    newline = "\r\n" if "\r\n" in text else "\n"
-    end = newline + before if not before.strip() else " "
-    return (Replace(raw.file.path, span.key, span.key, f'"type": "command",{end}'),)
+            what = f"the type {kind!r} is unknown, so the hook is skipped"
+            remedy, fixes = 'write "command"', raw.file.replaced(at, "command")
+        else:
+            continue
+        yield raw.file.finding(
+            "type", Severity.ERROR, raw.path, what, remedy, at=at, fixes=fixes, event=raw.key
+        )
 
 
 def timeouts(checked: Checked) -> Iterator[Finding]:
@@ -261,24 +244,137 @@ def environments(checked: Checked) -> Iterator[Finding]:
 
 def arguments(checked: Checked) -> Iterator[Finding]:
     """With ``args`` there is no shell; what only a shell understands stays as it is."""
+    ours = hook_variables(project_dir="", cwd="", session_id="", event="")
     for site in checked.hooks:
-        known = {
-            **hook_variables(project_dir="", cwd="", session_id="", event=""),
-            **site.hook.env,
-        }
         for index, word in enumerate(site.hook.args or ()):
-            if what := _for_a_shell(word, known):
-                remedy = "leave args out and write the whole line as the command"
-                yield site.finding("args-shell", Severity.WARNING, ("args", index), what, remedy)
+            variables = re.finditer(VARIABLE, word)
+            unknown = (v for v in variables if (v[1] or v[2]) not in {**ours, **site.hook.env})
+            if found := next(unknown, None):
+                what, why = found[0], "with args only the hook's own variables are put in"
+            elif re.fullmatch(_SHELL_WORDS, word, re.DOTALL):
+                what, why = repr(word), "with args there is no shell"
+            elif re.fullmatch(_GLOB, word) and ("/" in word or word.startswith("*.")):
+                what, why = repr(word), "with args there is no shell to look for files"
+            else:
+                continue
+            message = f"{what} stays as it is: {why}"
+            remedy = "leave args out and write the whole line as the command"
+            yield site.finding("args-shell", Severity.WARNING, ("args", index), message, remedy)
 
 
-def _for_a_shell(word: str, known: Mapping[str, str]) -> str | None:
-    for found in re.finditer(VARIABLE, word):
-        name = found[1] or found[2]
-        if name not in known:
-            return f"{found[0]} stays as it is: with args only the hook's own variables are put in"
-    if re.fullmatch(_SHELL_WORDS, word, re.DOTALL):
-        return f"{word!r} stays as it is: with args there is no shell"
-    if re.fullmatch(_GLOB, word) and ("/" in word or word.startswith("*.")):
-        return f"{word!r} stays as it is: with args there is no shell to look for files"
-    return None
+def switches(checked: Checked) -> Iterator[Finding]:
+    """Files that disable hooks altogether, and whether that reaches any."""
+    for file in checked.files:
+        for path in SWITCHES:
+            if file.value(path) is not False:
+                continue
+            reached = [site for site in checked.hooks if _reaches(file.source, site)]
+            if file.source is HookSource.PROJECT and checked.hooks and not reached:
+                what = f"{spoken(path)} of a project reaches its own hooks alone, and it has none"
+                remedy = "disable the others in the user's settings"
+                yield file.finding("disables-others", Severity.WARNING, path, what, remedy)
+                continue
+            what, number = "hooks are disabled here", len(reached)
+            if reached:
+                what += ": 1 hook does not run" if number == 1 else f": {number} hooks do not run"
+            yield file.finding("disabled", Severity.HINT, path, what, "remove it to enable them")
+
+
+def disabled_names(checked: Checked) -> Iterator[Finding]:
+    """Names among the disabled that disable nothing."""
+    for file in checked.files:
+        for path, name in find_disabled_names(file.document.value):
+            named = [site for site in checked.hooks if site.hook.name == name]
+            if any(_reaches(file.source, site) for site in named):
+                continue
+            fixes: tuple[Fix, ...] = ()
+            rule, severity = "disables-others", Severity.WARNING
+            if named and named[0].hook.managed:
+                what = f"{name!r} is managed by the system and cannot be disabled here"
+                remedy = "ask who looks after this machine"
+            elif named:
+                whose = named[0].hook.source.value
+                what = f"{name!r} is the {whose}'s hook, which a project cannot disable"
+                remedy = "disable it in the user's settings"
+            else:
+                known = {site.hook.name for site in checked.hooks if _reaches(file.source, site)}
+                one, rule = only_one(name, known), "disabled-unknown"
+                what, remedy = f"no hook is called {name!r}", ask_which(name, known) or "remove it"
+                if file.source is HookSource.PROJECT:
+                    fixes = file.replaced(path, one) if one else ()
+                else:
+                    what += " here"
+                if file.source is not HookSource.PROJECT and not one:
+                    # What the user disables may be a hook of another project.
+                    severity, remedy = Severity.HINT, "fine for a hook of another project"
+            yield file.finding(rule, severity, path, what, remedy, fixes=fixes, hook=name)
+
+
+def _reaches(source: HookSource, site: HookSite) -> bool:
+    if source is HookSource.SYSTEM:
+        return True
+    if source is HookSource.PROJECT:
+        return site.hook.source is HookSource.PROJECT
+    return not site.hook.managed
+
+
+def disabled_hooks(checked: Checked) -> Iterator[Finding]:
+    """Hooks that are disabled by name, with the place that does it."""
+    places: dict[str, list[tuple[CheckedFile, int]]] = {}
+    for file in checked.files:
+        for path, name in find_disabled_names(file.document.value):
+            places.setdefault(name, []).append((file, file.document.place(path)[0]))
+    for site in checked.hooks:
+        for file, line in places.get(site.hook.name, ()) if not site.entry.enabled else ():
+            if _reaches(file.source, site):
+                place = f"line {line}" if file is site.file else f"{file.path}:{line}"
+                what = f"the hook is disabled in {place} and does not run"
+                remedy = "remove its name there to enable it"
+                yield site.finding("disabled", Severity.HINT, (), what, remedy)
+                break
+
+
+# What is not for a project to decide, and how to say so.
+_NOT_FOR_A_PROJECT: dict[Path, str] = {
+    ("security", "environmentVariableRedaction"): "what hooks see of the environment",
+    ("hookline", "trace"): "whether its hooks are recorded",
+}
+
+
+def overreach(checked: Checked) -> Iterator[Finding]:
+    """Fields that count only in settings that are trusted more."""
+    for file in checked.files:
+        for path, decision in _NOT_FOR_A_PROJECT.items():
+            if file.source is HookSource.PROJECT and file.value(path) is not None:
+                what = f"a project does not decide {decision}; this is ignored"
+                remedy = "move it into the user's settings"
+                yield file.finding("overreach", Severity.WARNING, path, what, remedy, at_key=True)
+        for raw in raw_hooks(file):
+            if raw.config.get("managed") is True and file.source is not HookSource.SYSTEM:
+                what = "only the system's settings can make a hook managed; this is ignored"
+                where = (*raw.path, "managed")
+                yield file.finding(
+                    "overreach", Severity.WARNING, where, what, "remove it", at_key=True
+                )
+
+
+def duplicates(checked: Checked) -> Iterator[Finding]:
+    """Each hook that starts the same on the same event and for the same names as one before."""
+    first: dict[object, HookSite] = {}
+    for site in checked.hooks:
+        hook, matcher = site.hook, site.entry.matcher
+        names = matcher.strip() if isinstance(matcher, str) else ""
+        env = tuple(sorted(hook.env.items()))
+        identity = (site.event, "" if names == "*" else names, hook.command, hook.args, env)
+        earlier = first.setdefault(identity, site)
+        if earlier is site:
+            continue
+        place, in_one = f"on line {earlier.entry.line}", earlier.file is site.file
+        if not in_one:
+            folder, file = os.path.split(earlier.file.path)
+            place = f"in {os.path.basename(folder)}/{file}:{earlier.entry.line}"
+        runs = "runs once" if earlier.hook.name == hook.name else "runs twice"
+        what = f"the same hook is {place} already, and {runs}"
+        # Settings of several hosts side by side are often copies.
+        severity = Severity.WARNING if in_one else Severity.HINT
+        yield site.finding("duplicate", severity, (), what, "remove one of them")

@@ -6,7 +6,7 @@ or otherwise, is left alone, and so is everything of the system's.
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import msgspec
 
@@ -26,7 +26,7 @@ class FixError(HooklineError):
         super().__init__(f"{file} could not be fixed: {problem}")
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class Change(msgspec.Struct, frozen=True):
     """One file before and after."""
 
     file: str
@@ -45,14 +45,55 @@ def changes(findings: Iterable[Finding], checked: Checked) -> list[Change]:
             for fix in finding.fixes:
                 by_file.setdefault(fix.file, []).append(fix)
     settings = {file.path: file for file in checked.files}
-    made = (_change(file, fixes, settings) for file, fixes in by_file.items())
-    return [c for c in made if (c.before, c.mode_before) != (c.after, c.mode_after)]
+    made: list[Change] = []
+    for path, fixes in by_file.items():
+        try:
+            mode = stat.S_IMODE(os.stat(path).st_mode)
+            with open(path, "rb") as opened:
+                before = opened.read()
+        except OSError as error:
+            raise FixError(path, error.strerror or str(error)) from None
+        after, mode_after = before, mode
+        if path in settings:
+            before = settings[path].raw
+            after = _edit(settings[path], [fix for fix in fixes if isinstance(fix, Replace)])
+        elif any(not isinstance(fix, MakeExecutable) for fix in fixes):
+            after = before.replace(b"\r\n", b"\n")
+        if any(isinstance(fix, MakeExecutable) for fix in fixes):
+            # Who may read it may run it; the owner in any case.
+            mode_after = mode | ((mode & 0o444) >> 2) | 0o100
+        if (before, mode) != (after, mode_after):
+            made.append(Change(path, path in settings, before, after, mode, mode_after))
+    return made
+
+
+def _edit(file: CheckedFile, edits: list[Replace]) -> bytes:
+    text, done = file.document.text, len(file.document.text) + 1
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
+        # An edit that reaches into another comes the next time.
+        if edit.end < done:
+            text, done = text[: edit.start] + edit.text + text[edit.end :], edit.start
+    try:
+        parse(text)
+    except JsoncError as error:
+        problem = f"it would no longer be JSON ({error}); mend it by hand"
+        raise FixError(file.path, problem) from None
+    return (BOM if file.raw.startswith(BOM) else b"") + text.encode()
 
 
 def is_fixable(finding: Finding, checked: Checked) -> bool:
     """Whether there is a remedy to carry out, in files that may be written."""
-    return bool(finding.fixes) and all(
-        _may_write(fix.file, finding, checked) for fix in finding.fixes
+    settings = next((f for f in checked.files if f.path == finding.settings), None)
+    if not finding.fixes or settings is None or settings.source is HookSource.SYSTEM:
+        return False
+    allowed = [os.path.realpath(checked.project_dir)]
+    others = {fix.file for fix in finding.fixes}
+    if settings.source is HookSource.USER:
+        allowed.append(os.path.dirname(os.path.realpath(settings.path)))
+        others.discard(settings.path)
+    return all(
+        any(os.path.commonpath([real, directory]) == directory for directory in allowed)
+        for real in map(os.path.realpath, others)
     )
 
 
@@ -65,7 +106,7 @@ def carry_out(change: Change) -> None:
 
     if change.is_settings:
         # Settings have other writers, who wait for each other.
-        from hookline.edit.updating import SettingsText, rewrite_settings
+        from hookline.edit import SettingsText, rewrite_settings
 
         def rewritten(settings: SettingsText) -> str:
             refuse_if_changed(settings.raw)
@@ -84,60 +125,3 @@ def carry_out(change: Change) -> None:
             os.chmod(change.file, change.mode_after)
     except OSError as error:
         raise FixError(change.file, error.strerror or str(error)) from None
-
-
-def _may_write(file: str, finding: Finding, checked: Checked) -> bool:
-    settings = next((f for f in checked.files if f.path == finding.settings), None)
-    if settings is None or settings.source is HookSource.SYSTEM:
-        return False
-    is_users = settings.source is HookSource.USER
-    if file == settings.path and is_users:
-        return True
-    allowed = [checked.project_dir]
-    if is_users:
-        allowed.append(os.path.dirname(os.path.realpath(settings.path)))
-    real = os.path.realpath(file)
-    return any(
-        os.path.commonpath([real, directory]) == directory
-        for directory in map(os.path.realpath, allowed)
-    )
-
-
-def _change(path: str, fixes: list[Fix], settings: Mapping[str, CheckedFile]) -> Change:
-    try:
-        mode = stat.S_IMODE(os.stat(path).st_mode)
-        with open(path, "rb") as file:
-            before = file.read()
-    except OSError as error:
-        raise FixError(path, error.strerror or str(error)) from None
-    after, mode_after = before, mode
-    if path in settings:
-        after = _edited(settings[path], [fix for fix in fixes if isinstance(fix, Replace)])
-        before = settings[path].raw
-    elif any(not isinstance(fix, MakeExecutable) for fix in fixes):
-        after = before.replace(b"\r\n", b"\n")
-    if any(isinstance(fix, MakeExecutable) for fix in fixes):
-        # Who may read it may run it; the owner in any case.
-        mode_after = mode | ((mode & 0o444) >> 2) | 0o100
-    return Change(
-        file=path,
-        is_settings=path in settings,
-        before=before,
-        after=after,
-        mode_before=mode,
-        mode_after=mode_after,
-    )
-
-
-def _edited(file: CheckedFile, edits: list[Replace]) -> bytes:
-    text, done = file.document.text, len(file.document.text) + 1
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
-        # An edit that reaches into another comes the next time.
-        if edit.end < done:
-            text, done = text[: edit.start] + edit.text + text[edit.end :], edit.start
-    try:
-        parse(text)
-    except JsoncError as error:
-        problem = f"it would no longer be JSON ({error}); mend it by hand"
-        raise FixError(file.path, problem) from None
-    return (BOM if file.raw.startswith(BOM) else b"") + text.encode()

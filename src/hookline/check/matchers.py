@@ -1,14 +1,16 @@
-"""Matchers that do not compile, that mean something else than they look like, or match nothing."""
+"""Matchers that do not compile, that mean something else than they look like, that match nothing,
+or that take for ever."""
 
 import re
 from collections.abc import Iterator
 from itertools import islice
+from typing import NamedTuple
 
 from hookline.check.findings import Finding, Severity
-from hookline.check.reading import Checked, CheckedFile, definitions
+from hookline.check.reading import Checked, definitions
 from hookline.nearest import ask_which, did_you_mean, nearest, only_one
-from hookline.pipeline.jsonc import Path
-from hookline.pipeline.matcher import Match, MatchTimeout
+from hookline.pipeline.matcher import Match, MatchTimeout, compile_matcher
+from hookline.problem import Problem
 from hookline.wire.events import EVENTS, EventSpec
 from hookline.wire.tools import CLAUDE_TOOLS, NATIVE_TOOLS
 
@@ -21,32 +23,28 @@ _SPACED = r"\s*[A-Za-z0-9_-]+(?:\s*[|,]\s*[A-Za-z0-9_-]+)+\s*"
 _PERMISSION_RULE = r"([A-Za-z]\w*)\([^|?]*\)"
 _OF_FILES = r".*(?:/|\*?\\?\.(?:[a-z]{1,4}|\{[a-z,]+\})\$?$)"
 
+_MAX_ATTEMPTS = 24
+_SAMPLE_LENGTH = 48
+# What no expression for names expects behind a name; and how one ends, without which some
+# implementations do not even try.
+_TAILS = ("!", "\x01")
+_NAME_AT_END = re.compile(r"[A-Za-z0-9_]+(?=\$?$)")
 
-class _Matcher:
-    """A matcher with all that is known about it."""
+_CLASSES = {"w": "a", "d": "0", "s": " ", "W": "-", "D": "a", "S": "a"}
+_QUANTIFIER = re.compile(r"(?:[*+?]|\{(?P<least>\d*)(?P<comma>,?)(?P<most>\d*)\})(?P<mode>[?+]?)")
+_GROUP = re.compile(r"\?(?:P?<[A-Za-z_]\w*>|[:|]|[a-zA-Z]+:)")
+_NOT_TAKEN = re.compile(r"\?(?:<?[=!]|#)")
+_ATOMIC = re.compile(r"\?>")
 
-    def __init__(self, file: CheckedFile, path: Path, text: str, spec: EventSpec) -> None:
-        self.file = file
-        self.path = path
-        self.text = text
-        self.spec = spec
-        self.event = spec.event.value
-        self.matches, self.problem = file.dialect.compile_matcher(spec.event, text)
 
-    def finding(
-        self,
-        rule: str,
-        severity: Severity,
-        message: str,
-        remedy: str,
-        *,
-        instead: str | None = None,
-    ) -> Finding:
-        """A finding about it; ``instead`` is what is certainly meant."""
-        fixes = self.file.replaced(self.path, instead) if instead is not None else ()
-        return self.file.finding(
-            rule, severity, self.path, message, remedy, fixes=fixes, event=self.event
-        )
+class _Verdict(NamedTuple):
+    """What is wrong with a matcher; ``instead`` is what is certainly meant."""
+
+    rule: str
+    severity: Severity
+    message: str
+    remedy: str
+    instead: str | None = None
 
 
 def matchers(checked: Checked) -> Iterator[Finding]:
@@ -57,175 +55,123 @@ def matchers(checked: Checked) -> Iterator[Finding]:
             if event is None or not isinstance(text, str) or len(text) > _LONGEST:
                 continue
             text = text.strip()
-            if text not in ("", "*"):
-                matcher = _Matcher(file, (*path, "matcher"), text, EVENTS[event])
-                found = (finding for test in _TESTS if (finding := test(matcher)))
-                yield from islice(found, 1)
+            if text in ("", "*"):
+                continue
+            spec = EVENTS[event]
+            matches, problem = file.dialect.compile_matcher(event, text)
+            verdict = _judge_form(text, spec, problem)
+            if verdict is None and spec.trigger is not None:
+                verdict = _judge_trigger(text, spec, matches)
+            elif verdict is None and spec.search:
+                verdict = _judge_tool(text, matches, is_native=file.dialect.name == "native")
+            if verdict is not None:
+                rule, severity, message, remedy, instead = verdict
+                at = (*path, "matcher")
+                fixes = file.replaced(at, instead) if instead is not None else ()
+                yield file.finding(
+                    rule, severity, at, message, remedy, fixes=fixes, event=event.value
+                )
 
 
-def _ignored(matcher: _Matcher) -> Finding | None:
-    if matcher.spec.target is not None:
-        return None
-    return matcher.finding(
-        "matcher-ignored",
-        Severity.WARNING,
-        f"{matcher.event} has nothing to match, so its hooks run every time",
-        "remove the matcher, and look at the input in the script",
-    )
+def _judge_form(text: str, spec: EventSpec, problem: Problem | None) -> _Verdict | None:
+    """What is wrong with it whatever the names are that it is for."""
+    if spec.target is None:
+        what = f"{spec.event.value} has nothing to match, so its hooks run every time"
+        remedy = "remove the matcher, and look at the input in the script"
+        return _Verdict("matcher-ignored", Severity.WARNING, what, remedy)
+    if re.fullmatch(_SPACED, text) and re.search(r"[\s,]", text):
+        meant = "|".join(word.strip() for word in re.split("[|,]", text))
+        what = f"{text!r} is a regular expression: its commas and spaces stand for themselves"
+        return _Verdict("matcher-separator", Severity.ERROR, what, f"write {meant}", meant)
+    rule = re.fullmatch(_PERMISSION_RULE, text)
+    if rule is not None and rule[1] in {*NATIVE_TOOLS, *CLAUDE_TOOLS}:
+        what = f"{text!r} looks like a permission rule; a matcher sees the tool's name alone"
+        remedy = f"write {rule[1]}, and look at tool_input in the script"
+        return _Verdict("matcher-rule", Severity.ERROR, what, remedy)
+    if re.search(_GLOB, text):
+        severity = Severity.ERROR if problem else Severity.WARNING
+        if re.match(_OF_FILES, text):
+            return _name_of_files(text, severity, is_tool=spec.search)
+        meant = re.sub(r"\{([^{}|]*,[^{}|]*)\}", lambda m: f"({m[1].replace(',', '|')})", text)
+        meant = re.sub(r"(?<![.)\]])[*]", ".*", meant)
+        what = f"{text!r} is written as a glob, and is read as a regular expression"
+        return _Verdict("matcher-glob", severity, what, f"write {meant}")
+    if problem is not None:
+        remedy = "correct it; until then only a name that is equal to it matches"
+        return _Verdict("matcher-regex", Severity.ERROR, problem.message, remedy)
+    if re.search(r"[)\]][*+{]", text):
+        name = exploding_name(text, search=spec.search)
+        if name is not None:
+            what = f"{text!r} can take for ever on names such as {name[:12]}…"
+            remedy = "do not repeat what is itself a repetition, or alternatives that overlap"
+            return _Verdict("matcher-explodes", Severity.WARNING, what, remedy)
+    return None
 
 
-def _spaced(matcher: _Matcher) -> Finding | None:
-    """``a, b`` and ``a | b``: names have neither commas nor spaces."""
-    if not re.fullmatch(_SPACED, matcher.text) or not re.search(r"[\s,]", matcher.text):
-        return None
-    meant = "|".join(word.strip() for word in re.split("[|,]", matcher.text))
-    return matcher.finding(
-        "matcher-separator",
-        Severity.ERROR,
-        f"{matcher.text!r} is a regular expression: its commas and spaces stand for themselves",
-        f"write {meant}",
-        instead=meant,
-    )
+def _name_of_files(text: str, severity: Severity, *, is_tool: bool) -> _Verdict:
+    seen = "tool" if is_tool else "trigger"
+    what = f"{text!r} looks like the name of files; a matcher sees the name of the {seen} alone"
+    remedy = "look at tool_input in the script" if is_tool else "remove it"
+    return _Verdict("matcher-file", severity, what, remedy)
 
 
-def _permission_rule(matcher: _Matcher) -> Finding | None:
-    found = re.fullmatch(_PERMISSION_RULE, matcher.text)
-    if found is None or found[1] not in {*NATIVE_TOOLS, *CLAUDE_TOOLS}:
-        return None
-    return matcher.finding(
-        "matcher-rule",
-        Severity.ERROR,
-        f"{matcher.text!r} looks like a permission rule; a matcher sees the tool's name alone",
-        f"write {found[1]}, and look at tool_input in the script",
-    )
-
-
-def _glob(matcher: _Matcher) -> Finding | None:
-    if not re.search(_GLOB, matcher.text):
-        return None
-    if re.match(_OF_FILES, matcher.text):
-        return _files(matcher)
-    severity = Severity.ERROR if matcher.problem else Severity.WARNING
-    meant = re.sub(r"\{([^{}|]*,[^{}|]*)\}", lambda m: f"({m[1].replace(',', '|')})", matcher.text)
-    meant = re.sub(r"(?<![.)\]])[*]", ".*", meant)
-    return matcher.finding(
-        "matcher-glob",
-        severity,
-        f"{matcher.text!r} is written as a glob, and is read as a regular expression",
-        f"write {meant}",
-    )
-
-
-def _files(matcher: _Matcher) -> Finding:
-    return matcher.finding(
-        "matcher-file",
-        Severity.ERROR if matcher.problem else Severity.WARNING,
-        f"{matcher.text!r} looks like the name of files; a matcher sees the name of the "
-        f"{'tool' if matcher.spec.search else 'trigger'} alone",
-        "look at tool_input in the script" if matcher.spec.search else "remove it",
-    )
-
-
-def _invalid(matcher: _Matcher) -> Finding | None:
-    if matcher.problem is None:
-        return None
-    remedy = "correct it; until then only a name that is equal to it matches"
-    return matcher.finding("matcher-regex", Severity.ERROR, matcher.problem.message, remedy)
-
-
-def _explosive(matcher: _Matcher) -> Finding | None:
-    if not re.search(r"[)\]][*+{]", matcher.text):
-        return None
-    from hookline.check.explosion import exploding_name
-
-    name = exploding_name(matcher.text, search=matcher.spec.search)
-    if name is None:
-        return None
-    return matcher.finding(
-        "matcher-explodes",
-        Severity.WARNING,
-        f"{matcher.text!r} can take for ever on names such as {name[:12]}…",
-        "do not repeat what is itself a repetition, or alternatives that overlap",
-    )
-
-
-def _trigger(matcher: _Matcher) -> Finding | None:
-    if matcher.spec.trigger is None:
-        return None
-    known = [member.value for member in matcher.spec.trigger]
-    unknown = [word for word in _words(matcher.text) if word not in known]
-    if any(_does_match(matcher.matches, name) for name in known):
+def _judge_trigger(text: str, spec: EventSpec, matches: Match) -> _Verdict | None:
+    known = spec.triggers
+    unknown = [word for word in _words(text) if word not in known]
+    if any(_does_match(matches, name) for name in known):
         # A regular expression may well be wider than the list; a plain word may not.
         if not unknown:
             return None
         severity, what = Severity.WARNING, f"{unknown[0]!r} never happens"
     else:
-        severity, what = Severity.ERROR, f"{matcher.text!r} never happens, so these hooks never run"
+        severity, what = Severity.ERROR, f"{text!r} never happens, so these hooks never run"
     one = only_one(unknown[0], known) if len(unknown) == 1 else None
-    return matcher.finding(
+    remedy = ask_which(unknown[0] if unknown else text, known)
+    return _Verdict(
         "matcher-trigger",
         severity,
-        f"{what} on {matcher.event}",
-        ask_which(unknown[0] if unknown else matcher.text, known)
-        or f"its {matcher.spec.target} is {', '.join(known)}",
-        instead=_with(matcher.text, unknown[0], one) if one else None,
+        f"{what} on {spec.event.value}",
+        remedy or f"its {spec.target} is {', '.join(known)}",
+        _with(text, unknown[0], one) if one else None,
     )
 
 
-def _tool(matcher: _Matcher) -> Finding | None:
-    if not matcher.spec.search:
-        return None
-    if any(_does_match(matcher.matches, name) for name in NATIVE_TOOLS):
-        return _slip(matcher)
-    claude = [name for name in CLAUDE_TOOLS if _does_match(matcher.matches, name)]
-    if not claude:
-        return _unknown_tool(matcher)
-    if matcher.file.dialect.name != "native":
-        return None
-    named = [name for name in claude if name in _words(matcher.text)]
-    meant = "|".join(sorted({native for name in named for native in CLAUDE_TOOLS[name]}))
-    return matcher.finding(
-        "matcher-tool",
-        Severity.WARNING,
-        f"{matcher.text!r} matches Claude Code's names of tools alone",
-        f"Gemini CLI and LLxprt Code say {meant}" if meant else "see what your agent calls them",
-    )
-
-
-def _slip(matcher: _Matcher) -> Finding | None:
-    """One misspelt name among good ones."""
-    for word in _words(matcher.text):
-        if any(word in name for name in (*NATIVE_TOOLS, *CLAUDE_TOOLS)):
-            continue
-        one = only_one(word, NATIVE_TOOLS)
-        if one is not None and one.lower() != word.lower():
-            return matcher.finding(
-                "matcher-tool",
-                Severity.WARNING,
-                f"no known tool is called {word!r}",
-                did_you_mean([one]),
-                instead=_with(matcher.text, word, one),
-            )
-    return None
-
-
-def _unknown_tool(matcher: _Matcher) -> Finding:
-    text = matcher.text
-    if re.match(_OF_FILES, text):
-        return _files(matcher)
+def _judge_tool(text: str, matches: Match, *, is_native: bool) -> _Verdict | None:
     words = _words(text)
+    if any(_does_match(matches, name) for name in NATIVE_TOOLS):
+        # One misspelt name may stand among good ones.
+        for word in words:
+            if any(word in name for name in (*NATIVE_TOOLS, *CLAUDE_TOOLS)):
+                continue
+            one = only_one(word, NATIVE_TOOLS)
+            if one is not None and one.lower() != word.lower():
+                what, remedy = f"no known tool is called {word!r}", did_you_mean([one])
+                meant = _with(text, word, one)
+                return _Verdict("matcher-tool", Severity.WARNING, what, remedy, meant)
+        return None
+    claude = [name for name in CLAUDE_TOOLS if _does_match(matches, name)]
+    if claude and not is_native:
+        return None
+    if claude:
+        ours = sorted({tool for name in claude if name in words for tool in CLAUDE_TOOLS[name]})
+        said = f"Gemini CLI and LLxprt Code say {'|'.join(ours)}"
+        remedy = said if ours else "see what your agent calls them"
+        what = f"{text!r} matches Claude Code's names of tools alone"
+        return _Verdict("matcher-tool", Severity.WARNING, what, remedy)
+    if re.match(_OF_FILES, text):
+        return _name_of_files(text, Severity.WARNING, is_tool=True)
     near = {word: found for word in words if (found := nearest(word, NATIVE_TOOLS, cutoff=0.75))}
     if near and "mcp" not in text:
         word, found = next(iter(near.items()))
         one = only_one(word, NATIVE_TOOLS)
-        said = "case counts" if found[0].lower() == word.lower() else "a typing error"
-        what = f"{text!r} matches no known tool ({said}?)"
+        slip = "case counts" if found[0].lower() == word.lower() else "a typing error"
+        what = f"{text!r} matches no known tool ({slip}?)"
         instead = _with(text, word, one) if one else None
         remedy = did_you_mean([one] if one else found)
-        return matcher.finding("matcher-tool", Severity.WARNING, what, remedy, instead=instead)
+        return _Verdict("matcher-tool", Severity.WARNING, what, remedy, instead)
     whose = "an MCP server" if text.lstrip("^(").startswith("mcp_") else "an agent of your own"
     what = f"{text!r} matches no tool of Gemini CLI, LLxprt Code or Claude Code"
-    return matcher.finding("matcher-tool", Severity.HINT, what, f"fine for a tool of {whose}")
+    return _Verdict("matcher-tool", Severity.HINT, what, f"fine for a tool of {whose}")
 
 
 def _words(text: str) -> list[str]:
@@ -246,7 +192,134 @@ def _does_match(matches: Match, name: str) -> bool:
         return True
 
 
-_TESTS = (
-    *(_ignored, _spaced, _permission_rule, _glob, _invalid),
-    *(_explosive, _trigger, _tool),
-)
+class _Part(NamedTuple):
+    """Something in an expression: a sample of what it matches, whether it may be left out or
+    goes on without an end, and whether it is nothing but repetition."""
+
+    sample: str
+    optional: bool = False
+    endless: bool = False
+    only_repeats: bool = False
+
+
+def exploding_name(text: str, *, search: bool) -> str | None:
+    """A name that may use up a matcher's time, made from its structure; None where none was found.
+
+    A repetition of what is nothing but a repetition can be read in exponentially many ways; some
+    hosts try them all. Where alternatives overlap it depends, so such names are tried, in bounded
+    time.
+    """
+    reader = _Reader(text)
+    try:
+        reader.alternatives("")
+    except RecursionError:
+        return None
+    for prefix, unit in reader.nested:
+        return prefix + unit * (_SAMPLE_LENGTH // len(unit)) + _TAILS[0]
+    matches, _ = compile_matcher(text, search=search)
+    end = _NAME_AT_END.search(text)
+    tails = (*_TAILS, f"!{end[0]}") if end else _TAILS
+    names = (
+        prefix + unit * (_SAMPLE_LENGTH // len(unit) + 1) + tail
+        for prefix, units in reader.repeated
+        for unit in filter(None, units)
+        for tail in tails
+    )
+    for name in islice(names, _MAX_ATTEMPTS):
+        try:
+            matches(name)
+        except MatchTimeout:
+            return name
+    return None
+
+
+class _Reader:
+    """Goes through an expression; ``nested`` are repetitions of repetitions and ``repeated`` all
+    other groups that repeat without an end, each with what leads up to it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.nested: list[tuple[str, str]] = []
+        self.repeated: list[tuple[str, list[str]]] = []
+
+    def alternatives(self, prefix: str) -> list[_Part]:
+        """The alternatives up to the end of the group."""
+        parts = [self._sequence(prefix)]
+        while self._peek() == "|":
+            self.at += 1
+            parts.append(self._sequence(prefix))
+        return parts
+
+    def _sequence(self, prefix: str) -> _Part:
+        parts: list[_Part] = []
+        while (character := self._peek()) and character not in "|)":
+            leading = prefix + "".join(part.sample for part in parts if not part.optional)
+            parts.append(self._repetition(leading))
+        endless = [p.sample for p in parts if (p.endless or p.only_repeats) and p.sample]
+        needed = [part.sample for part in parts if not part.optional and part.sample]
+        return _Part(
+            "".join(needed) or next(iter(endless), ""),
+            optional=not needed,
+            only_repeats=bool(endless) and set(needed) <= {endless[0]},
+        )
+
+    def _repetition(self, prefix: str) -> _Part:
+        """An atom and how often it comes."""
+        units, is_group = self._atom(prefix)
+        found = _QUANTIFIER.match(self.text, self.at)
+        sample = units[0].sample
+        if found is None:
+            inner = units[0] if is_group and len(units) == 1 else _Part(sample)
+            optional = any(unit.optional for unit in units) if is_group else not sample
+            return inner._replace(optional=optional)
+        self.at = found.end()
+        sign, possessive = found[0][0], found["mode"] == "+"
+        endless = sign in "*+" or (found["comma"] == "," and not found["most"])
+        optional = sign in "*?" or (sign == "{" and found["least"] in ("", "0"))
+        if is_group and endless and not possessive:
+            self.nested += [(prefix, u.sample) for u in units if u.only_repeats and u.sample]
+            if len(units) > 1:
+                samples = [unit.sample for unit in units]
+                self.repeated.append((prefix, [*samples, "".join(samples)]))
+        return _Part(sample, optional=optional, endless=endless and not possessive)
+
+    def _atom(self, prefix: str) -> tuple[list[_Part], bool]:
+        """What stands here, and whether it is a group."""
+        character = self._take()
+        if character == "(":
+            looking = _NOT_TAKEN.match(self.text, self.at)
+            atomic = _ATOMIC.match(self.text, self.at)
+            opening = _GROUP.match(self.text, self.at) or looking or atomic
+            self.at = opening.end() if opening else self.at
+            parts = self.alternatives(prefix)
+            self._take()
+            if looking:
+                return [_Part("", optional=True)], False
+            return ([_Part(parts[0].sample)], False) if atomic else (parts, True)
+        if character == "[":
+            negated = self._peek() == "^"
+            start = self.at + negated
+            # A bracket that comes first is one of the set.
+            end = self.text.find("]", start + 1)
+            end = len(self.text) if end < 0 else end
+            members, self.at = self.text[start:end], end + 1
+            sample = members[:1]
+            if negated:
+                sample = next((c for c in "a0_-x" if c not in members), "\x02")
+            elif sample == "\\":
+                sample = _CLASSES.get(members[1:2], members[1:2])
+        elif character == "\\":
+            escaped = self._take()
+            sample = "" if escaped in "bBAZzGK" else _CLASSES.get(escaped, escaped)
+        else:
+            sample = {"^": "", "$": "", ".": "a"}.get(character, character)
+        return [_Part(sample)], False
+
+    def _peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def _take(self) -> str:
+        taken = self._peek()
+        self.at += 1
+        return taken

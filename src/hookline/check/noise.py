@@ -27,6 +27,7 @@ _PYTHON_WORDS = (
 _TRACE_TO_STDOUT = r"(?m)^[^#\n]*\b(BASH_XTRACEFD)=1\b"
 # In these the output goes elsewhere: a function's or a block's may be redirected as a whole.
 _MOVED = r"(?m)\bexec\b[^\n]*>|^[ \t]*\}[ \t]*(?:>|\||1>)|\bdone[ \t]*[>|]"
+_CONTINUED = ("\\", "|", "$(", "`")
 # Expressions are tried on short lines and not too many of them: nobody has reviewed these yet.
 _LONGEST_LINE = 1_000
 _MOST_LINES = 5_000
@@ -43,32 +44,25 @@ def noise(checked: Checked) -> Iterator[Finding]:
         lines = text.split("\n")
         if len(lines) > _MOST_LINES or max(map(len, lines)) > _LONGEST_LINE:
             continue
-        found = _in_shell(text) if script.kind == "sh" else _in_python(text)
-        if found is not None:
-            offset, message, remedy = found
-            base = script.site.finding("stdout-noise", Severity.HINT, ("command",), message, remedy)
+        offset, what = None, "this text is printed beside the JSON answer"
+        if script.kind == "python":
+            is_moved = "redirect_stdout" in text or "sys.stdout =" in text
+            answer, words, remedy = _PYTHON_ANSWER, _PYTHON_WORDS, "add file=sys.stderr"
+        else:
+            is_moved = re.search(_MOVED, text) is not None
+            answer, words, remedy = _SHELL_ANSWER, _SHELL_WORDS, "send it to stderr with >&2"
+        if script.kind == "sh" and (traced := re.search(_TRACE_TO_STDOUT, text)):
+            offset, remedy = traced.start(1), "leave it on stderr"
+            what = "set -x goes to stdout here, among the answer"
+        elif not is_moved and re.search(answer, text):
+            for found in re.finditer(words, text):
+                # A line that goes on with one before it may go elsewhere.
+                is_continued = text[: found.start()].rstrip(" \t\n").endswith(_CONTINUED)
+                elsewhere = "file=" in found[0] if script.kind == "python" else is_continued
+                if not elsewhere:
+                    offset = found.start(1)
+                    break
+        if offset is not None:
+            base = script.site.finding("stdout-noise", Severity.HINT, ("command",), what, remedy)
             line, column = line_and_column(text, offset)
             yield msgspec.structs.replace(base, file=script.path, line=line, column=column)
-
-
-def _in_shell(text: str) -> tuple[int, str, str] | None:
-    if traced := re.search(_TRACE_TO_STDOUT, text):
-        return traced.start(1), "set -x goes to stdout here, among the answer", "leave it on stderr"
-    if not re.search(_SHELL_ANSWER, text) or re.search(_MOVED, text):
-        return None
-    for found in re.finditer(_SHELL_WORDS, text):
-        # A line that goes on with one before it may go elsewhere.
-        if not text[: found.start()].rstrip(" \t\n").endswith(("\\", "|", "$(", "`")):
-            remedy = "send it to stderr with >&2"
-            return found.start(1), "this text is printed beside the JSON answer", remedy
-    return None
-
-
-def _in_python(text: str) -> tuple[int, str, str] | None:
-    if not re.search(_PYTHON_ANSWER, text) or "redirect_stdout" in text or "sys.stdout =" in text:
-        return None
-    for found in re.finditer(_PYTHON_WORDS, text):
-        if "file=" not in found[0]:
-            remedy = "add file=sys.stderr"
-            return found.start(1), "this text is printed beside the JSON answer", remedy
-    return None

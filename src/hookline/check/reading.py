@@ -5,6 +5,7 @@ registers it, for what will come of it.
 """
 
 import os
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,12 +15,12 @@ from hookline.check.findings import Finding, Fix, Replace, Severity
 from hookline.pipeline.definitions import RESERVED_KEYS
 from hookline.pipeline.dialects import Dialect, dialect_of
 from hookline.pipeline.jsonc import Document, Path, value_at
-from hookline.pipeline.layers import combine
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import (
     Layer,
     SettingsFile,
     SettingsFileError,
+    combine,
     read_layer,
     read_settings_file,
 )
@@ -32,7 +33,7 @@ from hookline.wire.hooks import CommandHook, HookSource
 _FOREIGN_FOLDERS = frozenset({".gemini", ".llxprt", ".claude"})
 
 
-class CheckedFile(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class CheckedFile(msgspec.Struct, frozen=True, eq=False):
     """A settings file that could be parsed."""
 
     path: str
@@ -128,19 +129,12 @@ class HookSite(msgspec.Struct, frozen=True, eq=False):
         field: Path,
         message: str,
         remedy: str = "",
-        *,
         fixes: Sequence[Fix] = (),
     ) -> Finding:
         """A finding about one of its fields, or about it as a whole."""
+        path, event, hook = (*self.raw.path, *field), self.event.value, self.hook.name
         return self.file.finding(
-            rule,
-            severity,
-            (*self.raw.path, *field),
-            message,
-            remedy,
-            fixes=fixes,
-            event=self.event.value,
-            hook=self.hook.name,
+            rule, severity, path, message, remedy, fixes=fixes, event=event, hook=hook
         )
 
 
@@ -170,20 +164,28 @@ def read(
         if found is not None:
             raw, document = found
             layer = read_layer(document.value, file.source, file.path, document, file.dialect)
-            checked.append(
-                CheckedFile(
-                    path=file.path,
-                    source=file.source,
-                    dialect=dialect_of(file.dialect),
-                    raw=raw,
-                    document=document,
-                    layer=layer,
-                )
-            )
-    entries = combine([file.layer for file in checked], trusted=lambda _hook: True).entries
+            dialect = dialect_of(file.dialect)
+            checked.append(CheckedFile(file.path, file.source, dialect, raw, document, layer))
+    entries = deque(combine([file.layer for file in checked], trusted=lambda _hook: True).entries)
+    # Both what is written and what was registered are in the order of the files.
+    sites: list[HookSite] = []
+    for written in (written for file in checked for written in raw_hooks(file)):
+        if not entries:
+            break
+        entry, hook, home = entries[0], entries[0].hook, written.file
+        assert isinstance(hook, CommandHook)
+        if (
+            entry.file == home.path
+            and written.config.get("type") == "command"
+            and written.config.get("command") == hook.command
+            and home.dialect.event_for(written.key) is entry.event
+            and home.document.place(written.path)[0] == entry.line
+        ):
+            sites.append(HookSite(written, entry, hook))
+            entries.popleft()
     return Checked(
         files=tuple(checked),
-        hooks=tuple(_sites(checked, iter(entries))),
+        hooks=tuple(sites),
         broken=tuple(broken),
         cwd=cwd,
         project_dir=project_dir,
@@ -208,28 +210,6 @@ def raw_hooks(file: CheckedFile) -> Iterator[RawHook]:
         for index, config in enumerate(listed) if isinstance(listed, list) else ():
             if isinstance(config, Mapping):
                 yield RawHook(file, key, (*path, "hooks", index), config)
-
-
-def _sites(
-    files: Sequence[CheckedFile], entries: Iterator[HookRegistryEntry]
-) -> Iterator[HookSite]:
-    """Pairs what is written with what was registered; both are in the order of the files."""
-    entry = next(entries, None)
-    for file in files:
-        for raw in raw_hooks(file):
-            if entry is None:
-                return
-            hook = entry.hook
-            assert isinstance(hook, CommandHook)
-            if (
-                entry.file == file.path
-                and raw.config.get("type") == "command"
-                and raw.config.get("command") == hook.command
-                and file.dialect.event_for(raw.key) is entry.event
-                and file.document.place(raw.path)[0] == entry.line
-            ):
-                yield HookSite(raw, entry, hook)
-                entry = next(entries, None)
 
 
 def _json(value: object) -> str:

@@ -12,7 +12,7 @@ from hookline.cli.failures import CommandError
 from hookline.cli.layout import shown_path, shown_place
 from hookline.cli.options import Options, flag
 from hookline.cli.screen import Screen
-from hookline.edit.switching import disable
+from hookline.edit import disable
 
 EXAMPLES = (
     "hookline init --name guard",

@@ -13,7 +13,7 @@ from hookline.cli.layout import shown_path, shown_place
 from hookline.cli.options import Option, Options, flag
 from hookline.cli.screen import Screen
 from hookline.config import Config
-from hookline.edit.switching import (
+from hookline.edit import (
     Place,
     Switch,
     enable,

@@ -14,14 +14,14 @@ from hookline.cli.layout import Row, count, duration, shown_place
 from hookline.cli.options import Option, Options
 from hookline.cli.screen import Screen
 from hookline.config import Config
-from hookline.pipeline.layers import Settings
 from hookline.pipeline.registry import HookRegistryEntry
+from hookline.pipeline.settings import Settings
 from hookline.wire.events import EVENTS, HookEventName, narrow_event
 from hookline.wire.hooks import CommandHook, HookSource
 
 # They are loaded where there is something of theirs to show.
 if TYPE_CHECKING:
-    from hookline.edit.switching import Switch
+    from hookline.edit import Switch
     from hookline.trace.queries import Outcome
 
 EXAMPLES = ("hookline list", "hookline list --event BeforeTool", "hookline list --json")
@@ -67,7 +67,7 @@ def run(options: Options, screen: Screen) -> int:
     switches: dict[int, Switch | None] = {}
     off = [entry for entry in entries if not entry.enabled]
     if off:
-        from hookline.edit.switching import files_of, read_switches, switch_of
+        from hookline.edit import files_of, read_switches, switch_of
 
         read = read_switches(files_of(project_dir, options.settings))
         switches = {id(entry): switch_of(entry, read) for entry in off}

@@ -14,7 +14,7 @@ from hookline.cli.failures import CommandError
 from hookline.cli.layout import count, shown_path, shown_place, width_of
 from hookline.cli.options import Option, Options, flag
 from hookline.cli.screen import Screen
-from hookline.edit.updating import (
+from hookline.edit import (
     Updated,
     add_to_settings,
     read_settings_text,

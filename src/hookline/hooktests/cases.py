@@ -2,14 +2,13 @@
 says. What is wrong in a file gets its place there, and the tests beside it still run."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
 from hookline.errors import HooklineError, InvalidPayloadError, UnknownEventError
-from hookline.hooktests.comparing import Failure
-from hookline.hooktests.expectations import find_bad_word
+from hookline.hooktests.comparing import Failure, find_bad_word
 from hookline.nearest import name_hint
 from hookline.pipeline.definitions import Origin
 from hookline.pipeline.jsonc import Document, JsoncError, Path, parse
@@ -91,42 +90,19 @@ def find_test_files(places: Iterable[str]) -> list[str]:
     return list(found.values())
 
 
-# Where a test is, its fields, and those it shares with others.
-_Entry: TypeAlias = tuple[Path, Any, Mapping[str, Any]]
-# What a field must be, in words and as a test.
-_Kind: TypeAlias = tuple[str, Callable[[Any], bool]]
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-_TEXT: _Kind = ("a string", _is_text)
-_OBJECT: _Kind = ("an object", lambda value: isinstance(value, dict))
-_NAMES: _Kind = (
-    "a list of hook names",
-    lambda value: isinstance(value, list) and bool(value) and all(map(_is_text, value)),
-)
-_VARIABLES: _Kind = (
-    "an object of strings, or null for a variable to take away",
-    lambda value: isinstance(value, dict) and all(v is None or _is_text(v) for v in value.values()),
-)
-_CONTENTS: _Kind = (
-    "an object of file contents",
-    lambda value: isinstance(value, dict) and all(map(_is_text, value.values())),
-)
-_FIELDS: dict[str, _Kind] = {
-    "name": _TEXT,
-    "event": _TEXT,
-    "input": _OBJECT,
-    "tool": _TEXT,
-    "tool_input": _OBJECT,
-    "session_id": _TEXT,
-    "hooks": _NAMES,
-    "env": _VARIABLES,
-    "files": _CONTENTS,
-    "skip": ("a string that says why", _is_text),
-    "expect": _OBJECT,
+# What a field must be, in words and as a type.
+_FIELDS: dict[str, tuple[str, Any]] = {
+    "name": ("a string", str),
+    "event": ("a string", str),
+    "input": ("an object", dict),
+    "tool": ("a string", str),
+    "tool_input": ("an object", dict),
+    "session_id": ("a string", str),
+    "hooks": ("a list of hook names", Annotated[list[str], msgspec.Meta(min_length=1)]),
+    "env": ("an object of strings, or null for a variable to take away", dict[str, str | None]),
+    "files": ("an object of file contents", dict[str, str]),
+    "skip": ("a string that says why", str),
+    "expect": ("an object", dict),
 }
 # What an object with ``tests`` may say for all of them; those merged are merged key by key.
 _SHARED = tuple(name for name in _FIELDS if name not in ("name", "expect"))
@@ -149,61 +125,54 @@ def read_test_file(path: str) -> HookTestFile:
             document = parse(file.read().decode("utf-8-sig"))
     except OSError as error:
         message = f"cannot be read: {error.strerror or error}"
-        problem = Problem(kind="unreadable", message=message, file=path)
+        return HookTestFile(path, (), (Problem(kind="unreadable", message=message, file=path),))
     except UnicodeDecodeError as error:
         message = f"is not UTF-8 at byte {error.start}"
-        problem = Problem(kind="unreadable", message=message, file=path)
+        return HookTestFile(path, (), (Problem(kind="unreadable", message=message, file=path),))
     except JsoncError as error:
-        problem = error.problem_of(path)
-    else:
-        return _read_tests(path, document)
-    return HookTestFile(path, (), (problem,))
-
-
-def _read_tests(path: str, document: Document) -> HookTestFile:
+        return HookTestFile(path, (), (error.problem_of(path),))
+    value: Any = document.value
+    shared: dict[str, Any] = {}
     tests: dict[str, HookTest] = {}
-    problems: list[Problem] = []
-
-    def report(wrong: _Wrong) -> None:
-        problems.append(Origin(path, document).problem(wrong.path, "bad-test", wrong.problem))
-
-    entries: list[_Entry] = []
+    wrongs: list[_Wrong] = []
+    listed: list[tuple[Path, Any]] = []
     try:
-        entries = _find_entries(document.value)
+        if isinstance(value, dict) and "tests" in value:
+            shared = {name: fields for name, fields in value.items() if name != "tests"}
+            _check_fields((), shared, _SHARED, "at the top of a file")
+            if not isinstance(value["tests"], list):
+                raise _Wrong(("tests",), "tests must be a list of tests")
+            listed = [(("tests", index), fields) for index, fields in enumerate(value["tests"])]
+        elif isinstance(value, list):
+            listed = [((index,), fields) for index, fields in enumerate(value)]
+        elif isinstance(value, dict):
+            listed = [((), value)]
+        else:
+            raise _Wrong((), "must hold a test, {…}, or a list of tests")
     except _Wrong as wrong:
-        report(wrong)
-    for at, fields, shared in entries:
+        wrongs.append(wrong)
+    for at, fields in listed:
         try:
             test = _read_test(path, document, at, fields, shared)
             if test.name in tests:
                 raise _Wrong((*at, "name"), f"another test is named {test.name!r} already")
             tests[test.name] = test
         except _Wrong as wrong:
-            report(wrong)
+            wrongs.append(wrong)
+    origin = Origin(path, document)
+    problems = (origin.problem(wrong.path, "bad-test", wrong.problem) for wrong in wrongs)
     return HookTestFile(path, tuple(tests.values()), tuple(problems))
-
-
-def _find_entries(value: Any) -> list[_Entry]:
-    if isinstance(value, list):
-        return [((index,), fields, {}) for index, fields in enumerate(value)]
-    if not isinstance(value, dict):
-        raise _Wrong((), "must hold a test, {…}, or a list of tests")
-    if "tests" not in value:
-        return [((), value, {})]
-    shared = {name: fields for name, fields in value.items() if name != "tests"}
-    _check_fields((), shared, _SHARED, "at the top of a file")
-    if not isinstance(value["tests"], list):
-        raise _Wrong(("tests",), "tests must be a list of tests")
-    return [(("tests", index), fields, shared) for index, fields in enumerate(value["tests"])]
 
 
 def _check_fields(at: Path, fields: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
     for name, value in fields.items():
         if name not in known:
             raise _Wrong((*at, name), f"{name!r} has no meaning {where}; {name_hint(name, known)}")
-        words, is_kind = _FIELDS[name]
-        if not is_kind(value):
-            raise _Wrong((*at, name), f"{name} must be {words}")
+        words, kind = _FIELDS[name]
+        try:
+            msgspec.convert(value, kind)
+        except msgspec.ValidationError:
+            raise _Wrong((*at, name), f"{name} must be {words}") from None
 
 
 def _read_test(
@@ -215,8 +184,22 @@ def _read_test(
     both = [name for name in _MERGED if name in shared and name in fields]
     merged = {name: {**shared[name], **fields[name]} for name in both}
     fields = {**shared, **fields, **merged}
-    event = _read_event(at, fields)
-    payload = _read_input(at, event, fields)
+    events = f"there are {', '.join(HookEventName)}"
+    if "event" not in fields:
+        raise _Wrong(at, f"event is missing; {events}")
+    try:
+        event = narrow_event(fields["event"])
+    except UnknownEventError as error:
+        hint = "" if error.nearest else f"; {events}"
+        raise _Wrong((*at, "event"), f"{error}{hint}") from None
+    if "tool_name" not in EVENTS[event].required and "tool" in fields:
+        raise _Wrong((*at, "tool"), f"tool is for BeforeTool and AfterTool, not for {event.value}")
+    names = {"tool": "tool_name", "tool_input": "tool_input", "session_id": "session_id"}
+    short = {names[name]: fields[name] for name in names if name in fields}
+    payload = {**fields.get("input", {}), **short}
+    problem = find_problem(event, payload)
+    if problem is not None:
+        raise _Wrong((*at, "input"), str(InvalidPayloadError(event.value, problem)))
     if "expect" not in fields:
         raise _Wrong(at, 'expect is missing: say what the hooks should do, as {"decision": "deny"}')
     bad = find_bad_word(event, fields["expect"])
@@ -239,25 +222,3 @@ def _read_test(
         files=fields.get("files"),
         skip=fields.get("skip"),
     )
-
-
-def _read_event(at: Path, fields: Mapping[str, Any]) -> HookEventName:
-    if "event" not in fields:
-        raise _Wrong(at, f"event is missing; there are {', '.join(HookEventName)}")
-    try:
-        return narrow_event(fields["event"])
-    except UnknownEventError as error:
-        hint = "" if error.nearest else f"; there are {', '.join(HookEventName)}"
-        raise _Wrong((*at, "event"), f"{error}{hint}") from None
-
-
-def _read_input(at: Path, event: HookEventName, fields: Mapping[str, Any]) -> dict[str, Any]:
-    names = {"tool": "tool_name", "tool_input": "tool_input", "session_id": "session_id"}
-    short = {names[name]: fields[name] for name in names if name in fields}
-    if "tool_name" not in EVENTS[event].required and "tool" in fields:
-        raise _Wrong((*at, "tool"), f"tool is for BeforeTool and AfterTool, not for {event.value}")
-    payload = {**fields.get("input", {}), **short}
-    problem = find_problem(event, payload)
-    if problem is not None:
-        raise _Wrong((*at, "input"), str(InvalidPayloadError(event.value, problem)))
-    return payload

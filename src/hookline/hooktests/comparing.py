@@ -1,20 +1,36 @@
-"""Compares what is expected with what there is, and says where the two differ.
+"""Compares what a test expects with what hooks said, and says where the two differ.
 
-An object is expected in part; null is a value that is not there. Where a text, a number or a list
-is found, an expected object holds tests of it (``{"contains": "key"}``): so a word such as
-``contains`` never means two things. ``exact`` takes all of this back: then values are just equal.
+``expect`` has a few words of its own, and every field of ``fire --json``'s document. An object is
+expected in part; null is a value that is not there. Where a text, a number or a list is found, an
+expected object holds tests of it (``{"contains": "key"}``): so a word such as ``contains`` never
+means two things. ``exact`` takes all of this back: then values are just equal.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 from msgspec import UNSET
 
+from hookline.answer import Answer, result_document
+from hookline.nearest import name_hint
 from hookline.wire import codec
+from hookline.wire.events import EVENTS, HookEventName
+from hookline.wire.outputs import NO_REASON
+
+if TYPE_CHECKING:
+    from hookline.hooktests.cases import HookTest
 
 NOTHING = "(nothing)"
+_DECISIONS = {"allow": "allow", "approve": "allow", "ask": "ask"}
+_DECISIONS |= {"deny": "deny", "block": "deny", "stop": "stop"}
+# Fields that say how a hook ended: who expects one of them knows that the hook may fail.
+_ENDS = ("failed", "success", "exit_code", "signal")
+_FIELDS = (
+    *("event", "plan", "results", "success", "errors", "all_outputs", "final_output", "view"),
+    *("should_stop", "stop_reason", "system_message", "suppress_output", "total_duration_ms"),
+)
 
 _Test: TypeAlias = Callable[[Any, Any], bool]
 
@@ -41,8 +57,22 @@ def differences(expected: Any, actual: Any, *, at: str, exact: bool = False) -> 
     if is_test and isinstance(actual, Mapping):
         # Tests that mean something for objects too stand alone.
         is_test = len(expected) == 1 and next(iter(expected)) in ("equals", "not")
-    if is_test:
-        yield from _tested(expected, actual, at)
+    if is_test and (unknown := [word for word in expected if word not in TESTS]):
+        message: Any = UNSET
+        if actual is not UNSET and actual is not None:
+            message = f"{unknown[0]!r} is no test of a value; there are {', '.join(TESTS)}"
+        yield Failure(at=at, expected=expected, actual=actual, message=message)
+    elif is_test:
+        for word, wanted in expected.items():
+            message = UNSET
+            try:
+                if TESTS[word](wanted, actual):
+                    continue
+            except _BadTest as error:
+                message = str(error)
+            except (re.error, TypeError) as error:
+                message = f"{wanted!r} is not a regular expression: {error}"
+            yield Failure(at=at, expected={word: wanted}, actual=actual, message=message)
     elif isinstance(expected, Mapping) and isinstance(actual, Mapping):
         for key in dict.fromkeys((*expected, *actual)) if exact else expected:
             below = f"{at}.{key}" if at else key
@@ -51,42 +81,16 @@ def differences(expected: Any, actual: Any, *, at: str, exact: bool = False) -> 
     elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
         for index, pair in enumerate(zip(expected, actual, strict=True)):
             yield from differences(*pair, at=f"{at}[{index}]", exact=exact)
-    elif not (_is_equal if exact else _holds)(expected, actual):
-        yield Failure(at=at, expected=expected, actual=actual)
-
-
-def _is_equal(expected: Any, actual: Any) -> bool:
-    """Equality of JSON values, for which true is no 1."""
-    return bool(expected == actual) and isinstance(expected, bool) is isinstance(actual, bool)
-
-
-def _holds(expected: Any, actual: Any) -> bool:
-    if expected is None or actual is None or actual is UNSET:
-        return expected is None and (actual is None or actual is UNSET)
-    if isinstance(expected, str) and isinstance(actual, str):
-        # What a script prints ends with a newline that nobody means.
-        return expected in (actual, actual.rstrip("\n"))
-    return _is_equal(expected, actual)
-
-
-def _tested(expected: Mapping[str, Any], actual: Any, at: str) -> Iterator[Failure]:
-    unknown = [word for word in expected if word not in TESTS]
-    if unknown:
-        message: Any = UNSET
-        if actual is not UNSET and actual is not None:
-            message = f"{unknown[0]!r} is no test of a value; there are {', '.join(TESTS)}"
-        yield Failure(at=at, expected=expected, actual=actual, message=message)
-        return
-    for word, wanted in expected.items():
-        message = UNSET
-        try:
-            if TESTS[word](wanted, actual):
-                continue
-        except _BadTest as error:
-            message = str(error)
-        except (re.error, TypeError) as error:
-            message = f"{wanted!r} is not a regular expression: {error}"
-        yield Failure(at=at, expected={word: wanted}, actual=actual, message=message)
+    else:
+        # For JSON true is no 1.
+        is_equal = expected == actual and isinstance(expected, bool) is isinstance(actual, bool)
+        if not exact and (expected is None or actual is None or actual is UNSET):
+            is_equal = expected is None and (actual is None or actual is UNSET)
+        elif not exact and isinstance(expected, str) and isinstance(actual, str):
+            # What a script prints ends with a newline that nobody means.
+            is_equal = expected in (actual, actual.rstrip("\n"))
+        if not is_equal:
+            yield Failure(at=at, expected=expected, actual=actual)
 
 
 def _agrees(expected: Any, actual: Any) -> bool:
@@ -105,20 +109,16 @@ def _contains(wanted: Any, actual: Any) -> bool:
     return isinstance(actual, str) and all(isinstance(w, str) and w in actual for w in words)
 
 
-def _compared(holds: Callable[[float, float], bool]) -> _Test:
-    def compare(wanted: Any, actual: Any) -> bool:
-        numbers = (int, float)
-        is_number = isinstance(actual, numbers) and not isinstance(actual, bool)
-        return is_number and isinstance(wanted, numbers) and holds(actual, wanted)
-
-    return compare
+def _are_numbers(wanted: Any, actual: Any) -> bool:
+    is_number = isinstance(actual, int | float) and not isinstance(actual, bool)
+    return is_number and isinstance(wanted, int | float)
 
 
 TESTS: dict[str, _Test] = {
     "contains": _contains,
     "matches": lambda wanted, actual: isinstance(actual, str) and bool(re.search(wanted, actual)),
-    "below": _compared(lambda actual, wanted: actual < wanted),
-    "above": _compared(lambda actual, wanted: actual > wanted),
+    "below": lambda wanted, actual: _are_numbers(wanted, actual) and actual < wanted,
+    "above": lambda wanted, actual: _are_numbers(wanted, actual) and actual > wanted,
     "equals": lambda wanted, actual: not any(differences(wanted, actual, at="", exact=True)),
     "not": lambda wanted, actual: not _agrees(wanted, actual),
 }
@@ -176,3 +176,80 @@ def _lines(value: Any, *, pretty: bool = False) -> list[str]:
 
 def _compact(value: Any) -> str:
     return msgspec.json.format(codec.encode(value), indent=0).decode()
+
+
+def said_reason(answer: Answer) -> str | None:
+    """The reason that hooks gave for whatever they decided."""
+    output = answer.final_output
+    reason = NO_REASON if output is None else output.get_effective_reason()
+    return None if reason == NO_REASON else reason
+
+
+# Word -> the value it speaks of; None is a value that is not there.
+_WORDS: dict[str, Callable[[Answer], Any]] = {
+    "decision": lambda answer: answer.decision,
+    "blocked": lambda answer: answer.denied,
+    "ask": lambda answer: answer.decision == "ask",
+    "stop": lambda answer: answer.stopped,
+    "reason": said_reason,
+    "context": lambda answer: answer.context,
+    # What the tool is called with in the end.
+    "tool_input": lambda answer: answer.tool_input or {},
+    "output": lambda answer: answer.final_output and answer.final_output.to_wire(),
+    "hooks": lambda answer: {
+        result.hook.name: result_document(result) for result in answer.results
+    },
+    "no_hooks": lambda answer: answer.plan is None,
+}
+WORDS = (*_WORDS, *_FIELDS)
+
+
+def find_bad_word(event: HookEventName, expect: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The first word of an ``expect`` that means nothing, and why; None if all do."""
+    for word, value in expect.items():
+        if word not in WORDS:
+            return word, f"{word!r} cannot be expected; {name_hint(word, WORDS)}"
+        if word == "decision":
+            if not isinstance(value, str) or value not in _DECISIONS:
+                return word, f"decision must be one of {', '.join(_DECISIONS)}"
+            if _DECISIONS[value] in ("deny", "stop") and not EVENTS[event].blockable:
+                never = f"so its decision is never {value}"
+                return word, f"{event.value} cannot be blocked or stopped, {never}"
+        if word in ("blocked", "ask", "stop", "no_hooks") and not isinstance(value, bool):
+            return word, f"{word} must be true or false"
+        if word == "hooks" and not isinstance(value, dict):
+            of_what = "an object of hook names, each with what is expected of its result"
+            return word, f"hooks must be {of_what}"
+    return None
+
+
+def unmet(test: "HookTest", answer: Answer, document: Mapping[str, Any]) -> Iterator[Failure]:
+    """What is not as the test expects of an answer and its document.
+
+    Two things are expected unless the test speaks of them: that some hook ran, and that none
+    failed. Otherwise a misspelt matcher or a script that crashes would pass as an allow.
+    """
+    expected_words = test.expect.keys()
+    if answer.word == "failed" and expected_words.isdisjoint({"success", "errors"}):
+        yield Failure(message=f"the event failed: {answer.why}")
+    for word, expected in test.expect.items():
+        if word == "decision":
+            expected = _DECISIONS[expected]
+        actual = _WORDS[word](answer) if word in _WORDS else document[word]
+        yield from differences(expected, actual, at=word)
+    nobody_ran = answer.word == "no hook matched"
+    if nobody_ran and expected_words.isdisjoint({"no_hooks", "plan", "results"}):
+        target = EVENTS[test.event].target
+        name = test.input.get(target) if target else None
+        on = f"{test.event.value} of {name}" if name else test.event.value
+        yield Failure(
+            message=f"no hook ran on {on}; look at the matchers, "
+            'or expect {"no_hooks": true} if none should'
+        )
+    if expected_words.isdisjoint({"success", "errors", "results"}):
+        named = test.expect.get("hooks", {})
+        for error in answer.failures:
+            said = named.get(error.hook)
+            spoken_of = isinstance(said, Mapping) and not said.keys().isdisjoint(_ENDS)
+            if error.hook is not None and not spoken_of:
+                yield Failure(message=error.message)

@@ -16,7 +16,7 @@ from hookline.config import Config
 from hookline.files import write_atomically
 from hookline.fired import read_fired_event
 from hookline.hooktests.cases import SUFFIX, HookTestError
-from hookline.hooktests.expectations import said_reason
+from hookline.hooktests.comparing import said_reason
 from hookline.hooktests.running import name_places
 from hookline.trace.events import Assembler
 from hookline.trace.log import TraceLog
@@ -73,6 +73,23 @@ def recorded_test(
     """A test that expects what hooks answered to an event; ``ends`` says how each of them ended."""
     if answer.word == "failed":
         raise HookTestError(f"the event failed: {answer.why}")
+    expect: dict[str, Any] = {"no_hooks": True}
+    if ends:
+        reason = said_reason(answer)
+        output = answer.final_output
+        specific = (output.hook_specific_output if output is not None else None) or {}
+        outputs = {name: specific[name] for name in _OUTPUTS if name in specific}
+        said = {
+            "reason": reason if answer.decision != "allow" else None,
+            "context": answer.context,
+            "tool_input": specific.get("tool_input"),
+            "system_message": answer.system_message,
+            "suppress_output": answer.suppress_output,
+            "output": {"hookSpecificOutput": outputs} if outputs else None,
+            "hooks": {hook: dict(end) for hook, end in ends.items() if "failed" in end},
+        }
+        given = {word: value for word, value in said.items() if value}
+        expect = {"decision": answer.decision, **given}
     names = {"tool_name": "tool", "tool_input": "tool_input", "session_id": "session_id"}
     rest = {field: value for field, value in payload.items() if field not in names}
     test = {
@@ -81,7 +98,7 @@ def recorded_test(
         **{names[field]: payload[field] for field in names if field in payload},
         **({"input": rest} if rest else {}),
         **({"hooks": list(ends)} if ends else {}),
-        "expect": _expected(answer, ends) if ends else {"no_hooks": True},
+        "expect": expect,
     }
     named: dict[str, Any] = name_places(test, places)
     return {**named, "name": name}
@@ -93,25 +110,6 @@ def write_test(path: str, test: Mapping[str, Any], *, replace: bool) -> None:
         raise HookTestError(f"{path} exists already; pass --force to replace it, or another name")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     write_atomically(path, msgspec.json.format(codec.encode(test), indent=2) + b"\n")
-
-
-def _expected(answer: Answer, ends: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    expect: dict[str, Any] = {"decision": answer.decision}
-    reason = said_reason(answer)
-    if answer.decision != "allow" and reason is not None:
-        expect["reason"] = reason
-    output = answer.final_output
-    specific = (output.hook_specific_output if output is not None else None) or {}
-    outputs = {name: specific[name] for name in _OUTPUTS if name in specific}
-    said = {
-        "context": answer.context,
-        "tool_input": specific.get("tool_input"),
-        "system_message": answer.system_message,
-        "suppress_output": answer.suppress_output,
-        "output": {"hookSpecificOutput": outputs} if outputs else None,
-        "hooks": {hook: dict(end) for hook, end in ends.items() if "failed" in end},
-    }
-    return {**expect, **{word: value for word, value in said.items() if value}}
 
 
 def read_traced_event(id: str, *, trace_file: str | os.PathLike[str]) -> FiredBefore:

@@ -18,12 +18,10 @@ from hookline.debuglog import DebugLogger
 from hookline.errors import HooklineError
 from hookline.fired import FiredEvent, read_fired_event
 from hookline.hooktests.cases import HookTest, Outcome
-from hookline.hooktests.comparing import Failure
-from hookline.hooktests.expectations import unmet
+from hookline.hooktests.comparing import Failure, unmet
 from hookline.nearest import name_hint
 from hookline.notices import heard_warnings
 from hookline.pipeline.matcher import MatchTimeout
-from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import find_project_dir
 from hookline.places import home_dir
 from hookline.problem import Problem
@@ -81,8 +79,12 @@ class HookTestRunner:
         try:
             test, answer, document, heard = self.fire(test)
         except (HooklineError, OSError, ValueError) as error:
-            untrusted = isinstance(error, NotTrusted)
-            failures: tuple[Failure, ...] = (Failure(message=_sentence(error)),)
+            untrusted, message = isinstance(error, NotTrusted), str(error)
+            if isinstance(error, OSError) and error.strerror:
+                message = f"{error.filename}: {error.strerror}"
+            if not isinstance(error, HooklineError):
+                message = f"the test cannot be set up: {message}"
+            failures: tuple[Failure, ...] = (Failure(message=message),)
         else:
             failures = tuple(unmet(test, answer, document))
             for result in document["results"]:
@@ -115,29 +117,29 @@ class HookTestRunner:
                 env=put_places(test.env, places),
             )
             with variables(test.env):
-                config = self._config(cwd, project)
-                answer, heard = self._fired(test, config)
+                config = Config.load(
+                    cwd,
+                    project_dir=project,
+                    settings_files=self._settings_files,
+                    session_id=_SESSION,
+                    # What tests do is no part of what happened.
+                    debug_logger=DebugLogger(),
+                    trusted=self._trusted,
+                )
+                system = self._prepare(test, config)
+                with heard_warnings() as heard:
+                    answer = self._fire(system, read_fired_event(test.event, test.input))
                 document = answer.document(test.event.value, config.get_translator())
                 return test, answer, document, heard
 
-    def _config(self, cwd: str, project: str) -> Config:
-        config = Config.load(
-            cwd,
-            project_dir=project,
-            settings_files=self._settings_files,
-            session_id=_SESSION,
-            # What tests do is no part of what happened.
-            debug_logger=DebugLogger(),
-            trusted=self._trusted,
-        )
-        for problem in config.get_settings().problems:
+    def _prepare(self, test: HookTest, config: Config) -> HookSystem:
+        """A system with the hooks that the test is about; raises CannotRun."""
+        settings = config.get_settings()
+        for problem in settings.problems:
             if problem.kind != "untrusted":
                 self._problems[str(problem)] = problem
-        return config
-
-    def _fired(self, test: HookTest, config: Config) -> tuple[Answer, list[str]]:
         # Having no hooks is not enough for a project to count as reviewed.
-        has_hooks = any(e.source is HookSource.PROJECT for e in config.get_settings().entries)
+        has_hooks = any(entry.source is HookSource.PROJECT for entry in settings.entries)
         is_reviewed = config.is_trusted_folder() and (has_hooks or self._trusted is True)
         if test.env and not is_reviewed:
             # PATH alone would be enough to run anything in the name of the user's own hooks.
@@ -147,56 +149,37 @@ class HookTestRunner:
             raise CannotRun("hooks are disabled in the user's or the system's settings")
         with heard_warnings():
             system.initialize_blocking()
-        chosen = list(_chosen(test, system.get_all_hooks()))
-        _refuse_untrusted(test, chosen)
+        entries = system.get_all_hooks()
+        for name in test.hooks or ():
+            named = [entry for entry in entries if entry.name == name]
+            if not named:
+                known = tuple(dict.fromkeys(entry.name for entry in entries))
+                hint = f"; {name_hint(name, known)}" if known else ""
+                raise CannotRun(f"no hook is named {name!r}{hint}")
+            if not any(entry.enabled for entry in named):
+                raise CannotRun(f"{name!r} is disabled, so it did not run")
+        chosen = [e for e in entries if test.hooks is None or e.name in test.hooks]
+        target = EVENTS[test.event].target
+        compared = (test.input.get(target) or "") if target else ""
+        held_back: list[str] = []
+        for entry in chosen:
+            if entry.enabled and not entry.trusted and entry.event is test.event:
+                try:
+                    is_matched = entry.matches(compared)
+                except MatchTimeout:
+                    is_matched = True
+                held_back += [entry.name] if is_matched else []
+        if held_back:
+            names = ", ".join(dict.fromkeys(held_back))
+            are = "is" if len(held_back) == 1 else "are"
+            raise NotTrusted(f"{names} {are} not trusted and did not run")
         system.get_registry().load(chosen)
-        with heard_warnings() as heard:
-            return self._fire(system, read_fired_event(test.event, test.input)), heard
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, HooklineError):
-        return str(error)
-    if isinstance(error, OSError) and error.strerror:
-        return f"the test cannot be set up: {error.filename}: {error.strerror}"
-    return f"the test cannot be set up: {error}"
+        return system
 
 
 def project_of(directory: str) -> str:
     """The project that a directory belongs to."""
     return find_project_dir(directory, home_dir())
-
-
-def _chosen(test: HookTest, entries: Sequence[HookRegistryEntry]) -> Iterator[HookRegistryEntry]:
-    if test.hooks is None:
-        yield from entries
-        return
-    for name in test.hooks:
-        named = [entry for entry in entries if entry.name == name]
-        if not named:
-            known = tuple(dict.fromkeys(entry.name for entry in entries))
-            hint = f"; {name_hint(name, known)}" if known else ""
-            raise CannotRun(f"no hook is named {name!r}{hint}")
-        if not any(entry.enabled for entry in named):
-            raise CannotRun(f"{name!r} is disabled, so it did not run")
-    yield from (entry for entry in entries if entry.name in test.hooks)
-
-
-def _refuse_untrusted(test: HookTest, entries: Sequence[HookRegistryEntry]) -> None:
-    target = EVENTS[test.event].target
-    compared = (test.input.get(target) or "") if target else ""
-    held_back: list[str] = []
-    for entry in entries:
-        if entry.enabled and not entry.trusted and entry.event is test.event:
-            try:
-                is_matched = entry.matches(compared)
-            except MatchTimeout:
-                is_matched = True
-            held_back += [entry.name] if is_matched else []
-    if held_back:
-        names = ", ".join(dict.fromkeys(held_back))
-        are = "is" if len(held_back) == 1 else "are"
-        raise NotTrusted(f"{names} {are} not trusted and did not run")
 
 
 @contextmanager

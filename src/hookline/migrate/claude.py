@@ -102,7 +102,11 @@ def migrate_claude(document: Document, file: str) -> Migrated:
     for key, definitions in hooks.items():
         event = EVENTS.get(key)
         if event is None:
-            reason, remedy = why_lost(key)
+            reason, remedy = _LOST.get(key, (_NONE, ""))
+            if key not in _LOST and key not in _OTHERS:
+                reason = "Claude Code has no such event either, and runs nothing of it"
+                hint = did_you_mean(nearest(key, (*EVENTS, *_LOST, *_OTHERS))[:1])
+                remedy = hint and f"{hint} correct it there and migrate again"
             draft.find(Kind.LOST, ("hooks", key), reason, subject=key, remedy=remedy)
         elif not isinstance(definitions, list):
             draft.find(Kind.LOST, ("hooks", key), "it is not a list of definitions", subject=key)
@@ -122,16 +126,6 @@ def migrate_claude(document: Document, file: str) -> Migrated:
             hook.get("name") or " ".join((hook["command"], *hook.get("args", ()))) for hook in moved
         ]
     return draft.finished(dict.fromkeys(disabled))
-
-
-def why_lost(event: str) -> tuple[str, str]:
-    """Why an event of that name has no counterpart, and what to do about it."""
-    if event in _LOST or event in _OTHERS:
-        return _LOST.get(event, (_NONE, ""))
-    known = (*EVENTS, *_LOST, *_OTHERS)
-    hint = did_you_mean(nearest(event, known)[:1])
-    hint = hint and f"{hint} correct it there and migrate again"
-    return "Claude Code has no such event either, and runs nothing of it", hint
 
 
 def _add_definition(

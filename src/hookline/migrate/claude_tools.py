@@ -5,11 +5,10 @@ its words, and a regular expression is tried on every tool that both sides know.
 """
 
 import re
-from collections.abc import Iterable
 
 import msgspec
 
-from hookline.pipeline.matcher import MatchTimeout, compile_matcher
+from hookline.pipeline.matcher import Match, MatchTimeout, compile_matcher
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.tools import CLAUDE_TOOLS
 
@@ -41,16 +40,29 @@ def translated(event: HookEventName, text: str | None) -> Matcher:
     if text in ("", "*") or spec.target is None:
         return Matcher()
     if _LIST.fullmatch(text):
-        return _words(event, [word for each in re.split("[|,]", text) if (word := each.strip())])
-    return _tool_expression(text) if spec.search else _trigger_expression(event, text)
+        return _translate_words(event, [word.strip() for word in re.split("[|,]", text)])
+    before, problem = compile_matcher(text, search=True)
+    if problem is not None:
+        return Matcher(lost="it is not a regular expression that can be read here")
+    try:
+        if spec.search:
+            return _translate_tools(text, before)
+        # It is searched there, and matched whole here.
+        if spec.trigger is None:
+            return Matcher(text=f".*(?:{text}).*")
+        back = {new: old for old, new in _TRIGGERS.get(event, {}).items() if new}
+        kept = [name for name in spec.triggers if before(back.get(name, name))]
+    except MatchTimeout:
+        return Matcher(lost="it takes too long to match")
+    if not kept:
+        return Matcher(lost=f"no {spec.target} of {event.value} matches it")
+    return Matcher(text="|".join(kept))
 
 
-def _words(event: HookEventName, words: list[str]) -> Matcher:
-    if not words:
-        return Matcher(lost="it names nothing")
+def _translate_words(event: HookEventName, words: list[str]) -> Matcher:
     kept: list[str] = []
     missing: list[str] = []
-    for word in words:
+    for word in filter(None, words):
         if EVENTS[event].search:
             names = () if word in WITHOUT_COUNTERPART else TOOLS.get(word, (word,))
         else:
@@ -59,7 +71,7 @@ def _words(event: HookEventName, words: list[str]) -> Matcher:
         kept += [name for name in names if name not in kept]
         missing += [] if names else [word]
     if not kept:
-        return Matcher(lost=f"{_no_counterpart(missing)} here")
+        return Matcher(lost=f"{_no_counterpart(missing)} here" if missing else "it names nothing")
     notes: list[str] = []
     if any(word.startswith("mcp__") for word in words):
         notes.append(f"{_HOST_NAMES}; look whether it calls them that")
@@ -69,54 +81,28 @@ def _words(event: HookEventName, words: list[str]) -> Matcher:
     return Matcher(text="|".join(kept), notes=tuple(notes))
 
 
-def _tool_expression(text: str) -> Matcher:
+def _translate_tools(text: str, before: Match) -> Matcher:
     """By its names where that comes to the same tools, else by the tools it matches."""
-    before, problem = compile_matcher(text, search=True)
-    if problem is not None:
-        return Matcher(lost="it is not a regular expression that can be read here")
 
     def rename(word: re.Match[str]) -> str:
         names = TOOLS.get(word[0], (word[0],))
         return names[0] if len(names) == 1 else f"(?:{'|'.join(names)})"
 
-    try:
-        wanted = [tool for tool in TOOLS if before(tool)]
-        gone = [tool for tool in sorted(WITHOUT_COUNTERPART) if before(tool)]
-        new = _REPEATED.sub(r"\1", _NAMES.sub(rename, text))
-        after, _ = compile_matcher(new, search=True)
-        if gone and not wanted and "mcp__" not in text:
-            return Matcher(lost=f"{_no_counterpart(gone)} here")
-        if [name for name in _names(TOOLS) if after(name)] == _names(wanted):
-            host = (f"{_HOST_NAMES}; look whether the matcher fits",) if "mcp__" in text else ()
-            return Matcher(text=new, notes=host)
-    except MatchTimeout:
-        return Matcher(lost="it takes too long to match")
+    wanted = [tool for tool in TOOLS if before(tool)]
+    gone = [tool for tool in sorted(WITHOUT_COUNTERPART) if before(tool)]
+    if gone and not wanted and "mcp__" not in text:
+        return Matcher(lost=f"{_no_counterpart(gone)} here")
+    new = _REPEATED.sub(r"\1", _NAMES.sub(rename, text))
+    after, _ = compile_matcher(new, search=True)
+    known = dict.fromkeys(name for names in TOOLS.values() for name in names)
+    meant = list(dict.fromkeys(name for tool in wanted for name in TOOLS[tool]))
+    if [name for name in known if after(name)] == meant:
+        host = (f"{_HOST_NAMES}; look whether the matcher fits",) if "mcp__" in text else ()
+        return Matcher(text=new, notes=host)
     if not wanted:
         return Matcher(text=text, notes=("no tool that is known here has such a name",))
     note = f"the matcher is now written by the tools it matched: {', '.join(wanted)}"
-    return Matcher(text="|".join(_names(wanted)), notes=(note,))
-
-
-def _names(tools: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(name for tool in tools for name in TOOLS[tool]))
-
-
-def _trigger_expression(event: HookEventName, text: str) -> Matcher:
-    """Searched there, matched whole here."""
-    before, problem = compile_matcher(text, search=True)
-    trigger = EVENTS[event].trigger
-    if problem is not None:
-        return Matcher(lost="it is not a regular expression that can be read here")
-    if trigger is None:
-        return Matcher(text=f".*(?:{text}).*")
-    back = {new: old for old, new in _TRIGGERS.get(event, {}).items() if new}
-    try:
-        kept = [member.value for member in trigger if before(back.get(member.value, member.value))]
-    except MatchTimeout:
-        return Matcher(lost="it takes too long to match")
-    if not kept:
-        return Matcher(lost=f"no {EVENTS[event].target} of {event.value} matches it")
-    return Matcher(text="|".join(kept))
+    return Matcher(text="|".join(meant), notes=(note,))
 
 
 def _no_counterpart(words: list[str]) -> str:

@@ -75,17 +75,9 @@ class Draft:
     def move(self, path: Path, before: Before, event: str, **fields: Any) -> None:
         """Take the hook at a path of the document along."""
         line, column = self.document.place(path)
-        self.moves.append(
-            Move(
-                file=self.file,
-                line=line,
-                column=column,
-                group=(self.file, before.event, int(path[2])),
-                before=before,
-                event=event,
-                **fields,
-            )
-        )
+        group = (self.file, before.event, int(path[2]))
+        fields |= {"file": self.file, "line": line, "column": column, "group": group}
+        self.moves.append(Move(before=before, event=event, **fields))
 
     def find(
         self, kind: Kind, path: Path, message: str, *, subject: str = "", remedy: str = ""

@@ -8,14 +8,16 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hookline.edit.updating import read_settings_text, refuse_way_out, with_additions
+from hookline.edit import read_settings_text, refuse_way_out, with_additions
 from hookline.migrate.claude import migrate_claude
 from hookline.migrate.claude_scripts import Script, demands, scripts_of
-from hookline.migrate.gemini import migrate_gemini
-from hookline.migrate.moves import Finding, Kind, Migrated, Move
-from hookline.pipeline.jsonc import Document, value_at
-from hookline.pipeline.settings import find_project_dir
+from hookline.migrate.moves import Before, Draft, Finding, Kind, Migrated, Move
+from hookline.pipeline.definitions import Origin, parse_hooks
+from hookline.pipeline.jsonc import Document, Path, spoken, value_at
+from hookline.pipeline.settings import SWITCHES, find_disabled_names, find_project_dir
 from hookline.places import home_dir, user_config_dir
+from hookline.wire.events import HookEventName
+from hookline.wire.hooks import HookSource
 
 Agent: TypeAlias = Literal["claude", "gemini"]
 Layer: TypeAlias = Literal["project", "user"]
@@ -31,10 +33,10 @@ _FILES: dict[Agent, tuple[tuple[str, str], ...]] = {
         (".llxprt/settings.json", "settings.json"),
     ),
 }
-_MIGRATE: dict[Agent, Callable[[Document, str], Migrated]] = {
-    "claude": migrate_claude,
-    "gemini": migrate_gemini,
-}
+_HOOK_KEYS = frozenset(
+    {"type", "command", "args", "name", "description", "timeout", "env", "onFailure", "warm"}
+)
+_GEMINI_EVENTS = frozenset(event.value for event in HookEventName)
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +120,58 @@ def given_source(file: str, agent: Agent, places: Places) -> Source:
     return Source(file=os.path.abspath(file), agent=agent, layer="project", target=target)
 
 
+def migrate_gemini(document: Document, file: str) -> Migrated:
+    """What a settings file of Gemini CLI's or LLxprt Code's comes to: they are ours but for the
+    folder they are in."""
+    draft = Draft(document, file)
+    hooks = document.value.get("hooks") if isinstance(document.value, Mapping) else None
+    for key, definitions in hooks.items() if isinstance(hooks, Mapping) else ():
+        is_event = key in _GEMINI_EVENTS and isinstance(definitions, list)
+        for index, definition in enumerate(definitions if is_event else ()):
+            listed, matcher = value_at(definition, ("hooks",)), value_at(definition, ("matcher",))
+            is_definition = isinstance(listed, list) and isinstance(matcher, str | None)
+            for place, config in enumerate(listed if is_definition else ()):
+                command = value_at(config, ("command",))
+                is_command = isinstance(command, str) and value_at(config, ("type",)) == "command"
+                if not is_command or not command.strip():
+                    continue
+                path: Path = ("hooks", key, index, "hooks", place)
+                strangers = sorted(set(config) - _HOOK_KEYS)
+                if strangers:
+                    message = f"{', '.join(strangers)} means nothing here and was left out"
+                    draft.find(Kind.NOTE, path, message)
+                draft.move(
+                    path,
+                    Before(event=key, matcher=matcher, config=config),
+                    key,
+                    matcher=matcher or None,
+                    hook={name: value for name, value in config.items() if name in _HOOK_KEYS},
+                    sequential=definition.get("sequential") is True,
+                )
+    if draft.moves:
+        message = "hookline reads this file as it is, so its hooks run without being moved"
+        remedy = "moved, each runs once as long as both files have it"
+        line = draft.moves[0].line
+        draft.findings.append(Finding(Kind.NOTE, file, line, 1, message, remedy=remedy))
+    # What the engine says about entries that are no hooks, for it reads these files too.
+    origin = Origin(file, document, ("hooks",))
+    for problem in parse_hooks(hooks, source=HookSource.USER, origin=origin).problems:
+        kind = Kind.LOST if problem.skipped else Kind.NOTE
+        at = problem.line or 1, problem.column or 1
+        draft.findings.append(Finding(kind, file, *at, problem.text))
+    for path in SWITCHES:
+        if value_at(document.value, path) is False:
+            message = f"{spoken(path)} is false, so hooks stay off until it is not"
+            draft.find(Kind.NOTE, path, message)
+    return draft.finished(dict.fromkeys(name for _, name in find_disabled_names(document.value)))
+
+
+_MIGRATE: dict[Agent, Callable[[Document, str], Migrated]] = {
+    "claude": migrate_claude,
+    "gemini": migrate_gemini,
+}
+
+
 def make_plan(sources: Sequence[Source], places: Places) -> Plan:
     """Read the files and say what would come of them; raises SettingsFileError for a bad one."""
     read = [(source, read_settings_text(source.file).document) for source in sources]
@@ -128,28 +182,35 @@ def make_plan(sources: Sequence[Source], places: Places) -> Plan:
     for source in sources:
         if source.layer == "project":
             refuse_way_out(source.target, places.project_dir)
-    targets = tuple(_targets(migrated))
+    targets: list[Target] = []
+    for file in dict.fromkeys(source.target for source in sources):
+        there = [each for source, each in migrated if source.target == file]
+        moves = tuple(move for each in there for move in each.moves)
+        disabled = list(dict.fromkeys(name for each in there for name in each.disabled))
+        settings = read_settings_text(file)
+        added, new = additions(settings.document.value, moves, disabled)
+        with_additions(settings, added)
+        off = tuple(added.get("hooks", {}).get("disabled", ()))
+        exists = settings.raw is not None
+        targets.append(Target(file=file, exists=exists, moves=moves, new=tuple(new), disabled=off))
     claude = [m for source, each in migrated if source.agent == "claude" for m in each.moves]
-    scripts = {
-        id(move): scripts_of(
+    scripts = [
+        scripts_of(
             str(move.before.config["command"]),
             move.before.config.get("args", ()),
             project_dir=places.project_dir,
             home=places.home,
         )
         for move in claude
-    }
-    findings += _script_findings(claude, scripts)
-    for source, document in read:
-        if source.agent == "claude":
-            findings += _variables(source.file, document, claude, scripts)
+    ]
+    documents = [(source.file, document) for source, document in read if source.agent == "claude"]
+    findings += _script_findings(claude, scripts, documents)
     findings += _differences(claude)
-    read_scripts = {script.path for each in scripts.values() for script in each}
     return Plan(
         sources=tuple(sources),
-        targets=targets,
+        targets=tuple(targets),
         findings=tuple(findings),
-        scripts=tuple(sorted(read_scripts)),
+        scripts=tuple(sorted({script.path for each in scripts for script in each})),
     )
 
 
@@ -157,61 +218,36 @@ def additions(
     value: Mapping[str, Any], moves: Sequence[Move], disabled: Sequence[str]
 ) -> tuple[dict[str, Any], list[Move]]:
     """What a settings object lacks of the moves, and which of them that are."""
-    known = set(_identities(value))
+    known: set[object] = set()
+    there = value.get("hooks")
+    for event, definitions in there.items() if isinstance(there, Mapping) else ():
+        for definition in definitions if isinstance(definitions, list) else ():
+            listed = value_at(definition, ("hooks",))
+            for hook in listed if isinstance(listed, list) else ():
+                if isinstance(hook, Mapping):
+                    known.add(_identity(event, definition.get("matcher"), hook))
+    hooks: dict[str, Any] = {}
     new: list[Move] = []
+    # Hooks that shared a definition still do.
+    groups: dict[tuple[str, str, int], list[Any]] = {}
     for move in moves:
         identity = _identity(move.event, move.matcher, move.hook)
-        if identity not in known:
-            known.add(identity)
-            new.append(move)
-    hooks: dict[str, Any] = _definitions(new)
+        if identity in known:
+            continue
+        known.add(identity)
+        new.append(move)
+        if move.group not in groups:
+            groups[move.group] = []
+            made: dict[str, Any] = {} if move.matcher is None else {"matcher": move.matcher}
+            made |= {"sequential": True} if move.sequential else {}
+            made["hooks"] = groups[move.group]
+            hooks.setdefault(move.event, []).append(made)
+        groups[move.group].append(dict(move.hook))
     said = value_at(value, ("hooks", "disabled"))
     names = [name for name in disabled if not (isinstance(said, list) and name in said)]
     if names:
         hooks["disabled"] = names
     return ({"hooks": hooks} if hooks else {}), new
-
-
-def _targets(migrated: Sequence[tuple[Source, Migrated]]) -> Iterator[Target]:
-    for file in dict.fromkeys(source.target for source, _ in migrated):
-        there = [each for source, each in migrated if source.target == file]
-        moves = [move for each in there for move in each.moves]
-        disabled = list(dict.fromkeys(name for each in there for name in each.disabled))
-        settings = read_settings_text(file)
-        added, new = additions(settings.document.value, moves, disabled)
-        with_additions(settings, added)
-        yield Target(
-            file=file,
-            exists=settings.raw is not None,
-            moves=tuple(moves),
-            new=tuple(new),
-            disabled=tuple(added.get("hooks", {}).get("disabled", ())),
-        )
-
-
-def _definitions(moves: Sequence[Move]) -> dict[str, list[dict[str, Any]]]:
-    """Definitions by event; hooks that shared one still do."""
-    made: dict[str, list[dict[str, Any]]] = {}
-    groups: dict[tuple[str, str, int], list[Any]] = {}
-    for move in moves:
-        if move.group not in groups:
-            groups[move.group] = []
-            definition: dict[str, Any] = {} if move.matcher is None else {"matcher": move.matcher}
-            definition |= {"sequential": True} if move.sequential else {}
-            definition["hooks"] = groups[move.group]
-            made.setdefault(move.event, []).append(definition)
-        groups[move.group].append(dict(move.hook))
-    return made
-
-
-def _identities(value: Mapping[str, Any]) -> Iterator[object]:
-    hooks = value.get("hooks")
-    for event, definitions in hooks.items() if isinstance(hooks, Mapping) else ():
-        for definition in definitions if isinstance(definitions, list) else ():
-            listed = value_at(definition, ("hooks",))
-            for hook in listed if isinstance(listed, list) else ():
-                if isinstance(hook, Mapping):
-                    yield _identity(event, definition.get("matcher"), hook)
 
 
 def _identity(event: str, matcher: Any, hook: Mapping[str, Any]) -> object:
@@ -222,38 +258,33 @@ def _identity(event: str, matcher: Any, hook: Mapping[str, Any]) -> object:
 
 
 def _script_findings(
-    moves: Sequence[Move], scripts: Mapping[int, Sequence[Script]]
+    moves: Sequence[Move],
+    scripts: Sequence[Sequence[Script]],
+    documents: Sequence[tuple[str, Document]],
 ) -> Iterator[Finding]:
+    """What scripts must change, and the variables they read that only Claude Code sets."""
     seen: set[tuple[str, int, str]] = set()
-    for move in moves:
+    texts: list[list[str]] = []
+    for move, own in zip(moves, scripts, strict=True):
         command = str(move.before.config["command"])
-        event, own = move.before.event, scripts[id(move)]
+        event = move.before.event
+        texts.append([command, *(script.text for script in own)])
         found = [(s.path, d.line, d) for s in own for d in demands(s.text, event)]
         told = demands(command, event, is_command=not own)
         for file, line, demand in (*found, *((move.file, move.line, d) for d in told)):
             if (file, line, demand.message) not in seen:
                 seen.add((file, line, demand.message))
                 yield Finding(Kind.SCRIPT, file, line, 1, demand.message, event, demand.remedy)
-
-
-def _variables(
-    file: str,
-    document: Document,
-    moves: Sequence[Move],
-    scripts: Mapping[int, Sequence[Script]],
-) -> Iterator[Finding]:
-    """Variables that Claude Code sets for hooks too, and that one of them reads."""
-    named = value_at(document.value, ("env",))
-    for name in named if isinstance(named, Mapping) else ():
-        word = re.compile(rf"\b{re.escape(name)}\b")
-        for move in moves:
-            texts = [str(move.before.config["command"]), *(s.text for s in scripts[id(move)])]
-            if any(map(word.search, texts)):
-                message = f"{name} is not set here by the settings"
-                remedy = "put it into the env of the hook that reads it"
+    remedy = "put it into the env of the hook that reads it"
+    for file, document in documents:
+        named = value_at(document.value, ("env",))
+        for name in named if isinstance(named, Mapping) else ():
+            word = re.compile(rf"\b{re.escape(name)}\b")
+            reader = next((each for each in texts if any(map(word.search, each))), None)
+            if reader is not None:
                 place = document.place(("env", name))
-                yield Finding(Kind.NOTE, file, *place, message, texts[0], remedy)
-                break
+                message = f"{name} is not set here by the settings"
+                yield Finding(Kind.NOTE, file, *place, message, reader[0], remedy)
 
 
 def _differences(moves: Sequence[Move]) -> Iterator[Finding]:

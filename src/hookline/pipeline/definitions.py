@@ -197,9 +197,9 @@ class _Reader:
                 self.skip((key,), f"must be a list of definitions, not {_kind(definitions)}")
             else:
                 for index, definition in enumerate(definitions):
-                    self._read_definition(event, definition, (key, index))
+                    self.read_definition(event, definition, (key, index))
 
-    def _read_definition(self, event: HookEventName, definition: object, path: Path) -> None:
+    def read_definition(self, event: HookEventName, definition: object, path: Path) -> None:
         hooks = definition.get("hooks") if isinstance(definition, Mapping) else None
         if not isinstance(definition, Mapping) or not isinstance(hooks, list | tuple):
             self.skip(path, "must be an object with a list of hooks")
@@ -213,37 +213,56 @@ class _Reader:
         if problem is not None:
             self.report(at_matcher, problem.kind, problem.message, problem.consequence)
         sequential = self._field(definition, "sequential", path, bool, False)
+        file = self.origin.label if self.origin.document else None
         for index, config in enumerate(hooks):
             here = (*path, "hooks", index)
             hook = self.read_command(config, here)
             if hook is not None:
-                self.entries.append(
-                    HookRegistryEntry(
-                        event=event,
-                        hook=hook,
-                        matcher=matcher,
-                        matches=matches,
-                        sequential=sequential,
-                        file=self.origin.label if self.origin.document else None,
-                        line=self.origin.line(here),
-                    )
+                entry = HookRegistryEntry(
+                    event=event,
+                    hook=hook,
+                    matcher=matcher,
+                    matches=matches,
+                    sequential=sequential,
+                    file=file,
+                    line=self.origin.line(here),
                 )
+                self.entries.append(entry)
 
     def read_command(self, config: object, path: Path) -> CommandHook | None:
         """The hook that an object stands for; None, with a problem, if it stands for none."""
-        problem = _why_no_hook(config)
+        if not isinstance(config, Mapping):
+            self.skip(path, f"must be an object, not {_kind(config)}")
+            return None
+        kind: Any = config.get("type")
+        command: Any = config.get("command")
+        args: Any = config.get("args")
+        problem = None
+        if kind == "runtime":
+            problem = "a runtime hook is a function and can only be registered in code"
+        elif kind != "command":
+            said = f"has the unknown type {kind!r}" if "type" in config else "has no type"
+            problem = f'{said}; the type must be "command"'
+        elif not isinstance(command, str) or not command.strip():
+            problem = "a command hook needs a command"
         if problem is not None:
             self.skip(path, problem)
             return None
-        assert isinstance(config, Mapping)
-        command, args = config["command"], self._args(config, path)
-        return CommandHook(
-            **self.read_common(config, path, name=" ".join((command, *(args or ())))),
-            command=command,
-            args=args,
-            env=self._env(config, path),
-            warm=self._field(config, "warm", path, bool, False),
-        )
+        is_list = isinstance(args, list | tuple) and all(isinstance(item, str) for item in args)
+        words = tuple(args) if is_list else None
+        if "args" in config and not is_list:
+            self.report((*path, "args"), "bad-field", "must be a list of strings", "it was ignored")
+        common = self.read_common(config, path, name=" ".join((command, *(words or ()))))
+        env: dict[str, str] = {}
+        for name, value in self._field(config, "env", path, dict, {}).items():
+            is_text = isinstance(name, str) and isinstance(value, str)
+            if is_text and name and "=" not in name and "\0" not in name + value:
+                env[name] = value
+            else:
+                message = "must be a variable's name with a string, neither with NUL"
+                self.report((*path, "env", name), "bad-field", message, "it was ignored")
+        warm = self._field(config, "warm", path, bool, False)
+        return CommandHook(**common, command=command, args=words, env=env, warm=warm)
 
     def read_common(self, config: Mapping[str, Any], path: Path, *, name: str) -> dict[str, Any]:
         """What every kind of hook has; ``name`` is for one that does not say its own."""
@@ -257,11 +276,21 @@ class _Reader:
             message, used = 'must be "allow" or "block"', '"allow" is used instead'
             self.report((*path, "onFailure"), "bad-field", message, used)
             on_failure = "allow"
+        own_name = self._field(config, "name", path, str, "")
+        description = self._field(config, "description", path, str, None)
+        timeout: Any = config.get("timeout", DEFAULT_TIMEOUT_MS)
+        is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+        if "timeout" in config and is_number and 0 < timeout <= sys.float_info.max:
+            timeout = self.dialect.timeout_ms(timeout)
+        elif "timeout" in config:
+            used, timeout = f"{DEFAULT_TIMEOUT_MS} is used instead", DEFAULT_TIMEOUT_MS
+            message = "must be a number of milliseconds above 0"
+            self.report((*path, "timeout"), "bad-field", message, used)
         return {
-            "name": self._field(config, "name", path, str, "") or name,
+            "name": own_name or name,
             "source": self.source,
-            "description": self._field(config, "description", path, str, None),
-            "timeout": self._timeout(config, path),
+            "description": description,
+            "timeout": timeout,
             "on_failure": on_failure,
             "managed": managed,
             "dialect": self.dialect.name,
@@ -274,53 +303,6 @@ class _Reader:
             return config.get(key, default)
         self.report((*path, key), "bad-field", f"must be {_FIELD_KINDS[kind]}", "it was ignored")
         return default
-
-    def _timeout(self, config: Mapping[str, Any], path: Path) -> float:
-        if "timeout" not in config:
-            return DEFAULT_TIMEOUT_MS
-        value = config["timeout"]
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if is_number and 0 < value <= sys.float_info.max:
-            return self.dialect.timeout_ms(value)
-        used = f"{DEFAULT_TIMEOUT_MS} is used instead"
-        message = "must be a number of milliseconds above 0"
-        self.report((*path, "timeout"), "bad-field", message, used)
-        return DEFAULT_TIMEOUT_MS
-
-    def _args(self, config: Mapping[str, Any], path: Path) -> tuple[str, ...] | None:
-        args = config.get("args")
-        if isinstance(args, list | tuple) and all(isinstance(item, str) for item in args):
-            return tuple(args)
-        if "args" in config:
-            message = "must be a list of strings"
-            self.report((*path, "args"), "bad-field", message, "it was ignored")
-        return None
-
-    def _env(self, config: Mapping[str, Any], path: Path) -> dict[str, str]:
-        env: dict[str, str] = {}
-        for name, value in self._field(config, "env", path, dict, {}).items():
-            is_text = isinstance(name, str) and isinstance(value, str)
-            if is_text and name and "=" not in name and "\0" not in name + value:
-                env[name] = value
-            else:
-                message = "must be a variable's name with a string, neither with NUL"
-                self.report((*path, "env", name), "bad-field", message, "it was ignored")
-        return env
-
-
-def _why_no_hook(config: object) -> str | None:
-    """What makes an entry no hook of a settings file at all."""
-    if not isinstance(config, Mapping):
-        return f"must be an object, not {_kind(config)}"
-    kind, command = config.get("type"), config.get("command")
-    if kind == "runtime":
-        return "a runtime hook is a function and can only be registered in code"
-    if kind != "command":
-        said = f"has the unknown type {kind!r}" if "type" in config else "has no type"
-        return f'{said}; the type must be "command"'
-    if not isinstance(command, str) or not command.strip():
-        return "a command hook needs a command"
-    return None
 
 
 def _kind(value: object) -> str:

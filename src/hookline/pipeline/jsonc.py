@@ -64,7 +64,7 @@ class Span(msgspec.Struct, gc=False):
     key_end: int
     start: int
     end: int = 0
-    members: "dict[str, Span] | list[Span] | None" = None
+    members: "dict[str | int, Span] | list[Span] | None" = None
 
 
 class Document:
@@ -187,10 +187,8 @@ class _Reader:
         value: Any
         if first == '"':
             value = self._string(token)
-        elif first == "{":
-            value = self._object(span)
-        elif first == "[":
-            value = self._array(span)
+        elif first in ("{", "["):
+            value = self._members("}" if first == "{" else "]", span)
         elif token in _WORDS:
             value = _WORDS[token]
         elif first == "-" or first.isdigit():
@@ -201,57 +199,43 @@ class _Reader:
         span.end = self.at
         return value
 
-    def _object(self, span: Span) -> dict[str, Any]:
-        value: dict[str, Any] = {}
-        span.members = members = {}
-        self._enter("")
-        token = self.token()
-        while token != "}":
-            if token[:1] != '"':
-                raise self._unclosed("}", "expected a key in double quotes, or '}'")
-            key = self.path[-1] = self._string(token)
-            member = Span(self.start, self.at, 0)
-            if self.token() != ":":
-                raise self._unclosed("}", "expected ':' after the key")
-            is_known = key in value
-            value[key] = self.value(self.token(), member)
-            members[key] = member
-            if is_known:
-                self.duplicates[tuple(self.path)] = member.start
-            token = self._after_item("}")
-        self.path.pop()
-        return value
-
-    def _array(self, span: Span) -> list[Any]:
-        value: list[Any] = []
-        span.members = members = []
-        self._enter(0)
-        token = self.token()
-        while token != "]":
-            if not token:
-                raise self._unclosed("]", f"expected a value, found {self._found!r}")
-            self.path[-1] = len(value)
-            item = Span(self.start, self.start, 0)
-            value.append(self.value(token, item))
-            members.append(item)
-            token = self._after_item("]")
-        self.path.pop()
-        return value
-
-    def _enter(self, step: str | int) -> None:
-        self.path.append(step)
+    def _members(self, bracket: str, span: Span) -> Any:
+        """An object or a list, which ``bracket`` closes."""
+        is_object = bracket == "}"
+        values: dict[str | int, Any] = {}
+        members: dict[str | int, Span] = {}
+        self.path.append("")
         if len(self.path) > MAX_DEPTH:
             problem = f"is nested more than {MAX_DEPTH} deep, the most that is read"
             raise JsoncError(problem, *line_and_column(self.text, self.start), kind="too-deep")
-
-    def _after_item(self, bracket: str) -> str:
-        """The token that goes on after an item and its comma, or closes."""
         token = self.token()
-        if token == ",":
-            return self.token()
-        if token != bracket:
-            raise self.error(f"expected ',' or {bracket!r}")
-        return token
+        while token != bracket:
+            if is_object:
+                if token[:1] != '"':
+                    raise self._unclosed(bracket, "expected a key in double quotes, or '}'")
+                key: str | int = self._string(token)
+                member = Span(self.start, self.at, 0)
+                if self.token() != ":":
+                    raise self._unclosed(bracket, "expected ':' after the key")
+                token = self.token()
+            elif token:
+                key, member = len(values), Span(self.start, self.start, 0)
+            else:
+                raise self._unclosed(bracket, f"expected a value, found {self._found!r}")
+            self.path[-1] = key
+            is_known = key in values
+            values[key] = self.value(token, member)
+            members[key] = member
+            if is_known:
+                self.duplicates[tuple(self.path)] = member.start
+            token = self.token()
+            if token == ",":
+                token = self.token()
+            elif token != bracket:
+                raise self.error(f"expected ',' or {bracket!r}")
+        self.path.pop()
+        span.members = members if is_object else list(members.values())
+        return values if is_object else list(values.values())
 
     def _string(self, token: str) -> str:
         return str(self._decoded(token)) if "\\" in token else token[1:-1]

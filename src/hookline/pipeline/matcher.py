@@ -35,24 +35,10 @@ def compile_matcher(text: str | None, *, search: bool) -> tuple[Match, Problem |
     if text in ("", "*"):
         return lambda _name: True, None
     words = text.split("|")
-    if all(map(_is_plain, words)):
-        return _match_words(text, frozenset(words), search=search), None
-    return _match_expression(text, search=search)
-
-
-def _is_plain(word: str) -> bool:
-    return word.isascii() and word.replace("_", "0").replace("-", "0").isalnum()
-
-
-def _match_words(text: str, words: frozenset[str], *, search: bool) -> Match:
-    if not search:
-        return lambda name: name in words or name == text
-    if words == {text}:
-        return lambda name: text in name
-    return lambda name: any(word in name for word in words)
-
-
-def _match_expression(text: str, *, search: bool) -> tuple[Match, Problem | None]:
+    if all(w.isascii() and w.replace("_", "0").replace("-", "0").isalnum() for w in words):
+        if not search:
+            return lambda name: name in words or name == text, None
+        return lambda name: any(word in name for word in words), None
     import warnings
 
     import regex
@@ -65,11 +51,8 @@ def _match_expression(text: str, *, search: bool) -> tuple[Match, Problem | None
             warnings.simplefilter("ignore")
             pattern = regex.compile(text)
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
-        problem = Problem(
-            kind="bad-matcher",
-            message=f"{text!r} is not a regular expression ({error})",
-            consequence="it must equal the name",
-        )
+        message, done = f"{text!r} is not a regular expression ({error})", "it must equal the name"
+        problem = Problem(kind="bad-matcher", message=message, consequence=done)
         return lambda name: name == text, problem
     test: Callable[..., Any] = pattern.search if search else pattern.fullmatch
 

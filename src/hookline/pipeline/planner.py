@@ -4,7 +4,7 @@ A plan depends on nothing but the registered hooks, the event and the name match
 second event of a kind costs a dictionary lookup however many hooks there are.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import msgspec
 
@@ -41,22 +41,25 @@ class HookPlanner:
         try:
             return plans.known[key]
         except KeyError:
-            plan = self._plan(snapshot, event, target)
+            pass
+        # The first of equal hooks stays; if any of them fails closed, it does.
+        kept: dict[object, HookConfig] = {}
+        sequential = False
+        for entry in snapshot.by_event.get(event, ()):
+            if not (entry.enabled and entry.trusted and self._matches(entry, target)):
+                continue
+            identity = entry.hook.identity()
+            first = kept.get(identity)
+            if first is None:
+                kept[identity] = entry.hook
+                sequential = sequential or entry.sequential
+            elif entry.hook.on_failure == "block" != first.on_failure:
+                kept[identity] = msgspec.structs.replace(first, on_failure="block")
+        plan = HookExecutionPlan(event, tuple(kept.values()), sequential) if kept else None
         if len(plans.known) >= _MAX_CACHED_PLANS:
             plans.known.clear()
         plans.known[key] = plan
         return plan
-
-    def _plan(
-        self, snapshot: HookSnapshot, event: HookEventName, target: str
-    ) -> HookExecutionPlan | None:
-        candidates = snapshot.by_event.get(event, ())
-        chosen = [e for e in candidates if e.enabled and e.trusted and self._matches(e, target)]
-        kept = _without_duplicates(chosen)
-        if not kept:
-            return None
-        sequential = any(entry.sequential for entry, _ in kept)
-        return HookExecutionPlan(event, tuple(hook for _, hook in kept), sequential)
 
     def _matches(self, entry: HookRegistryEntry, target: str) -> bool:
         try:
@@ -67,18 +70,3 @@ class HookPlanner:
                 f"{target[:80]!r}; it counts as matched (simplify the expression)"
             )
             return True
-
-
-def _without_duplicates(
-    entries: Iterable[HookRegistryEntry],
-) -> list[tuple[HookRegistryEntry, HookConfig]]:
-    """The first of equal hooks stays; if any of them fails closed, it does."""
-    first: dict[object, tuple[HookRegistryEntry, HookConfig]] = {}
-    for entry in entries:
-        identity = entry.hook.identity()
-        kept = first.get(identity)
-        if kept is None:
-            first[identity] = (entry, entry.hook)
-        elif entry.hook.on_failure == "block" and kept[1].on_failure != "block":
-            first[identity] = (kept[0], msgspec.structs.replace(kept[1], on_failure="block"))
-    return list(first.values())

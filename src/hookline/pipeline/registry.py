@@ -50,9 +50,14 @@ class HookRegistry:
         with self._lock:
             self._snapshot = _snapshot((*self._snapshot.entries, entry))
 
+        def is_same(other: HookRegistryEntry) -> bool:
+            # Even if it was switched on or off since, which made another entry of it.
+            is_place_same = other.event is entry.event and other.matches is entry.matches
+            return other.hook is entry.hook and is_place_same
+
         def unregister() -> None:
             with self._lock:
-                left = tuple(e for e in self._snapshot.entries if not _is_same(e, entry))
+                left = (other for other in self._snapshot.entries if not is_same(other))
                 self._snapshot = _snapshot(left)
 
         return unregister
@@ -92,15 +97,6 @@ class HookRegistry:
         if not self._loaded:
             raise HookRegistryNotInitializedError
         return self._snapshot
-
-
-def _is_same(entry: HookRegistryEntry, registered: HookRegistryEntry) -> bool:
-    """Whether it is that entry, even if it was switched on or off since."""
-    return (
-        entry.hook is registered.hook
-        and entry.event is registered.event
-        and entry.matches is registered.matches
-    )
 
 
 def _snapshot(entries: Iterable[HookRegistryEntry]) -> HookSnapshot:

@@ -1,4 +1,5 @@
-"""Finds the settings files of a working directory and reads them, layer by layer.
+"""Finds the settings files of a working directory, reads them layer by layer, and puts the layers
+together: who may disable whom, whose redaction counts, who is trusted.
 
 A file that cannot be read is a problem with its place, never the end: the others still load. What
 a layer may say about the others follows trust: a project speaks for its own hooks only.
@@ -7,7 +8,7 @@ a layer may say about the others follows trust: a project speaks for its own hoo
 import errno
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -28,7 +29,7 @@ from hookline.pipeline.jsonc import (
 from hookline.pipeline.redaction import Redaction
 from hookline.places import site_config_dir, user_config_dir
 from hookline.problem import Problem
-from hookline.wire.hooks import HookSource
+from hookline.wire.hooks import HookConfig, HookSource
 
 _OWN_FILES = ("settings.local.json", "settings.json")
 _PROJECT_FOLDERS = (".hookline", ".llxprt", ".gemini")
@@ -63,6 +64,21 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     disabled: tuple[str, ...] = ()
     redaction: Redaction | None = None
     trace: bool | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All layers together: the hooks, and what governs them.
+
+    ``enabled`` is False when no hook may run; ``only_managed`` when the user switched hooks off
+    but the system has hooks that cannot be. ``trace`` asks for a record of what hooks do.
+    """
+
+    entries: tuple[HookRegistryEntry, ...] = ()
+    enabled: bool = True
+    only_managed: bool = False
+    redaction: Redaction = Redaction()
+    trace: bool = False
     problems: tuple[Problem, ...] = ()
 
 
@@ -103,6 +119,15 @@ def _below(directory: str | None, names: Iterable[str]) -> list[str]:
     return [] if directory is None else [os.path.join(directory, name) for name in names]
 
 
+def find_disabled_names(value: Any) -> Iterator[tuple[Path, str]]:
+    """The names that a settings object disables, each with the path to it."""
+    for path in DISABLED_NAMES:
+        names = value_at(value, path)
+        for index, name in enumerate(names) if isinstance(names, list) else ():
+            if isinstance(name, str):
+                yield (*path, index), name
+
+
 class SettingsReader:
     """Reads the same files again and again; a file that breaks keeps what it last said."""
 
@@ -112,25 +137,25 @@ class SettingsReader:
 
     def read(self) -> list[Layer]:
         """A layer for each file there is, highest priority first; never raises."""
-        return [layer for file in self.files if (layer := self._read(file)) is not None]
-
-    def _read(self, file: SettingsFile) -> Layer | None:
-        try:
-            found = read_settings_file(file.path)
-        except SettingsFileError as error:
-            kept = self._last_good.get(file.path)
-            done = "its last good version stays in force" if kept else "the file was skipped"
-            problem = msgspec.structs.replace(
-                error.problem, consequence=f"{done}, the other settings still apply"
-            )
-            return msgspec.structs.replace(kept or Layer(source=file.source), problems=(problem,))
-        if found is None:
+        layers: list[Layer] = []
+        for file in self.files:
+            try:
+                found = read_settings_file(file.path)
+            except SettingsFileError as error:
+                kept = self._last_good.get(file.path)
+                done = "its last good version stays in force" if kept else "the file was skipped"
+                done += ", the other settings still apply"
+                problem = msgspec.structs.replace(error.problem, consequence=done)
+                layer = kept or Layer(source=file.source)
+                layers.append(msgspec.structs.replace(layer, problems=(problem,)))
+                continue
             self._last_good.pop(file.path, None)
-            return None
-        _, document = found
-        layer = read_layer(document.value, file.source, file.path, document, file.dialect)
-        self._last_good[file.path] = layer
-        return layer
+            if found is not None:
+                _, document = found
+                layer = read_layer(document.value, file.source, file.path, document, file.dialect)
+                self._last_good[file.path] = layer
+                layers.append(layer)
+        return layers
 
 
 def read_settings_file(path: str, *, blank: str = "") -> tuple[bytes, Document] | None:
@@ -167,7 +192,50 @@ def read_layer(
     dialect: str = "native",
 ) -> Layer:
     """What a settings object says; what is wrong in it is among the problems."""
-    reader = _LayerReader(value, source, Origin(label, document))
+    origin = Origin(label, document)
+    problems: list[Problem] = []
+
+    def report(path: Path, kind: str, message: str, consequence: str = "it was ignored") -> None:
+        text = f"{spoken(path)} {message}"
+        problems.append(origin.problem(path, kind, text, consequence))
+
+    def typed(path: Path, kind: type, called: str) -> Any:
+        found = value_at(value, path)
+        if found is None or isinstance(found, kind):
+            return found
+        report(path, "bad-field", f"must be {called}")
+        return None
+
+    def names(path: Path) -> tuple[str, ...]:
+        listed = typed(path, list, "a list of names") or []
+        named = tuple(name for name in listed if isinstance(name, str))
+        if len(named) < len(listed):
+            consequence = "what is no string was ignored"
+            report(path, "bad-field", "must be a list of names", consequence)
+        return named
+
+    def is_overreach(path: Path) -> bool:
+        """Whether this layer decides something that is not for a project to decide."""
+        if source is HookSource.PROJECT:
+            report(path, "overreach", "counts only in the user's or the system's settings")
+        return source is HookSource.PROJECT
+
+    for name in ("hooksConfig", "security", "hookline"):
+        typed((name,), dict, "an object")
+    problems += origin.duplicate_keys()
+    said = [typed(path, bool, "true or false") for path in SWITCHES]
+    switches = [word for word in said if word is not None]
+    disabled = tuple(name for path in DISABLED_NAMES for name in names(path))
+    redaction, at = None, ("security", "environmentVariableRedaction")
+    if typed(at, dict, "an object") is not None and not is_overreach(at):
+        redaction = Redaction(
+            enabled=typed((*at, "enabled"), bool, "true or false") or False,
+            allowed=names((*at, "allowed")),
+            blocked=names((*at, "blocked")),
+        )
+    trace = typed(("hookline", "trace"), bool, "true or false")
+    if trace is not None and is_overreach(("hookline", "trace")):
+        trace = None
     parsed = parse_hooks(
         value.get("hooks"),
         source=source,
@@ -177,67 +245,69 @@ def read_layer(
     return Layer(
         source=source,
         entries=parsed.entries,
-        enabled=reader.enabled(),
-        disabled=tuple(name for path in DISABLED_NAMES for name in reader.names(path)),
-        redaction=reader.redaction(),
-        trace=reader.trace(),
-        problems=(*reader.problems, *parsed.problems),
+        enabled=all(switches) if switches else None,
+        disabled=disabled,
+        redaction=redaction,
+        trace=trace,
+        problems=(*problems, *parsed.problems),
     )
 
 
-class _LayerReader:
-    def __init__(self, value: Mapping[str, Any], source: HookSource, origin: Origin) -> None:
-        self.value = value
-        self.source = source
-        self.origin = origin
-        self.problems: list[Problem] = []
-        for name in ("hooksConfig", "security", "hookline"):
-            self._typed((name,), dict, "an object")
-        self.problems += origin.duplicate_keys()
+def combine(
+    layers: Sequence[Layer],
+    *,
+    disabled: Sequence[str] = (),
+    trusted: Callable[[HookConfig], bool],
+) -> Settings:
+    """One settings value of many layers; ``disabled`` are further names of the user's, and
+    ``trusted`` says which of the project's hooks may run."""
+    on: dict[HookSource, bool] = {}
+    off: dict[HookSource, set[str]] = {HookSource.USER: set(disabled)}
+    redactions: dict[HookSource, Redaction] = {}
+    for layer in layers:
+        if layer.enabled is not None:
+            on.setdefault(layer.source, layer.enabled)
+        if layer.redaction is not None:
+            redactions.setdefault(layer.source, layer.redaction)
+        off.setdefault(layer.source, set()).update(layer.disabled)
 
-    def enabled(self) -> bool | None:
-        said = [self._typed(path, bool, "true or false") for path in SWITCHES]
-        given = [value for value in said if value is not None]
-        return all(given) if given else None
+    def runs(hook: HookConfig) -> bool:
+        # A layer reaches itself and what is trusted less.
+        reaching = [HookSource.SYSTEM]
+        if not hook.managed:
+            reaching.append(HookSource.USER)
+            reaching += [HookSource.PROJECT] if hook.source is HookSource.PROJECT else []
+        return all(on.get(s, True) and hook.name not in off.get(s, ()) for s in reaching)
 
-    def names(self, path: Path) -> tuple[str, ...]:
-        value = self._typed(path, list, "a list of names") or []
-        names = tuple(name for name in value if isinstance(name, str))
-        if len(names) < len(value):
-            message = "must be a list of names"
-            self._report(path, "bad-field", message, "what is no string was ignored")
-        return names
-
-    def redaction(self) -> Redaction | None:
-        path = ("security", "environmentVariableRedaction")
-        if self._typed(path, dict, "an object") is None or not self._may_say(path):
-            return None
-        return Redaction(
-            enabled=self._typed((*path, "enabled"), bool, "true or false") or False,
-            allowed=self.names((*path, "allowed")),
-            blocked=self.names((*path, "blocked")),
+    entries = tuple(
+        msgspec.structs.replace(
+            entry,
+            enabled=runs(entry.hook),
+            trusted=layer.source is not HookSource.PROJECT or trusted(entry.hook),
         )
-
-    def trace(self) -> bool | None:
-        path = ("hookline", "trace")
-        wanted: bool | None = self._typed(path, bool, "true or false")
-        return wanted if wanted is not None and self._may_say(path) else None
-
-    def _may_say(self, path: Path) -> bool:
-        """Whether this layer is asked about something that is not for a project to decide."""
-        if self.source is HookSource.PROJECT:
-            message = "counts only in the user's or the system's settings"
-            self._report(path, "overreach", message, "it was ignored")
-            return False
-        return True
-
-    def _typed(self, path: Path, kind: type, called: str) -> Any:
-        value = value_at(self.value, path)
-        if value is None or isinstance(value, kind):
-            return value
-        self._report(path, "bad-field", f"must be {called}", "it was ignored")
-        return None
-
-    def _report(self, path: Path, kind: str, message: str, consequence: str) -> None:
-        text = f"{spoken(path)} {message}"
-        self.problems.append(self.origin.problem(path, kind, text, consequence))
+        for layer in layers
+        for entry in layer.entries
+    )
+    managed = any(entry.hook.managed and entry.enabled for entry in entries)
+    problems = [problem for layer in layers for problem in layer.problems]
+    held_back = sum(1 for entry in entries if not entry.trusted and entry.enabled)
+    if held_back:
+        are, them = ("hook is", "it") if held_back == 1 else ("hooks are", "them")
+        message = f"{held_back} project {are} not trusted and will not run"
+        remedy = f"review {them} with `hookline trust`"
+        problems.append(Problem(kind="untrusted", file="trust", message=message, remedy=remedy))
+    # The system's word on redaction stands; the user may only ask for more to be kept back.
+    system, user = redactions.get(HookSource.SYSTEM), redactions.get(HookSource.USER)
+    redaction = system or user or Redaction()
+    if system is not None and user is not None:
+        blocked = (*system.blocked, *user.blocked)
+        redaction = msgspec.structs.replace(system, blocked=blocked) if system.enabled else user
+    user_on = on.get(HookSource.USER, True)
+    return Settings(
+        entries=entries,
+        enabled=on.get(HookSource.SYSTEM, True) and (user_on or managed),
+        only_managed=not user_on,
+        redaction=redaction,
+        trace=next((layer.trace for layer in layers if layer.trace is not None), False),
+        problems=tuple(problems),
+    )

@@ -43,14 +43,14 @@ async def check_message_bus(
         try:
             await check(bus)
         finally:
-            await _closed(bus)
+            await _close(bus)
     for pair_check in PAIR_CHECKS:
         ends = await make_pair() if make_pair is not None else (bus := await make_bus(), bus)
         try:
             await pair_check(*ends)
         finally:
             for end in ends:
-                await _closed(end)
+                await _close(end)
 
 
 def message(number: int = 1, *, kind: MessageBusType = REQUEST) -> dict[str, Any]:
@@ -59,8 +59,7 @@ def message(number: int = 1, *, kind: MessageBusType = REQUEST) -> dict[str, Any
 
 
 async def a_plain_handler_hears_the_message(bus: MessageBus) -> None:
-    heard: list[Message] = []
-    bus.subscribe(REQUEST, heard.append)
+    heard = _listen(bus)
     await bus.publish(message())
     await _arrive(heard, 1)
     _expect(dict(heard[0]) == message(), f"the message arrived as {heard[0]!r}")
@@ -79,19 +78,14 @@ async def an_async_handler_hears_the_message(bus: MessageBus) -> None:
 
 
 async def only_handlers_of_its_type_hear_a_message(bus: MessageBus) -> None:
-    requests: list[Message] = []
-    responses: list[Message] = []
-    bus.subscribe(REQUEST, requests.append)
-    bus.subscribe(RESPONSE, responses.append)
+    requests, responses = _listen(bus), _listen(bus, RESPONSE)
     await bus.publish(message(kind=RESPONSE))
     await _arrive(responses, 1)
     await _stay(requests, 0)
 
 
 async def every_handler_hears_every_message_once(bus: MessageBus) -> None:
-    heard: list[list[Message]] = [[], [], []]
-    for one in heard:
-        bus.subscribe(REQUEST, one.append)
+    heard = [_listen(bus), _listen(bus), _listen(bus)]
     await asyncio.gather(*(bus.publish(message(number)) for number in range(10)))
     for one in heard:
         await _arrive(one, 10)
@@ -114,9 +108,8 @@ async def a_handler_subscribed_twice_hears_twice_and_once_after_one_ends(bus: Me
 
 async def a_subscription_ends_once_and_for_all(bus: MessageBus) -> None:
     ended: list[Message] = []
-    others: list[Message] = []
     unsubscribe = bus.subscribe(REQUEST, ended.append)
-    bus.subscribe(REQUEST, others.append)
+    others = _listen(bus)
     unsubscribe()
     unsubscribe()
     await bus.publish(message())
@@ -163,13 +156,11 @@ async def a_message_that_nobody_hears_is_no_error(bus: MessageBus) -> None:
 
 
 async def a_handler_may_publish(bus: MessageBus) -> None:
-    heard: list[Message] = []
-
     async def answer(given: Message) -> None:
         await bus.publish({**given, "type": RESPONSE.value})
 
     bus.subscribe(REQUEST, answer)
-    bus.subscribe(RESPONSE, heard.append)
+    heard = _listen(bus, RESPONSE)
     await bus.publish(message(7))
     await _arrive(heard, 1)
     _expect(heard[0]["correlationId"] == "id-7", f"the answer arrived as {heard[0]!r}")
@@ -314,10 +305,17 @@ def _reason(response: HookExecutionResponse) -> object:
     return final.get("reason") if final is not None else None
 
 
-async def _closed(bus: MessageBus) -> None:
+async def _close(bus: MessageBus) -> None:
     close = getattr(bus, "close", None)
     if close is not None:
         await close()
+
+
+def _listen(bus: MessageBus, kind: MessageBusType = REQUEST) -> list[Message]:
+    """What a handler of that type hears from now on."""
+    heard: list[Message] = []
+    bus.subscribe(kind, heard.append)
+    return heard
 
 
 def _expect(holds: bool, otherwise: str) -> None:

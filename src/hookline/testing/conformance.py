@@ -51,31 +51,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     # Cases misbehave on purpose, and a warning is a right answer to that, not news.
     logging.getLogger("hookline").addHandler(logging.NullHandler())
-    agreed = [_run_file(path, comparing=not options.answers) for path in options.cases]
+    agreed: list[bool] = []
+    for path in options.cases:
+        try:
+            case = codec.decode(path.read_bytes())
+            if not isinstance(case, dict):
+                raise TypeError("a case is an object")
+            answer = run_case(case)
+        except Exception as error:
+            # A file that is no case must not keep the others from running.
+            print(f"{path}: {type(error).__name__}: {error}", file=sys.stderr)
+            agreed.append(False)
+            continue
+        name = case.get("name", path.stem)
+        found: list[str] = []
+        if options.answers:
+            print(codec.encode({"name": name, "answer": answer}).decode())
+        else:
+            found += describe_differences(case.get("expect", {}), answer)
+        if found:
+            print(f"{name}: {case.get('description', '')}")
+            print("".join(f"  {line}\n" for line in found), end="")
+        agreed.append(not found)
     if not options.answers:
         print(f"{agreed.count(True)} passed, {agreed.count(False)} failed")
     return 0 if all(agreed) else 1
-
-
-def _run_file(path: Path, *, comparing: bool) -> bool:
-    try:
-        case = codec.decode(path.read_bytes())
-        if not isinstance(case, dict):
-            raise TypeError("a case is an object")
-        answer = run_case(case)
-    except Exception as error:
-        # A file that is no case must not keep the others from running.
-        print(f"{path}: {type(error).__name__}: {error}", file=sys.stderr)
-        return False
-    name = case.get("name", path.stem)
-    if not comparing:
-        print(codec.encode({"name": name, "answer": answer}).decode())
-        return True
-    found = list(describe_differences(case.get("expect", {}), answer))
-    if found:
-        print(f"{name}: {case.get('description', '')}")
-        print("".join(f"  {line}\n" for line in found), end="")
-    return not found
 
 
 def run_case(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,133 +127,114 @@ def _write_files(directory: Path, files: Mapping[str, Any]) -> None:
         path.chmod(int(str(file.get("mode", "755")), 8))
 
 
+async def fire(handler: HookEventHandler, event: str, payload: Mapping[str, Any]) -> Answer:
+    """Fire a case's event; who runs the cases some other way puts that in place of this."""
+    return await handler.fire(event, payload)
+
+
 async def answer_of(case: Mapping[str, Any], work: Path) -> dict[str, Any]:
     """What the engine answers to a case whose files are in ``work``."""
     if "translate" in case:
         return {"translated": [_translate(step) for step in case["translate"]]}
     settings = case.get("settings", {})
-    trust = {"now": settings.get("trusted", True)}
-    config = _config(settings, work, lambda: trust["now"])
-    system = HookSystem(config)
-    try:
-        runtime = _RuntimeHooks(system)
-        runtime.register_all(case.get("register_before_init", ()))
-        await system.initialize()
-        runtime.register_all(case.get("register", ()))
-        for toggle in case.get("toggle", ()):
-            system.set_hook_enabled(toggle["name"], toggle["enabled"])
-        registry = [_entry(entry) for entry in system.get_all_hooks()]
-        trust["now"] = settings.get("trusted_at_run", trust["now"])
-        args = case.get("args", {})
-        for _ in range(max(1, case.get("fire_times", 1))):
-            answer = await _fire(system.get_event_handler(), case["event"], args)
-    finally:
-        system.dispose()
-    return {
-        "registry": registry,
-        **({"registration_errors": runtime.refused} if runtime.refused else {}),
-        **_outcome(answer, case["event"]),
-        **(
-            {"collected": {name: _content(work / name) for name in case["collect"]}}
-            if "collect" in case
-            else {}
-        ),
-        **({"runtime_inputs": runtime.inputs} if runtime.inputs else {}),
-    }
-
-
-def _config(settings: Mapping[str, Any], work: Path, trusted: Any) -> Config:
     said = settings.get("sanitization", {})
-    return Config(
+    trust = {"now": settings.get("trusted", True)}
+    config = Config(
         working_dir=work,
         session_id=settings.get("session_id", "session-0001"),
         transcript_path=settings.get("transcript_path", ""),
         hooks=settings.get("hooks"),
         disabled=settings.get("disabled", ()),
         extensions=settings.get("extensions", ()),
-        trusted=trusted,
+        trusted=lambda: trust["now"],
         redaction=Redaction(
             enabled=said.get("enableEnvironmentVariableRedaction", False),
             allowed=tuple(said.get("allowedEnvironmentVariables", ())),
             blocked=tuple(said.get("blockedEnvironmentVariables", ())),
         ),
     )
+    system = HookSystem(config)
+    inputs: dict[str, list[Any]] = {}
+    try:
+        refused = _register(system, case.get("register_before_init", ()), inputs)
+        await system.initialize()
+        refused += _register(system, case.get("register", ()), inputs)
+        for toggle in case.get("toggle", ()):
+            system.set_hook_enabled(toggle["name"], toggle["enabled"])
+        registry = [_described(entry) for entry in system.get_all_hooks()]
+        trust["now"] = settings.get("trusted_at_run", trust["now"])
+        args = case.get("args", {})
+        renamed = {"sdk_request": "model_request", "sdk_response": "model_response"}
+        payload = {renamed.get(name, name): value for name, value in args.items()}
+        if "confirmation" in args:
+            payload = msgspec.structs.asdict(tool_notification(args["confirmation"]))
+        for _ in range(max(1, case.get("fire_times", 1))):
+            answer = await fire(system.get_event_handler(), case["event"], payload)
+    finally:
+        system.dispose()
+    # What ``fire --json`` says, as far as a case speaks of it.
+    document = answer.document(case["event"])
+    named = ("hook", "success", "exit_code", "output", "failed")
+    results = [{n: result[n] for n in named if n in result} for result in document["results"]]
+    collected = {name: _content(work / name) for name in case.get("collect", ())}
+    return {
+        "registry": registry,
+        **({"registration_errors": refused} if refused else {}),
+        "plan": document["plan"],
+        "results": results,
+        "success": answer.success,
+        "error_count": len(answer.failures),
+        "all_outputs": answer.all_outputs,
+        "final_output": document["final_output"],
+        **({} if answer.final_output is None else {"view": document["view"]}),
+        **({"collected": collected} if "collect" in case else {}),
+        **({"runtime_inputs": inputs} if inputs else {}),
+    }
 
 
-class _RuntimeHooks:
-    """Registers a case's hooks and keeps what the in-process ones were given."""
+def _register(system: HookSystem, hooks: Any, inputs: dict[str, list[Any]]) -> int:
+    """How many hooks of a case were refused; what the in-process ones are given is kept."""
+    refused = 0
+    for hook in hooks:
+        config, action = hook["config"], hook.get("action", {})
+        if isinstance(config, dict) and config.get("type") == "runtime":
 
-    def __init__(self, system: HookSystem) -> None:
-        self._system = system
-        self.inputs: dict[str, list[Any]] = {}
-        self.refused = 0
+            async def act(
+                input: dict[str, Any],
+                name: str = config.get("name", ""),
+                action: Mapping[str, Any] = action,
+            ) -> Any:
+                inputs.setdefault(name, []).append(input)
+                await asyncio.sleep(action.get("sleep_ms", 0) / 1000)
+                if "throw" in action:
+                    raise RuntimeError(action["throw"])
+                return action.get("return")
 
-    def register_all(self, hooks: Any) -> None:
-        for hook in hooks:
-            config = hook["config"]
-            if isinstance(config, dict) and config.get("type") == "runtime":
-                function = self._function(config.get("name", ""), hook.get("action", {}))
-                config = {**config, "function": function}
-            try:
-                self._system.register_hook(
-                    hook["event"],
-                    config,
-                    matcher=hook.get("matcher"),
-                    sequential=hook.get("sequential", False),
-                    source=hook.get("source") or "runtime",
-                )
-            except HooklineError:
-                self.refused += 1
-
-    def _function(self, name: str, action: Mapping[str, Any]) -> Any:
-        async def act(input: dict[str, Any]) -> Any:
-            self.inputs.setdefault(name, []).append(input)
-            await asyncio.sleep(action.get("sleep_ms", 0) / 1000)
-            if "throw" in action:
-                raise RuntimeError(action["throw"])
-            return action.get("return")
-
-        return act
+            config = {**config, "function": act}
+        try:
+            system.register_hook(
+                hook["event"],
+                config,
+                matcher=hook.get("matcher"),
+                sequential=hook.get("sequential", False),
+                source=hook.get("source") or "runtime",
+            )
+        except HooklineError:
+            refused += 1
+    return refused
 
 
-async def _fire(handler: HookEventHandler, event: str, args: Mapping[str, Any]) -> Answer:
-    if "confirmation" in args:
-        notification = tool_notification(args["confirmation"])
-        return await handler.fire(event, msgspec.structs.asdict(notification))
-    renamed = {"sdk_request": "model_request", "sdk_response": "model_response"}
-    return await handler.fire(event, {renamed.get(name, name): args[name] for name in args})
-
-
-def _entry(entry: HookRegistryEntry) -> dict[str, Any]:
-    described: dict[str, Any] = {
+def _described(entry: HookRegistryEntry) -> dict[str, Any]:
+    return {
         "event": entry.event.value,
         "name": entry.name,
         "type": entry.hook.type,
         "source": entry.source.value,
         "enabled": entry.enabled,
+        **({"matcher": entry.matcher} if entry.matcher is not UNSET else {}),
+        **({"sequential": True} if entry.sequential else {}),
+        **({"trusted": False} if not entry.trusted else {}),
     }
-    if entry.matcher is not msgspec.UNSET:
-        described["matcher"] = entry.matcher
-    if entry.sequential:
-        described["sequential"] = True
-    if not entry.trusted:
-        described["trusted"] = False
-    return described
-
-
-def _outcome(answer: Answer, event: str) -> dict[str, Any]:
-    """What ``fire --json`` says, as far as a case speaks of it."""
-    document = answer.document(event)
-    named = ("hook", "success", "exit_code", "output", "failed")
-    outcome = {
-        "plan": document["plan"],
-        "results": [{n: result[n] for n in named if n in result} for result in document["results"]],
-        "success": answer.success,
-        "error_count": len(answer.failures),
-        "all_outputs": answer.all_outputs,
-        "final_output": document["final_output"],
-    }
-    return outcome if answer.final_output is None else {**outcome, "view": document["view"]}
 
 
 def _content(path: Path) -> Any:

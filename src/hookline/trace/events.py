@@ -12,13 +12,13 @@ from hookline.trace.log import Record
 from hookline.wire.events import EVENTS, HookEventName
 
 # A hook's word -> what it makes of the event where its end was never written, strongest first.
-_STRONGEST = {
-    "stop": "stop",
-    "deny": "blocked",
-    "block": "blocked",
-    "answers": "blocked",
-    "ask": "ask",
-}
+_STRONGEST = {"stop": "stop", "deny": "blocked", "block": "blocked", "answers": "blocked"}
+_STRONGEST |= {"ask": "ask"}
+# What a run has from its record as it is.
+_KEPT = (
+    *("hook", "type", "source", "duration_ms", "success"),
+    *("exit_code", "signal", "failed", "error", "output"),
+)
 
 
 class HookRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,11 +113,32 @@ def _event(records: list[Record], batch: Record | None) -> TracedEvent:
     runs: list[HookRun] = []
     span = start = 0.0
     for record in hooks:
-        said = [warning.message for warning in warnings if warning.hook == record.hook]
-        runs.append(_run(record, round(start, 3), tuple(said)))
-        span = max(span, runs[-1].start_ms + record.duration_ms)
+        word, why = decision_of(record)
+        run = HookRun(
+            **{name: getattr(record, name) for name in _KEPT},
+            decision=word,
+            reason=why,
+            start_ms=round(start, 3),
+            stdout=record.stdout or "",
+            stderr=record.stderr or "",
+            warnings=tuple(each.message for each in warnings if each.hook == record.hook),
+        )
+        runs.append(run)
+        span = max(span, run.start_ms + record.duration_ms)
         start += record.duration_ms if sequential else 0.0
-    decision, reason = _decision(last.event, runs, batch)
+    event = event_named(last.event)
+    decision, reason = "allowed", None
+    if batch is not None and isinstance(batch.output, dict) and event is not None:
+        answer = Answer.read(FiredEvent(event), batch.output)
+        decision, reason = answer.word, answer.why
+    elif batch is not None and batch.hook_count == 0:
+        decision = "no hook"
+    else:
+        blockable = event is not None and EVENTS[event].blockable
+        meant = {word: said for word, said in _STRONGEST.items() if blockable or said == "ask"}
+        deciding = [run for word in meant for run in runs if run.decision == word]
+        if deciding:
+            decision, reason = meant[deciding[0].decision], deciding[0].reason or None
     named = {run.hook for run in runs}
     began = datetime.fromisoformat(last.time) - timedelta(milliseconds=span)
     return TracedEvent(
@@ -138,28 +159,6 @@ def _event(records: list[Record], batch: Record | None) -> TracedEvent:
     )
 
 
-def _run(record: Record, start_ms: float, warnings: tuple[str, ...]) -> HookRun:
-    word, why = decision_of(record)
-    return HookRun(
-        hook=record.hook,
-        type=record.type,
-        source=record.source,
-        decision=word,
-        reason=why,
-        start_ms=start_ms,
-        duration_ms=record.duration_ms,
-        success=record.success,
-        exit_code=record.exit_code,
-        signal=record.signal,
-        failed=record.failed,
-        error=record.error,
-        output=record.output,
-        stdout=record.stdout or "",
-        stderr=record.stderr or "",
-        warnings=warnings,
-    )
-
-
 def decision_of(record: Record) -> tuple[str, str]:
     """A hook's own decision and its reason, from the record of its run."""
     event = event_named(record.event)
@@ -172,21 +171,6 @@ def decision_of(record: Record) -> tuple[str, str]:
         exit_code=record.exit_code,
         signal=record.signal,
     )
-
-
-def _decision(name: str, runs: list[HookRun], batch: Record | None) -> tuple[str, str | None]:
-    event = event_named(name)
-    if batch is not None and isinstance(batch.output, dict) and event is not None:
-        answer = Answer.read(FiredEvent(event), batch.output)
-        return answer.word, answer.why
-    if batch is not None and batch.hook_count == 0:
-        return "no hook", None
-    blockable = event is not None and EVENTS[event].blockable
-    for word, meaning in _STRONGEST.items():
-        for run in runs:
-            if run.decision == word and (blockable or meaning == "ask"):
-                return meaning, run.reason or None
-    return "allowed", None
 
 
 def _id_of(record: Record) -> str:

@@ -16,7 +16,7 @@ from hookline.cli.failures import CommandError
 from hookline.cli.layout import shown_path
 from hookline.cli.options import Option, Options, read_event_name
 from hookline.cli.screen import Screen
-from hookline.edit.updating import (
+from hookline.edit import (
     Updated,
     add_to_settings,
     read_settings_text,

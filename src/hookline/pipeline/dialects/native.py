@@ -186,9 +186,27 @@ def _clean_output(
     if not specific:
         return cleaned
     for name in _SPECIFIC_FIELDS.get(event, ()):
-        if name in specific and (fault := _specific_fault(name, specific[name])) is not None:
+        if name not in specific:
+            continue
+        value, fault = specific[name], None
+        kind = _SPECIFIC_TYPES.get(name)
+        if kind is not None and not isinstance(value, kind):
+            fault = f"must be {_TYPE_WORDS[kind]}"
+        elif name == "tailToolCallRequest" and not is_tail_tool_call(value):
+            fault = "must be {name: string, args: object}"
+        elif name == "toolConfig":
+            names = value.get("allowedFunctionNames", [])
+            if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+                fault = "needs a list of strings as allowedFunctionNames"
+        elif name in ("llm_request", "llm_response"):
+            # The model's format is loaded by the events of a model alone.
+            from hookline.wire.model import llm_request_problem, llm_response_problem
+
+            is_request = name == "llm_request"
+            fault = (llm_request_problem if is_request else llm_response_problem)(value)
+        if fault is not None:
             problem = f"hookSpecificOutput.{name} {fault}"
-            remarks.add(problem, "it was ignored", doubtful=specific[name] is not None)
+            remarks.add(problem, "it was ignored", doubtful=value is not None)
     if event is HookEventName.BEFORE_TOOL:
         cleaned["hookSpecificOutput"] = _clean_word(specific, "permissionDecision", remarks)
     return cleaned
@@ -218,22 +236,3 @@ def _is_one_slip(name: str, known: str) -> bool:
     given, known = given[at:], known[at:]
     is_swapped = given[1::-1] == known[:2] and given[2:] == known[2:]
     return given[1:] in (known, known[1:]) or given == known[1:] or is_swapped
-
-
-def _specific_fault(name: str, value: Any) -> str | None:
-    """What is wrong with a value of ``hookSpecificOutput``."""
-    kind = _SPECIFIC_TYPES.get(name)
-    if kind is not None and not isinstance(value, kind):
-        return f"must be {_TYPE_WORDS[kind]}"
-    if name == "tailToolCallRequest" and not is_tail_tool_call(value):
-        return "must be {name: string, args: object}"
-    if name == "toolConfig":
-        names = value.get("allowedFunctionNames", [])
-        if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
-            return "needs a list of strings as allowedFunctionNames"
-    if name in ("llm_request", "llm_response"):
-        # The model's format is loaded by the events of a model alone.
-        from hookline.wire.model import llm_request_problem, llm_response_problem
-
-        return (llm_request_problem if name == "llm_request" else llm_response_problem)(value)
-    return None

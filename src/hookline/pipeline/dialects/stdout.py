@@ -94,57 +94,47 @@ def _read(text: str, strictness: Strictness) -> object:
         value = codec.decode(text)
     except codec.DecodeError:
         is_json = False
-    if is_json and not (isinstance(value, dict) and _may_repeat_a_field(text)):
-        return Said(object=value) if isinstance(value, dict) else value
-    repeated = _RepeatedFields(strictness)
-    decoder = codec.lenient_decoder(strict=False, object_pairs_hook=repeated)
+    if is_json and not isinstance(value, dict):
+        return value
+    # A field that decides may stand there twice, perhaps with letters as escapes.
+    if is_json and not (
+        "\\u006" in text
+        or "\\u007" in text
+        or any(text.count(f'"{name}"') > 1 for name in _DECIDING_FIELDS)
+    ):
+        return Said(object=value)
+    repeated: dict[str, Doubt] = {}
+
+    def keep_stricter(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        # What a guard quotes without escaping it must not undo what the guard says.
+        fields = dict(pairs)
+        for name in _DECIDING_FIELDS if len(fields) < len(pairs) else ():
+            given = [{name: each} for key, each in pairs if key == name]
+            if len(given) > 1:
+                repeated[name] = (f"{name} is given twice", "the stricter one counts")
+                is_top = name in TOP_LEVEL_FIELDS
+                answers = [each if is_top else {"hookSpecificOutput": each} for each in given]
+                weights = [strictness(answer) for answer in answers]
+                _, last = max((weight, index) for index, weight in enumerate(weights))
+                fields |= given[last]
+        return fields
+
+    decoder = codec.lenient_decoder(strict=False, object_pairs_hook=keep_stricter)
     try:
         value = decoder.decode(text)
     except (ValueError, RecursionError):
-        return _search(text, strictness, decoder, repeated)
-    if not isinstance(value, dict):
-        return value
-    raw = "its strings hold raw line breaks or other control characters; print them as \\n"
-    return Said(object=value, warnings=() if is_json else (raw,), doubts=repeated.doubts())
+        said = _search(text, strictness, decoder)
+    else:
+        if not isinstance(value, dict):
+            return value
+        raw = "its strings hold raw line breaks or other control characters; print them as \\n"
+        said = Said(object=value, warnings=() if is_json else (raw,))
+    if said.object is None:
+        return said
+    return msgspec.structs.replace(said, doubts=(*repeated.values(), *said.doubts))
 
 
-def _may_repeat_a_field(text: str) -> bool:
-    """Whether a field that decides may stand there twice, perhaps with letters as escapes."""
-    repeated = any(text.count(f'"{name}"') > 1 for name in _DECIDING_FIELDS)
-    return repeated or "\\u006" in text or "\\u007" in text
-
-
-class _RepeatedFields:
-    """Makes objects of their fields: of one that decides and stands there twice the stricter
-    counts. What a guard quotes without escaping it must not undo what the guard says."""
-
-    def __init__(self, strictness: Strictness) -> None:
-        self._strictness = strictness
-        self._names: dict[str, None] = {}
-
-    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        value = dict(pairs)
-        for name in _DECIDING_FIELDS if len(value) < len(pairs) else ():
-            given = [each for key, each in pairs if key == name]
-            if len(given) > 1:
-                self._names[name] = None
-                value[name] = max(reversed(given), key=lambda each: self._weigh(name, each))
-        return value
-
-    def doubts(self) -> tuple[Doubt, ...]:
-        """What to say of them."""
-        return tuple((f"{name} is given twice", "the stricter one counts") for name in self._names)
-
-    def _weigh(self, name: str, value: Any) -> int:
-        fields = {name: value}
-        return self._strictness(
-            fields if name in TOP_LEVEL_FIELDS else {"hookSpecificOutput": fields}
-        )
-
-
-def _search(
-    text: str, strictness: Strictness, decoder: "JSONDecoder", repeated: _RepeatedFields
-) -> Said:
+def _search(text: str, strictness: Strictness, decoder: "JSONDecoder") -> Said:
     """What is said by a text that is not JSON as a whole."""
     found, found_strictness = None, -1
     budget, read_to, answer_to = _BUDGET, 0, 0
@@ -175,10 +165,10 @@ def _search(
         return Said(text=text, garbled="holds more broken pieces of JSON than can be read")
     if found is None:
         return Said(text=text, garbled=_why_garbled(text, decoder))
-    doubts = repeated.doubts()
+    doubts: tuple[Doubt, ...] = ()
     if found_strictness < BLOCKS and _find_garbled_answer("".join(beside)) is not None:
         problem = "text beside the JSON answer looks like another answer that cannot be read"
-        doubts += ((problem, "it was ignored"),)
+        doubts = ((problem, "it was ignored"),)
     around = "text around the JSON answer was ignored; print only JSON"
     return Said(object=found, warnings=(around,), doubts=doubts)
 

@@ -1,1 +1,0 @@
-"""Changes to settings files as people wrote them: comments and layout stay."""

@@ -98,7 +98,9 @@ def _fire(
             answer = fire(system, fired, meanwhile=load_report, progress=line)
         from hookline.cli.fire_report import FireReport
 
-        report = FireReport(fired, answer, config.get_translator())
+        # Only the events of a model are shown by way of a translator, which takes long to load.
+        translator = config.get_translator() if fired.spec.model else None
+        report = FireReport(fired, answer, translator)  # type: ignore[arg-type]
     report.show(screen, as_json=options.json)
     report.tell(screen, heard)
     _tell_untrusted(config, screen)
@@ -134,8 +136,7 @@ def _live_line(system: "HookSystem") -> "Callable[[Loop], Waiting]":
 
 def _load_document() -> None:
     """What shows the answer is loaded while the hooks are at it, on the time of another core."""
-    import hookline.cli.fire_report
-    import hookline.translate.genai  # noqa: F401
+    import hookline.cli.fire_report  # noqa: F401
 
 
 def _load_report() -> None:

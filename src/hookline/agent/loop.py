@@ -17,7 +17,7 @@ from hookline.answer import Answer
 from hookline.config import Config
 from hookline.front import HookSession, hooks_of
 from hookline.toolcall import Confirm, ConfirmationRequest
-from hookline.wire.confirmation import tool_notification
+from hookline.triggers import tool_notification
 from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionStartSource
 
 MAX_SENT_BACK = 8

@@ -163,7 +163,10 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
     def tool_input(self) -> Any:
         """The tool's whole input as the hooks left it; the very same object if none changed it."""
         given = self.fired.field("tool_input") if self.fired is not None else None
-        changed = self._changed_tool_input
+        output = self.final_output
+        changed = (
+            output.get_modified_tool_input() if isinstance(output, BeforeToolHookOutput) else None
+        )
         return given if changed is None else {**(given or {}), **changed}
 
     @cached_property
@@ -214,8 +217,11 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
     def word(self) -> EventWord:
         """What became of the event, in a word."""
         if self.plan is None and self.final_output is None:
-            if not self.success and not all(map(_lets_go_on, self.errors)):
-                return "failed"
+            # An event goes on after one hook's failure, and after an outage that means "allow".
+            for error in () if self.success else self.errors:
+                details = error.details if isinstance(error.details, dict) else {}
+                if error.hook is None and details.get("onUnavailable") != "allow":
+                    return "failed"
             # A worker does not say which hooks it ran, only how long they took.
             if self.success and not self.total_duration:
                 return "no hook matched"
@@ -311,13 +317,6 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         output = self.final_output
         return isinstance(output, BeforeModelHookOutput) and output.answers_call()
 
-    @property
-    def _changed_tool_input(self) -> dict[str, Any] | None:
-        output = self.final_output
-        if not isinstance(output, BeforeToolHookOutput):
-            return None
-        return output.get_modified_tool_input()
-
     def _empty_response(self) -> Any:
         assert self.final_output is not None
         return self.final_output.get_empty_response(self.reason or NO_REASON)
@@ -393,9 +392,3 @@ def result_document(result: HookExecutionResult) -> dict[str, Any]:
         "stderr": result.stderr,
         **{name: value for name, value in optional.items() if value is not None},
     }
-
-
-def _lets_go_on(error: HookError) -> bool:
-    """An event goes on after it: one hook's failure, or an outage that is to mean "allow"."""
-    outage = error.details.get("onUnavailable") if isinstance(error.details, dict) else None
-    return error.hook is not None or outage == "allow"

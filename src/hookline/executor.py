@@ -113,8 +113,13 @@ class LocalExecutor:
         except Exception as error:
             passed = (time.perf_counter() - started) * 1000 if started else 0.0
             return self.fail(error, stage, fired, duration=passed)
-        if cuts or as_text:
-            self._warn_of_input(fired.event, cuts, as_text)
+        if cuts:
+            why = "; ".join(cuts)
+            self.debug_log.warning(f"hooks were not shown the whole input of {fired.event}: {why}")
+        if as_text:
+            kinds = ", ".join(sorted(set(as_text)))
+            told = f"hooks were shown only the repr of a value on {fired.event}: {kinds}"
+            self.debug_log.warning(told)
         for result in results:
             if result.failed or result.warnings or self.debug_log.enabled:
                 self.log_event(answer, fired, payload)
@@ -184,11 +189,3 @@ class LocalExecutor:
         if what is not None:
             why = output.get_effective_reason()
             self.debug_log.warning(f"a hook tried to {what}, which has no effect: {why}")
-
-    def _warn_of_input(self, event: HookEventName, cuts: list[str], as_text: list[str]) -> None:
-        if cuts:
-            why = "; ".join(cuts)
-            self.debug_log.warning(f"hooks were not shown the whole input of {event}: {why}")
-        if as_text:
-            kinds = ", ".join(sorted(set(as_text)))
-            self.debug_log.warning(f"hooks were shown only the repr of a value on {event}: {kinds}")

@@ -5,8 +5,7 @@ function gets its own objects otherwise.
 """
 
 import functools
-from collections.abc import Callable, Coroutine
-from inspect import BoundArguments, Parameter, iscoroutinefunction, signature
+from inspect import Parameter, iscoroutinefunction, signature
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -49,75 +48,53 @@ def wrap_function(
     first = next(iter(parameters.parameters), None)
     hidden = first if first in ("self", "cls") else None
 
-    def start(io: Firing, args: Any, kwargs: Any) -> Coroutine[Any, Any, Any]:
+    async def call(io: Firing, args: Any, kwargs: Any) -> Any:
         bound = parameters.bind(*args, **kwargs)
         bound.apply_defaults()
-        return _call(io, function, bound, hidden, wrapping, find_tool)
+        shown: ToolInput = {}
+        for name, value in bound.arguments.items():
+            # What a function takes as ``**more`` stands beside the others.
+            if parameters.parameters[name].kind is Parameter.VAR_KEYWORD:
+                shown.update(value)
+            elif name != hidden:
+                shown[name] = value
 
-    if iscoroutinefunction(function):
+        def execute(given: ToolInput) -> Any:
+            """Call the function with its own arguments but for those that a hook changed."""
+            further: dict[str, Any] = {}
+            for name, value in given.items():
+                if name in shown and value is shown[name]:
+                    continue
+                parameter = parameters.parameters.get(name)
+                if parameter is None or parameter.kind is Parameter.VAR_KEYWORD:
+                    further[name] = value
+                else:
+                    bound.arguments[name] = value
+            return function(*bound.args, **{**bound.kwargs, **further})
 
-        @functools.wraps(function)
-        async def guarded_coroutine(*args: Any, **kwargs: Any) -> Any:
-            return await start(firing, args, kwargs)
-
-        return guarded_coroutine
-
-    @functools.wraps(function)
-    def guarded_function(*args: Any, **kwargs: Any) -> Any:
-        return complete(start(blocking, args, kwargs))
-
-    return guarded_function
-
-
-async def _call(
-    firing: Firing,
-    function: Callable[..., Any],
-    bound: BoundArguments,
-    hidden: str | None,
-    wrapping: Wrapping,
-    find_tool: FindTool,
-) -> Any:
-    shown = _named_arguments(bound, hidden)
-    outcome = await run_call(
-        firing,
-        ToolCall(
+        tool_call = ToolCall(
             name=wrapping.name,
             input=shown,
             confirm=wrapping.confirm,
             session_id=wrapping.session_id,
             transcript_path=wrapping.transcript_path,
-        ),
-        lambda given: _call_with_changes(function, bound, shown, given),
-        find_tool=find_tool,
-    )
-    return _value_of(firing, outcome, wrapping)
+        )
+        outcome = await run_call(io, tool_call, execute, find_tool=find_tool)
+        return _value_of(io, outcome, wrapping)
 
+    if iscoroutinefunction(function):
 
-def _named_arguments(bound: BoundArguments, hidden: str | None) -> ToolInput:
-    """The arguments by name; what a function takes as ``**more`` stands beside the others."""
-    shown: ToolInput = {}
-    for name, value in bound.arguments.items():
-        if bound.signature.parameters[name].kind is Parameter.VAR_KEYWORD:
-            shown.update(value)
-        elif name != hidden:
-            shown[name] = value
-    return shown
+        @functools.wraps(function)
+        async def guarded_coroutine(*args: Any, **kwargs: Any) -> Any:
+            return await call(firing, args, kwargs)
 
+        return guarded_coroutine
 
-def _call_with_changes(
-    function: Callable[..., Any], bound: BoundArguments, shown: ToolInput, given: ToolInput
-) -> Any:
-    """Call a function with its own arguments but for those that a hook changed."""
-    further: dict[str, Any] = {}
-    for name, value in given.items():
-        if name in shown and value is shown[name]:
-            continue
-        parameter = bound.signature.parameters.get(name)
-        if parameter is None or parameter.kind is Parameter.VAR_KEYWORD:
-            further[name] = value
-        else:
-            bound.arguments[name] = value
-    return function(*bound.args, **{**bound.kwargs, **further})
+    @functools.wraps(function)
+    def guarded_function(*args: Any, **kwargs: Any) -> Any:
+        return complete(call(blocking, args, kwargs))
+
+    return guarded_function
 
 
 def _value_of(firing: Firing, outcome: ToolOutcome, wrapping: Wrapping) -> Any:

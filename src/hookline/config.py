@@ -150,11 +150,31 @@ class Config:
         self._limits = limits or RunLimits()
         self._warm = warm
         self._message_bus = message_bus
-        self._remote = _remote_of(remote_bus, execution, on_unavailable, remote_timeout)
+        self._remote: RemoteFiring | None = None
+        if remote_bus is not None or execution not in (None, "local") or on_unavailable != "allow":
+            from hookline.remote import remote_firing
+
+            self._remote = remote_firing(
+                remote_bus,
+                execution=execution,
+                on_unavailable=on_unavailable,
+                timeout=remote_timeout,
+            )
         self._debug_logger = debug_logger
         self._translator = translator
         self._reader: SettingsReader | None = None
-        self._code_layers = _code_layers(hooks, user_hooks, system_hooks, extensions)
+        given = [
+            ("Config(hooks=…)", HookSource.PROJECT, hooks),
+            ("Config(user_hooks=…)", HookSource.USER, user_hooks),
+            ("Config(system_hooks=…)", HookSource.SYSTEM, system_hooks),
+        ]
+        for extension in extensions:
+            if extension.get("isActive", True):
+                label = f"extension {extension.get('name')!r}"
+                given.append((label, HookSource.EXTENSIONS, extension.get("hooks")))
+        self._code_layers = [
+            read_layer({"hooks": named}, source, label) for label, source, named in given
+        ]
         self._settings: Settings | None = None
         self._hook_system: HookSystem | None = None
         self._unregistered: list[Callable[[HookSystem], object]] = []
@@ -354,39 +374,6 @@ class Config:
         return settings
 
 
-def _remote_of(
-    bus: "MessageBus | None", execution: str | None, on_unavailable: str, timeout: float
-) -> "RemoteFiring | None":
-    if bus is None and execution in (None, "local") and on_unavailable == "allow":
-        return None
-    from hookline.remote import remote_firing
-
-    return remote_firing(bus, execution=execution, on_unavailable=on_unavailable, timeout=timeout)
-
-
 def _project_entries(layers: Iterable[Layer]) -> list[HookRegistryEntry]:
     project = (layer for layer in layers if layer.source is HookSource.PROJECT)
     return [entry for layer in project for entry in layer.entries]
-
-
-def _code_layers(
-    hooks: HooksByEvent | None,
-    user_hooks: HooksByEvent | None,
-    system_hooks: HooksByEvent | None,
-    extensions: Iterable[Mapping[str, Any]],
-) -> tuple[Layer, ...]:
-    given = [
-        ("Config(hooks=…)", HookSource.PROJECT, hooks),
-        ("Config(user_hooks=…)", HookSource.USER, user_hooks),
-        ("Config(system_hooks=…)", HookSource.SYSTEM, system_hooks),
-    ]
-    given += [
-        (f"extension {extension.get('name')!r}", HookSource.EXTENSIONS, extension.get("hooks"))
-        for extension in extensions
-        if extension.get("isActive", True)
-    ]
-    return tuple(_code_layer(*layer) for layer in given)
-
-
-def _code_layer(label: str, source: HookSource, hooks: HooksByEvent | None) -> Layer:
-    return read_layer({"hooks": hooks}, source, label)

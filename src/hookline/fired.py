@@ -127,23 +127,6 @@ def build_payload(
     return show(document | fired.extra)
 
 
-def session_fields(fired: FiredEvent, session: Session) -> dict[str, Any]:
-    """The session an event belongs to: the event's own word, else the session's."""
-    session_id, transcript = fired.session_id, fired.transcript_path
-    return {
-        "session_id": session.get_session_id() if session_id is None else session_id,
-        "transcript_path": session.get_transcript_path() if transcript is None else transcript,
-    }
-
-
-def named_values(fired: FiredEvent, values: tuple[Any, ...]) -> dict[str, Any]:
-    """An event's own fields by name, without the optional ones that are absent."""
-    spec = fired.spec
-    optional = zip(spec.optional, values[len(spec.required) :], strict=False)
-    present = {name: value for name, value in optional if value is not None}
-    return dict(zip(spec.required, values, strict=False)) | present
-
-
 def translate_values(
     fired: FiredEvent,
     translator: "HookTranslator",

@@ -116,7 +116,7 @@ class HookSystem:
             if not self._initialized:
                 self._load(self._config.get_settings())
                 if self._is_watching and self._watch is None:
-                    self._watch = self._start_watch()
+                    self._start_watch()
                 self._initialized = True
 
     async def reload(self) -> ReloadReport:
@@ -186,13 +186,18 @@ class HookSystem:
         the hook fails.
         """
         narrowed = narrow_event(event)
-        layer = _layer_of(source)
+        try:
+            layer = HookSource(source)
+        except ValueError:
+            known = ", ".join(layer.value for layer in HookSource)
+            problem = f"the source must be one of {known}, not {source!r}"
+            raise InvalidHookError(problem) from None
         config = _hook_of(
             hook, name=name, timeout=timeout, on_failure=on_failure, source=layer, matcher=matcher
         )
-        matches, problem = dialect_of(config.dialect).compile_matcher(narrowed, matcher)
-        if problem is not None:
-            self._log.warning(f"hook {config.name!r}: matcher {problem}")
+        matches, fault = dialect_of(config.dialect).compile_matcher(narrowed, matcher)
+        if fault is not None:
+            self._log.warning(f"hook {config.name!r}: matcher {fault}")
         return self._registry.register(
             HookRegistryEntry(
                 event=narrowed,
@@ -294,41 +299,34 @@ class HookSystem:
     ) -> None:
         self.dispose()
 
-    def _start_watch(self) -> "FileWatch":
+    def _start_watch(self) -> None:
         from hookline.watching import FileWatch
 
         # The thread must not keep alive a system that nobody else remembers.
-        reference = weakref.ref(self)
+        reference, on_reload, warn = weakref.ref(self), self._on_reload, self._log.warning
 
         def reload() -> None:
             system = reference()
-            if system is not None:
-                system._tell_reload(system.reload_blocking())
+            report = None if system is None else system.reload_blocking()
+            if report is not None and on_reload is not None:
+                try:
+                    on_reload(report)
+                except Exception as error:
+                    warn(f"the on_reload callback raised: {message_of(error)}")
 
-        watch = FileWatch(self._config.get_settings_files(), reload, self._log.warning)
-        weakref.finalize(self, watch.stop)
-        return watch
-
-    def _tell_reload(self, report: ReloadReport) -> None:
-        if self._on_reload is not None:
-            try:
-                self._on_reload(report)
-            except Exception as error:
-                self._log.warning(f"the on_reload callback raised: {message_of(error)}")
+        self._watch = FileWatch(self._config.get_settings_files(), reload, warn)
+        weakref.finalize(self, self._watch.stop)
 
     def _load(self, settings: Settings) -> None:
         self._registry.load(settings.entries)
-        self._switch_runtime_hooks(settings.enabled and not settings.only_managed)
+        enabled = settings.enabled and not settings.only_managed
+        if enabled is not self._runtime_enabled:
+            # Who switches all hooks off switches off those registered in code as well.
+            self._runtime_enabled = enabled
+            self._registry.set_layer_enabled(HookSource.RUNTIME, enabled)
         self._problems = settings.problems
         for problem in settings.problems:
             self._log.warning(str(problem))
-
-    def _switch_runtime_hooks(self, enabled: bool) -> None:
-        """Who switches all hooks off switches off those registered in code as well."""
-        if enabled is self._runtime_enabled:
-            return
-        self._runtime_enabled = enabled
-        self._registry.set_layer_enabled(HookSource.RUNTIME, enabled)
 
     def _require_initialized(self) -> None:
         if not self._initialized:
@@ -382,42 +380,31 @@ def check_hook(
     )
 
 
-def _layer_of(source: HookSource | str) -> HookSource:
-    try:
-        return HookSource(source)
-    except ValueError:
-        known = ", ".join(layer.value for layer in HookSource)
-        raise InvalidHookError(f"the source must be one of {known}, not {source!r}") from None
-
-
 def run_blocking(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """The result of a coroutine that needs a loop of asyncio's; on a thread of its own where one
     runs in this thread already."""
-    if is_running_asyncio():
-        return _on_thread(lambda: run_blocking(make))
     import asyncio
 
-    # A factory of its own keeps the runner from touching the thread's current event loop.
-    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
-        return runner.run(make())
+    def run() -> T:
+        # A factory of its own keeps the runner from touching the thread's current event loop.
+        with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+            return runner.run(make())
 
+    if not is_running_asyncio():
+        return run()
+    from concurrent.futures import Future
+    from contextvars import copy_context
 
-def _on_thread(call: Callable[[], T]) -> T:
-    outcome: list[T] = []
-    failure: list[BaseException] = []
+    outcome: Future[T] = Future()
 
     def work() -> None:
         try:
-            outcome.append(call())
+            outcome.set_result(run())
         except BaseException as error:
-            failure.append(error)
-
-    from contextvars import copy_context
+            outcome.set_exception(error)
 
     context = copy_context()
     thread = threading.Thread(target=context.run, args=(work,), name="hookline blocking call")
     thread.start()
     thread.join()
-    if failure:
-        raise failure[0]
-    return outcome[0]
+    return outcome.result()

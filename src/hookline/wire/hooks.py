@@ -96,16 +96,12 @@ def expanded(text: str, values: Mapping[str, str]) -> str:
     # By hand: a command line would take longer to make an expression for it than all this takes.
     said, *rest = text.split("$")
     for part in rest:
-        name, after = _named(part)
+        if part.startswith("{"):
+            name, closed, after = part[1:].partition("}")
+            name = name if closed else ""
+        else:
+            after = part.lstrip(_OF_NAMES)
+            name = part[: len(part) - len(after)]
         is_known = name in values and name.isascii() and name.isidentifier()
         said += values[name] + after if is_known else f"${part}"
     return said
-
-
-def _named(text: str) -> tuple[str, str]:
-    """What a text behind a dollar sign may name, and what comes after that."""
-    if text.startswith("{"):
-        name, closed, after = text[1:].partition("}")
-        return (name if closed else ""), after
-    after = text.lstrip(_OF_NAMES)
-    return text[: len(text) - len(after)], after

@@ -29,16 +29,6 @@ TOP_LEVEL_FIELDS: dict[str, type] = {
     "hookSpecificOutput": dict,
 }
 
-_ATTRIBUTES = {
-    "continue": "continue_",
-    "stopReason": "stop_reason",
-    "suppressOutput": "suppress_output",
-    "systemMessage": "system_message",
-    "decision": "decision",
-    "reason": "reason",
-    "hookSpecificOutput": "hook_specific_output",
-}
-
 
 class ModelTranslator(Protocol):
     """The part of a translator that outputs need (``hookline.translate`` has the whole)."""
@@ -265,6 +255,8 @@ class AfterAgentHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
     """AfterAgent: may send the agent back to work, or clear its context."""
 
 
+# Wire name -> attribute; both are in the order of the wire.
+_ATTRIBUTES = dict(zip(TOP_LEVEL_FIELDS, DefaultHookOutput.__struct_fields__, strict=False))
 _OUTPUT_TYPES: dict[HookEventName, type[DefaultHookOutput]] = {
     HookEventName.BEFORE_TOOL: BeforeToolHookOutput,
     HookEventName.BEFORE_MODEL: BeforeModelHookOutput,
@@ -287,8 +279,10 @@ def create_hook_output(
         fields["decision"] = None
     if event is HookEventName.BEFORE_TOOL and fields.get("hook_specific_output"):
         specific = fields["hook_specific_output"]
-        fields["decision"] = fields["decision"] or _word(specific.get("permissionDecision"))
-        fields["reason"] = fields.get("reason") or _text(specific.get("permissionDecisionReason"))
+        word, why = specific.get("permissionDecision"), specific.get("permissionDecisionReason")
+        if not fields["decision"] and isinstance(word, str) and word in DECISION_WORDS:
+            fields["decision"] = word
+        fields["reason"] = fields.get("reason") or (why if isinstance(why, str) else None)
     return _OUTPUT_TYPES.get(event, DefaultHookOutput)(**fields)
 
 
@@ -299,14 +293,6 @@ def is_tail_tool_call(value: object) -> bool:
         and isinstance(value.get("name"), str)
         and isinstance(value.get("args"), dict)
     )
-
-
-def _word(value: object) -> str | None:
-    return value if isinstance(value, str) and value in DECISION_WORDS else None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _translated(field: str, translate: Any, otherwise: Any) -> Any:

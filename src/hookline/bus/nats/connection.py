@@ -67,13 +67,44 @@ class Connection:
     async def open(self) -> None:
         """Connect; raises BusConnectionError with the reason."""
         self._become(ConnectionState.CONNECTING)
+        options = self._options
+        given: dict[str, Any] = {
+            "servers": list(options.servers),
+            "name": options.name,
+            "user": options.user,
+            "password": options.password,
+            "token": options.token,
+            "nkeys_seed": options.nkey,
+            "user_credentials": options.credentials,
+            "tls": options.tls,
+            "tls_hostname": options.tls_hostname,
+            "connect_timeout": options.connect_timeout,
+            "ping_interval": options.ping_interval,
+            "max_outstanding_pings": 2,
+            # For the first connection alone: a second attempt, at once.
+            "max_reconnect_attempts": 1,
+            "reconnect_time_wait": 0.05,
+            "reconnect_to_server_handler": self._next_attempt,
+            "error_cb": self._hear_trouble,
+            "disconnected_cb": self._lose,
+            "reconnected_cb": self._return,
+            "closed_cb": self._end,
+        }
         try:
-            await self._client.connect(**self._arguments())
+            await self._client.connect(
+                **{name: value for name, value in given.items() if value is not None}
+            )
         except BaseException as error:
             await self.close()
             if not isinstance(error, Exception):
                 raise
-            raise self._failure(error) from None
+            if isinstance(error, ImportError):
+                problem = "nkeys and credentials need: pip install 'hookline[nats]'"
+                raise BusConnectionError(problem) from None
+            # Out of servers, it says so, and not what was wrong with each.
+            cause = self._trouble if isinstance(error, nats_errors.NoServersError) else error
+            said = message_of(cause or error).removeprefix("nats: ").strip("'")
+            raise BusConnectionError(f"cannot connect to {options.shown}: {said}") from None
         # From here on it is never given up.
         self._client.options["max_reconnect_attempts"] = -1
         self._connected.set()
@@ -145,34 +176,6 @@ class Connection:
             warn(f"the connection to {self._options.shown} ended badly: {message_of(error)}")
         self._become(ConnectionState.CLOSED)
 
-    def _arguments(self) -> dict[str, Any]:
-        options = self._options
-        given = {
-            "servers": list(options.servers),
-            "name": options.name,
-            "user": options.user,
-            "password": options.password,
-            "token": options.token,
-            "nkeys_seed": options.nkey,
-            "user_credentials": options.credentials,
-            "tls": options.tls,
-            "tls_hostname": options.tls_hostname,
-        }
-        return {
-            **{name: value for name, value in given.items() if value is not None},
-            "connect_timeout": options.connect_timeout,
-            "ping_interval": options.ping_interval,
-            "max_outstanding_pings": 2,
-            # For the first connection alone: a second attempt, at once.
-            "max_reconnect_attempts": 1,
-            "reconnect_time_wait": 0.05,
-            "reconnect_to_server_handler": self._next_attempt,
-            "error_cb": self._hear_trouble,
-            "disconnected_cb": self._lose,
-            "reconnected_cb": self._return,
-            "closed_cb": self._end,
-        }
-
     def _next_attempt(self, servers: list[Any], _info: dict[str, Any]) -> tuple[Any, float]:
         """The server to try next and the seconds to wait before that."""
         attempt, self._attempts = self._attempts, self._attempts + 1
@@ -221,11 +224,3 @@ class Connection:
         if state is not self.state:
             self.state = state
             self._changed(state)
-
-    def _failure(self, error: Exception) -> BusConnectionError:
-        if isinstance(error, ImportError):
-            return BusConnectionError("nkeys and credentials need: pip install 'hookline[nats]'")
-        # Out of servers, it says so, and not what was wrong with each.
-        cause = self._trouble if isinstance(error, nats_errors.NoServersError) else error
-        said = message_of(cause or error).removeprefix("nats: ").strip("'")
-        return BusConnectionError(f"cannot connect to {self._options.shown}: {said}")

@@ -241,9 +241,11 @@ class Config:
     ) -> None:
         """Register a function as a hook, without reading any settings: until there is a hook
         system it waits for it. Raises UnknownEventError or InvalidHookError at once."""
-        from hookline.system import check_hook
+        from hookline.system import read_hook
+        from hookline.wire.events import narrow_event
 
-        check_hook(event, hook, **options)
+        narrow_event(event)
+        read_hook(hook, **options)
         with self._lock:
             if self._hook_system is not None:
                 self._hook_system.register_hook(event, hook, **options)

@@ -8,7 +8,6 @@ coroutines; the synchronous face runs the same coroutines over an engine that ne
 import functools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from inspect import isawaitable
-from types import TracebackType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from hookline.config import HookOptions, LoadOptions, Options
-    from hookline.wire.hooks import HookFunction, OnFailure
+    from hookline.wire.hooks import HookFunction
     from hookline.wire.inputs import (
         AfterAgentEvent,
         AfterModelEvent,
@@ -462,23 +461,13 @@ class Hooks(HookSession):
     def __enter__(self) -> "Hooks":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self.close()
 
     async def __aenter__(self) -> "Hooks":
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         self.close()
 
     @overload
@@ -541,16 +530,7 @@ class Hooks(HookSession):
         self, event: HookEventName | str, **options: "Unpack[HookOptions]"
     ) -> "Register[Any]": ...
 
-    def on(
-        self,
-        event: HookEventName | str,
-        *,
-        matcher: str | None = None,
-        name: str | None = None,
-        sequential: bool = False,
-        timeout: float | None = None,
-        on_failure: "OnFailure" = "allow",
-    ) -> Any:
+    def on(self, event: HookEventName | str, **options: "Unpack[HookOptions]") -> Any:
         """Register a function, plain or async, as a hook of an event.
 
         It gets the event as a dictionary and answers with one (``deny("…")``), or with None to let
@@ -561,15 +541,7 @@ class Hooks(HookSession):
         narrowed = narrow_event(event)
 
         def register(function: "HookFunction") -> "HookFunction":
-            self.config.register_hook(
-                narrowed,
-                function,
-                matcher=matcher,
-                name=name,
-                sequential=sequential,
-                timeout=timeout,
-                on_failure=on_failure,
-            )
+            self.config.register_hook(narrowed, function, **options)
             return function
 
         return register
@@ -598,13 +570,8 @@ class _Blocking(Generic[P, T]):
     def __get__(self, hooks: "SyncHooks", owner: type | None = None) -> Callable[P, T]:
         if hooks is None:  # asked of the class, by a reader of its documentation
             return self  # type: ignore[unreachable]
-        return functools.partial(_call_blocking, self._method, hooks._face)
-
-
-def _call_blocking(
-    method: Callable[..., Coroutine[Any, Any, T]], face: _Face, /, *args: Any, **kwargs: Any
-) -> T:
-    return complete(method(face, *args, **kwargs))
+        method, face = self._method, hooks._face
+        return lambda *args, **kwargs: complete(method(face, *args, **kwargs))
 
 
 class SyncHooks:

@@ -3,7 +3,6 @@
 import threading
 import weakref
 from collections.abc import Callable, Coroutine, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -29,8 +28,10 @@ from hookline.wire.hooks import HookConfig, HookFunction, HookSource, OnFailure
 
 # Without a bus or a watch, what they take is not loaded.
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from hookline.bus.messages import MessageBus
-    from hookline.config import Config
+    from hookline.config import Config, HookOptions
     from hookline.translate import HookTranslator
     from hookline.watching import FileWatch
 
@@ -192,7 +193,7 @@ class HookSystem:
             known = ", ".join(layer.value for layer in HookSource)
             problem = f"the source must be one of {known}, not {source!r}"
             raise InvalidHookError(problem) from None
-        config = _hook_of(
+        config = read_hook(
             hook, name=name, timeout=timeout, on_failure=on_failure, source=layer, matcher=matcher
         )
         matches, fault = dialect_of(config.dialect).compile_matcher(narrowed, matcher)
@@ -211,25 +212,12 @@ class HookSystem:
         )
 
     def hook(
-        self,
-        event: str | HookEventName,
-        *,
-        matcher: str | None = None,
-        name: str | None = None,
-        sequential: bool = False,
-        timeout: float | None = None,
+        self, event: str | HookEventName, **options: "Unpack[HookOptions]"
     ) -> Callable[[F], F]:
         """``register_hook`` as a decorator."""
 
         def register(function: F) -> F:
-            self.register_hook(
-                event,
-                function,
-                matcher=matcher,
-                name=name,
-                sequential=sequential,
-                timeout=timeout,
-            )
+            self.register_hook(event, function, **options)
             return function
 
         return register
@@ -291,12 +279,7 @@ class HookSystem:
         await self.initialize()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         self.dispose()
 
     def _start_watch(self) -> None:
@@ -333,15 +316,17 @@ class HookSystem:
             raise HookSystemNotInitializedError
 
 
-def _hook_of(
+def read_hook(
     hook: HookFunction | Mapping[str, Any],
     *,
-    name: str | None,
-    timeout: float | None,
-    on_failure: OnFailure | None,
-    source: HookSource,
-    matcher: str | None,
+    matcher: str | None = None,
+    name: str | None = None,
+    sequential: bool = False,  # noqa: ARG001 - any value will do
+    timeout: float | None = None,
+    on_failure: OnFailure | None = None,
+    source: HookSource = HookSource.RUNTIME,
 ) -> HookConfig:
+    """A hook that is registered in code; raises InvalidHookError for what could never run."""
     said = {"name": name or None, "timeout": timeout, "onFailure": on_failure}
     given = {key: value for key, value in said.items() if value is not None}
     if not isinstance(hook, Mapping):
@@ -356,28 +341,6 @@ def _hook_of(
     if matcher is not None and not isinstance(matcher, str):
         raise InvalidHookError(f"the matcher of {config.name!r} must be a string")
     return config
-
-
-def check_hook(
-    event: str | HookEventName,
-    hook: HookFunction,
-    *,
-    matcher: str | None = None,
-    name: str | None = None,
-    sequential: bool = False,  # noqa: ARG001 - any value will do
-    timeout: float | None = None,
-    on_failure: OnFailure | None = None,
-) -> None:
-    """Raise what registering the hook would raise."""
-    narrow_event(event)
-    _hook_of(
-        hook,
-        name=name,
-        timeout=timeout,
-        on_failure=on_failure,
-        source=HookSource.RUNTIME,
-        matcher=matcher,
-    )
 
 
 def run_blocking(make: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -11,7 +11,6 @@ import ssl
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from types import TracebackType
 from typing import Any, TypeVar
 
 from hookline.bus.client import DEFAULT_REQUEST_TIMEOUT
@@ -199,12 +198,7 @@ class NatsMessageBus:
         await self.connect()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         await self.close()
 
     def subscribe(self, type: MessageBusType, handler: MessageHandler) -> Callable[[], None]:

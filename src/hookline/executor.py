@@ -39,17 +39,6 @@ class Executor(Protocol):
         """Carry out an event; only cancellation is raised."""
         ...
 
-    def fail(
-        self,
-        error: Exception,
-        stage: str,
-        fired: FiredEvent | None = None,
-        *,
-        duration: float = 0.0,
-    ) -> Answer:
-        """The answer to an event that failed at a stage; people are told of it."""
-        ...
-
 
 class LocalExecutor:
     """Runs the hooks of an event on this machine."""

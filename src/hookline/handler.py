@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookline.answer import Answer
 from hookline.errors import HooklineError, message_of
-from hookline.executor import Executor
+from hookline.executor import Executor, LocalExecutor
 from hookline.fired import FiredEvent, read_fired_event
 from hookline.wire.events import (
     EVENTS,
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 
 class HookEventHandler:
-    """Fires events through ``executor``.
+    """Fires events through ``executor``, or else ``local``, the executor of this machine.
 
-    Requests of ``message_bus`` are carried out by ``serves``, the executor of this machine;
-    ``ready`` is awaited before one is planned, until it has succeeded once.
+    Requests of ``message_bus`` are carried out by ``local``; ``ready`` is awaited before one is
+    planned, until it has succeeded once.
     """
 
     def __init__(
         self,
-        executor: Executor,
+        local: LocalExecutor,
         *,
-        serves: Executor | None = None,
+        executor: Executor | None = None,
         message_bus: "MessageBus | None" = None,
         warn: Callable[[str], None],
         ready: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self._executor = executor
-        self._serves = executor if serves is None else serves
+        self._local = local
+        self._executor: Executor = local if executor is None else executor
         self._bus = message_bus
         self._warn = warn
         self._ready = ready
@@ -151,7 +151,7 @@ class HookEventHandler:
             event = narrow_event(event_name)
             fired = read_fired_event(event, input, sdk_objects=True)
         except Exception as error:
-            return self._executor.fail(error, "validation", FiredEvent(event) if event else None)
+            return self._local.fail(error, "validation", FiredEvent(event) if event else None)
         return await self._executor.execute(fired)
 
     async def execute(self, fired: FiredEvent) -> Answer:
@@ -175,7 +175,7 @@ class HookEventHandler:
         try:
             trigger = narrow_trigger(EVENTS[event], value)
         except Exception as error:
-            return self._executor.fail(error, "validation", FiredEvent(event))
+            return self._local.fail(error, "validation", FiredEvent(event))
         return await self._executor.execute(FiredEvent(event, trigger, (trigger,)))
 
     async def _serve_request(self, message: object) -> None:
@@ -189,7 +189,7 @@ class HookEventHandler:
             response = await self._respond(message, correlation_id)
         except asyncio.CancelledError:
             cancelled = HooklineError("the request was cancelled before its hooks had answered")
-            failed = self._serves.fail(cancelled, "execution")
+            failed = self._local.fail(cancelled, "execution")
             await self._publish(failure_response(correlation_id, failed.errors[0]))
             raise
         except Exception as error:
@@ -213,15 +213,15 @@ class HookEventHandler:
                 await self._ready()
                 self._ready = None
         except Exception as error:
-            failed = self._serves.fail(error, stage, fired)
+            failed = self._local.fail(error, stage, fired)
             return failure_response(correlation_id, failed.errors[0])
-        answer = await self._serves.execute(fired)
+        answer = await self._local.execute(fired)
         if answer.plan is None and not answer.success:
             return failure_response(correlation_id, answer.errors[0])
         try:
             return success_response(correlation_id, answer.aggregated)
         except Exception as error:
-            failed = self._serves.fail(error, "response", fired)
+            failed = self._local.fail(error, "response", fired)
             return failure_response(correlation_id, failed.errors[0])
 
     async def _publish(self, response: "HookExecutionResponse") -> None:

@@ -106,17 +106,6 @@ class RemoteExecutor:
         """True: a bus is asyncio's."""
         return True
 
-    def fail(
-        self,
-        error: Exception,
-        stage: str,
-        fired: FiredEvent | None = None,
-        *,
-        duration: float = 0.0,
-    ) -> Answer:
-        """The answer to an event that failed at a stage; people are told of it."""
-        return self._local.fail(error, stage, fired, duration=duration)
-
     async def execute(self, fired: FiredEvent) -> Answer:
         """Ask a worker, and where it does not answer, do what ``on_unavailable`` says."""
         meaning = self._remote.on_unavailable

@@ -82,7 +82,7 @@ class HookSystem:
         self._watch: FileWatch | None = None
         self._registry = HookRegistry()
         self._runner = HookRunner(warn=self._log.warning)
-        local = LocalExecutor(
+        local = self._local = LocalExecutor(
             config,
             HookPlanner(self._registry, warn=self._log.warning),
             self._runner,
@@ -97,8 +97,8 @@ class HookSystem:
 
             self._executor = RemoteExecutor(local, remote)
         self._handler = HookEventHandler(
-            self._executor,
-            serves=local,
+            local,
+            executor=self._executor,
             message_bus=config.get_message_bus() if message_bus is None else message_bus,
             warn=self._log.warning,
             ready=self.initialize,
@@ -228,7 +228,7 @@ class HookSystem:
         try:
             self.initialize_blocking()
         except Exception as error:
-            return self._executor.fail(error, "planning", fired)
+            return self._local.fail(error, "planning", fired)
         return await self._executor.execute(fired)
 
     def execute_blocking(self, fired: FiredEvent) -> Answer:
@@ -249,7 +249,7 @@ class HookSystem:
             return run_blocking(lambda: self._executor.execute(fired))
         except Exception as error:
             # A loop takes descriptors, and a thread may not be had.
-            return self._executor.fail(error, stage, fired)
+            return self._local.fail(error, stage, fired)
 
     def needs_asyncio(self, fired: FiredEvent) -> bool:
         """True if carrying out this event takes an event loop of asyncio's."""
@@ -262,7 +262,7 @@ class HookSystem:
             event = narrow_event(event_name)
             fired = read_fired_event(event, input, sdk_objects=True)
         except Exception as error:
-            return self._executor.fail(error, "validation", FiredEvent(event) if event else None)
+            return self._local.fail(error, "validation", FiredEvent(event) if event else None)
         return self.execute_blocking(fired)
 
     def dispose(self) -> None:

@@ -87,8 +87,8 @@ class LocalExecutor:
                 if self.debug_log.enabled:
                     self.log_event(answer, fired, None)
                 return answer
-            stage, started = "translation", time.perf_counter()
-            translator = self.get_translator() if EVENTS[fired.event].model else None
+            stage, started, spec = "translation", time.perf_counter(), EVENTS[fired.event]
+            translator = self.get_translator() if spec.model else None
             payload, cuts, as_text = build_payload(fired, self.session, translator)
             stage = "validation"
             document = InputDocument.checked(fired.event, payload)
@@ -114,7 +114,7 @@ class LocalExecutor:
                 self.log_event(answer, fired, payload)
                 break
         output = aggregated.final_output
-        if output is not None and (output.decision == "ask" or not EVENTS[fired.event].blockable):
+        if output is not None and (output.decision == "ask" or not spec.blockable):
             self.warn_of_no_effect(answer, fired.event)
         return answer
 

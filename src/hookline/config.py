@@ -39,46 +39,28 @@ PathLike: TypeAlias = str | os.PathLike[str]
 Trusted: TypeAlias = bool | Callable[[], bool]
 
 
-class SessionOptions(TypedDict, total=False):
-    """The conversation that events belong to."""
+class LoadOptions(TypedDict, total=False):
+    """What may be said in code beside the settings on disk: of the conversation that events belong
+    to, the hooks of each layer, how hooks run, the bus that is served, the one that events are
+    fired over, and who else has a part in it."""
 
     session_id: str | None
     transcript_path: str
     target_dir: PathLike | None
-
-
-class LayerOptions(TypedDict, total=False):
-    """The hooks given in code, by layer, and who of all hooks may run."""
-
     hooks: HooksByEvent | None
     user_hooks: HooksByEvent | None
     system_hooks: HooksByEvent | None
     extensions: Iterable[Mapping[str, Any]]
     disabled: Iterable[str]
     enable_hooks: bool
-
-
-class RunOptions(TypedDict, total=False):
-    """How hooks run."""
-
     limits: RunLimits | None
     warm: bool
     redaction: Redaction | None
-
-
-class BusOptions(TypedDict, total=False):
-    """The bus that is served, and the one that events are fired over."""
-
     message_bus: "MessageBus | None"
     remote_bus: "MessageBus | None"
     execution: "Execution | None"
     on_unavailable: "OnUnavailable"
     remote_timeout: float
-
-
-class LoadOptions(SessionOptions, LayerOptions, RunOptions, BusOptions, total=False):
-    """What may be said in code beside the settings on disk."""
-
     debug_logger: "DebugLogger | None"
     translator: "HookTranslator | None"
 

@@ -6,13 +6,16 @@ the translator they were made with.
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from hookline.errors import HooklineError, TranslationError
 from hookline.notices import warn
 from hookline.wire.events import HookEventName
+
+if TYPE_CHECKING:
+    from hookline.translate import HookTranslator
 
 NO_REASON = "No reason provided"
 BLOCKING_WORDS = frozenset({"block", "deny"})
@@ -30,33 +33,11 @@ TOP_LEVEL_FIELDS: dict[str, type] = {
 }
 
 
-class ModelTranslator(Protocol):
-    """The part of a translator that outputs need (``hookline.translate`` has the whole)."""
-
-    def from_hook_llm_request(
-        self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
-    ) -> Any: ...
-
-    def from_hook_llm_response(
-        self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
-    ) -> Any: ...
-
-    def from_hook_tool_config(
-        self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
-    ) -> Any: ...
-
-    def to_hook_tool_config(self, tool_config: object) -> Mapping[str, Any]: ...
-
-    def tool_selection(self, request: object) -> tuple[Any | None, Any | None]: ...
-
-    def empty_response(self, reason: str, like: object = None) -> Any: ...
-
-
 class ModelCall(msgspec.Struct, frozen=True):
     """What an output needs to answer in SDK types: a translator, and a value of the caller's
     whose form (JSON or the SDK's own objects) the answer takes."""
 
-    translator: ModelTranslator
+    translator: "HookTranslator"
     like: Any = None
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
-from hookline.bus.nats.client import NatsClient, Receive, Subscription, nats_errors
+from hookline.bus.nats.client import NatsClient, nats_errors
 from hookline.bus.nats.options import BusConnectionError, ConnectionOptions
 from hookline.errors import message_of
 from hookline.notices import warn
@@ -32,7 +32,8 @@ class ConnectionState(StrEnum):
 class Connection:
     """A connection that, once made, is kept until ``close()``.
 
-    ``changed`` is called with each new state, in the loop of the connection.
+    ``changed`` is called with each new state, in the loop of the connection. What is published
+    while it is lost is kept to be sent.
     """
 
     def __init__(
@@ -40,7 +41,9 @@ class Connection:
     ) -> None:
         self._options = options
         self._changed = changed
-        self._client = NatsClient()
+        self._client = client = NatsClient()
+        self.publish, self.subscribe, self.unsubscribe = client.send, client.hear, client.forget
+        self.pause, self.resume = client.pause, client.resume
         self._connected = asyncio.Event()
         self._lost_at = 0.0
         self._returned_at = float("-inf")
@@ -124,42 +127,6 @@ class Connection:
                 async with asyncio.timeout(seconds):
                     await self._connected.wait()
         return self._connected.is_set()
-
-    async def publish(
-        self,
-        subject: str,
-        body: bytes,
-        *,
-        reply: str = "",
-        headers: bytes = b"",
-        until: float | None = None,
-    ) -> None:
-        """Send, or while the connection is lost keep to be sent; raises BusConnectionError. A
-        network that takes nothing is waited for, until that time of the loop at most."""
-        try:
-            await self._client.send(subject, body, reply=reply, headers=headers, until=until)
-        except nats_errors.Error as error:
-            raise BusConnectionError(message_of(error)) from None
-
-    async def subscribe(self, subject: str, receive: Receive, *, queue: str = "") -> Subscription:
-        """Hear a subject, until the connection is closed."""
-        try:
-            return await self._client.hear(subject, receive, queue=queue)
-        except nats_errors.Error as error:
-            raise BusConnectionError(f"{subject}: {message_of(error)}") from None
-
-    async def unsubscribe(self, subscription: Subscription) -> None:
-        """Hear a subject no more, not even what is on its way."""
-        with contextlib.suppress(nats_errors.Error):
-            await self._client.forget(subscription)
-
-    async def pause(self, subscription: Subscription) -> None:
-        """Have the server send no more; what it has sent is still heard."""
-        await self._client.pause(subscription)
-
-    async def resume(self, subscription: Subscription) -> None:
-        """Have the server send again."""
-        await self._client.resume(subscription)
 
     async def flush(self) -> None:
         """Wait, but not long, for the server to confirm all that was said until now."""

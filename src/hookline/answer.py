@@ -162,7 +162,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
     @property
     def tool_input(self) -> Any:
         """The tool's whole input as the hooks left it; the very same object if none changed it."""
-        given = self.fired.field("tool_input") if self.fired is not None else None
+        given = self._given("tool_input")
         output = self.final_output
         changed = (
             output.get_modified_tool_input() if isinstance(output, BeforeToolHookOutput) else None
@@ -173,7 +173,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
     def request(self) -> Any:
         """The model's request as the hooks left it, in the caller's own type; the very same object
         if none changed it."""
-        request = self.fired.field("llm_request") if self.fired is not None else None
+        request = self._given("llm_request")
         output = self.final_output
         if isinstance(output, BeforeModelHookOutput):
             return output.apply_llm_request_modifications(request)
@@ -186,7 +186,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         """The model's response as the hooks left it, in the caller's own type. Before the model it
         is None where it is to be called, else what a hook answers in its place. Where a hook
         answers nothing, and after a response was rejected, it holds nothing but the reason."""
-        response = self.fired.field("llm_response") if self.fired is not None else None
+        response = self._given("llm_response")
         output = self.final_output
         if isinstance(output, BeforeModelHookOutput) and self.blocked:
             synthetic = output.get_synthetic_response()
@@ -249,8 +249,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         """What the accessors of the merged output say, as one JSON object: the ``view`` of
         ``fire --json`` and of the conformance cases. ``translator`` is for an event of a model
         that no hook answered."""
-        fired, output = self.fired, self.final_output
-        request = fired.field("llm_request") if fired is not None else None
+        output, request = self.final_output, self._given("llm_request")
         if output is None:
             call = ModelCall(translator, request) if translator is not None else None
             event = self.event
@@ -270,7 +269,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             view["synthetic_response"] = output.get_synthetic_response()
             view["modified_request"] = self.request
         elif isinstance(output, AfterModelHookOutput):
-            response = fired.field("llm_response") if fired is not None else None
+            response = self._given("llm_response")
             view["modified_response"] = output.get_modified_response(response)
         elif isinstance(output, BeforeToolSelectionHookOutput):
             # Nobody answered, and nobody could say what the request declares.
@@ -307,6 +306,9 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             "suppress_output": self.suppress_output,
             "total_duration_ms": round(self.total_duration, 3),
         }
+
+    def _given(self, name: str) -> Any:
+        return self.fired.field(name) if self.fired is not None else None
 
     @property
     def _is_blockable(self) -> bool:

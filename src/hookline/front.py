@@ -47,7 +47,7 @@ from hookline.wire.events import (
     narrow_trigger,
 )
 from hookline.wire.results import FailureMeta, build_failure_envelope
-from hookline.wrapping import OnBlock, Wrapping, wrap_function
+from hookline.wrapping import OnBlock, wrap_function
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -367,18 +367,17 @@ class HookSession(_Face):
         """
 
         def guard(guarded: Any) -> Any:
-            wrapping = Wrapping(
-                name=name or _name_of(guarded),
+            engine = self._engine
+            template = self._call(name or _name_of(guarded), {}, confirm, (), None)
+            engine.tools[template.name] = guarded
+            return wrap_function(
+                guarded,
+                template,
+                engine,
+                _BlockingEngine(engine),
+                find_tool=engine.find_tool,
                 on_block=on_block,
                 as_text=as_text,
-                confirm=confirm,
-                session_id=self._session_id,
-                transcript_path=self._transcript_path,
-            )
-            engine = self._engine
-            engine.tools[wrapping.name] = guarded
-            return wrap_function(
-                guarded, wrapping, engine, _BlockingEngine(engine), engine.find_tool
             )
 
         return guard if function is None else guard(function)

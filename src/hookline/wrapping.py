@@ -12,12 +12,10 @@ import msgspec
 
 from hookline.errors import BlockedByHook, StoppedByHook
 from hookline.toolcall import (
-    Confirm,
     FindTool,
     Firing,
     ToolCall,
     ToolInput,
-    ToolOutcome,
     complete,
     run_call,
 )
@@ -25,24 +23,28 @@ from hookline.toolcall import (
 OnBlock: TypeAlias = Literal["raise", "return"]
 
 
-class Wrapping(msgspec.Struct, frozen=True, kw_only=True):
-    """How a function is guarded, and in which session."""
-
-    name: str
-    on_block: OnBlock = "raise"
-    as_text: bool = False
-    confirm: Confirm | None = None
-    session_id: str | None = None
-    transcript_path: str | None = None
-
-
 def wrap_function(
-    function: Any, wrapping: Wrapping, firing: Firing, blocking: Firing, find_tool: FindTool
+    function: Any,
+    template: ToolCall,
+    firing: Firing,
+    blocking: Firing,
+    *,
+    find_tool: FindTool,
+    on_block: OnBlock,
+    as_text: bool,
 ) -> Any:
-    """The guarded function; plain ones reach the hooks through ``blocking``. ``find_tool`` finds
-    what hooks ask for to follow at once."""
+    """The guarded function; each call of it is the template with its input. Plain functions reach
+    the hooks through ``blocking``. ``find_tool`` finds what hooks ask for to follow at once."""
     if isinstance(function, classmethod | staticmethod):
-        guarded = wrap_function(function.__func__, wrapping, firing, blocking, find_tool)
+        guarded = wrap_function(
+            function.__func__,
+            template,
+            firing,
+            blocking,
+            find_tool=find_tool,
+            on_block=on_block,
+            as_text=as_text,
+        )
         return type(function)(guarded)
     parameters = signature(function)
     first = next(iter(parameters.parameters), None)
@@ -72,15 +74,25 @@ def wrap_function(
                     bound.arguments[name] = value
             return function(*bound.args, **{**bound.kwargs, **further})
 
-        tool_call = ToolCall(
-            name=wrapping.name,
-            input=shown,
-            confirm=wrapping.confirm,
-            session_id=wrapping.session_id,
-            transcript_path=wrapping.transcript_path,
-        )
+        tool_call = msgspec.structs.replace(template, input=shown)
         outcome = await run_call(io, tool_call, execute, find_tool=find_tool)
-        return _value_of(io, outcome, wrapping)
+        if outcome.stop is not None:
+            raise StoppedByHook(outcome.stop)
+        is_text = outcome.ran and (as_text or isinstance(outcome.value, str))
+        if not outcome.ran or (outcome.replaced and not is_text):
+            # A result that hooks reject must not be handed on, whatever its type.
+            if on_block == "raise":
+                raise BlockedByHook(template.name, outcome.text)
+            return outcome.text
+        if is_text and (as_text or outcome.replaced or outcome.added):
+            return outcome.text
+        if outcome.added:
+            kind = type(outcome.value).__name__
+            io.warn(
+                f"a hook adds to the result of {template.name}, which is a {kind} and stays as it "
+                f"is (wrap it with as_text=True): {outcome.added}"
+            )
+        return outcome.value
 
     if iscoroutinefunction(function):
 
@@ -95,24 +107,3 @@ def wrap_function(
         return complete(call(blocking, args, kwargs))
 
     return guarded_function
-
-
-def _value_of(firing: Firing, outcome: ToolOutcome, wrapping: Wrapping) -> Any:
-    """What the caller of a guarded function gets."""
-    if outcome.stop is not None:
-        raise StoppedByHook(outcome.stop)
-    is_text = outcome.ran and (wrapping.as_text or isinstance(outcome.value, str))
-    if not outcome.ran or (outcome.replaced and not is_text):
-        # A result that hooks reject must not be handed on, whatever its type.
-        if wrapping.on_block == "raise":
-            raise BlockedByHook(wrapping.name, outcome.text)
-        return outcome.text
-    if is_text and (wrapping.as_text or outcome.replaced or outcome.added):
-        return outcome.text
-    if outcome.added:
-        kind = type(outcome.value).__name__
-        firing.warn(
-            f"a hook adds to the result of {wrapping.name}, which is a {kind} and stays as it is "
-            f"(wrap it with as_text=True): {outcome.added}"
-        )
-    return outcome.value

@@ -70,7 +70,12 @@ class _Showing:
         try:
             found, plain = _plain_form(value)
             if not found or plain is value:  # itself would never come to an end
-                return self._repr(value)
+                text = repr(value)
+                self.as_text.append(kind.__name__)
+                if len(text) <= MAX_REPR:
+                    return text
+                marker = f"… (+{len(text) - MAX_REPR} characters)"
+                return text[:MAX_REPR] + self._cut(marker, f"a {kind.__name__} is too long to show")
             if isinstance(plain, Mapping | list | tuple | set | frozenset):
                 # The value, not its plain form, is what could be met again below itself.
                 return self._container(value, plain, depth)
@@ -102,14 +107,6 @@ class _Showing:
             return shown
         finally:
             self._open.discard(id(value))
-
-    def _repr(self, value: Any) -> str:
-        text = repr(value)
-        self.as_text.append(type(value).__name__)
-        if len(text) <= MAX_REPR:
-            return text
-        marker = f"… (+{len(text) - MAX_REPR} characters)"
-        return text[:MAX_REPR] + self._cut(marker, f"a {type(value).__name__} is too long to show")
 
     def _cut(self, marker: str, why: str) -> str:
         self.cuts.append(why)

@@ -167,15 +167,18 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
     @property
     def tool_input(self) -> Any:
         """The tool's whole input as the hooks left it; the very same object if none changed it."""
-        given = self.fired.field("tool_input") if self.fired is not None else None
-        changed = self._changed_tool_input
+        given = self._given("tool_input")
+        output = self.final_output
+        changed = (
+            output.get_modified_tool_input() if isinstance(output, BeforeToolHookOutput) else None
+        )
         return given if changed is None else {**(given or {}), **changed}
 
     @cached_property
     def request(self) -> Any:
         """The model's request as the hooks left it, in the caller's own type; the very same object
         if none changed it."""
-        request = self.fired.field("llm_request") if self.fired is not None else None
+        request = self._given("llm_request")
         output = self.final_output
         if isinstance(output, BeforeModelHookOutput):
             return output.apply_llm_request_modifications(request)
@@ -188,7 +191,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         """The model's response as the hooks left it, in the caller's own type. Before the model it
         is None where it is to be called, else what a hook answers in its place. Where a hook
         answers nothing, and after a response was rejected, it holds nothing but the reason."""
-        response = self.fired.field("llm_response") if self.fired is not None else None
+        response = self._given("llm_response")
         output = self.final_output
         if isinstance(output, BeforeModelHookOutput) and self.blocked:
             synthetic = output.get_synthetic_response()
@@ -219,8 +222,11 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
     def word(self) -> EventWord:
         """What became of the event, in a word."""
         if self.plan is None and self.final_output is None:
-            if not self.success and not all(map(_lets_go_on, self.errors)):
-                return "failed"
+            # An event goes on after one hook's failure, and after an outage that means "allow".
+            for error in () if self.success else self.errors:
+                details = error.details if isinstance(error.details, dict) else {}
+                if error.hook is None and details.get("onUnavailable") != "allow":
+                    return "failed"
             # A worker does not say which hooks it ran, only how long they took.
             if self.success and not self.total_duration:
                 return "no hook matched"
@@ -248,8 +254,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         """What the accessors of the merged output say, as one JSON object: the ``view`` of
         ``fire --json`` and of the conformance cases. ``translator`` is for an event of a model
         that no hook answered."""
-        fired, output = self.fired, self.final_output
-        request = fired.field("llm_request") if fired is not None else None
+        output, request = self.final_output, self._given("llm_request")
         if output is None:
             call = ModelCall(translator, request) if translator is not None else None
             event = self.event
@@ -269,7 +274,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             view["synthetic_response"] = output.get_synthetic_response()
             view["modified_request"] = self.request
         elif isinstance(output, AfterModelHookOutput):
-            response = fired.field("llm_response") if fired is not None else None
+            response = self._given("llm_response")
             view["modified_response"] = output.get_modified_response(response)
         elif isinstance(output, BeforeToolSelectionHookOutput):
             # Nobody answered, and nobody could say what the request declares.
@@ -307,6 +312,9 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             "total_duration_ms": round(self.total_duration, 3),
         }
 
+    def _given(self, name: str) -> Any:
+        return self.fired.field(name) if self.fired is not None else None
+
     @property
     def _is_blockable(self) -> bool:
         return self.fired is None or EVENTS[self.fired.event].blockable
@@ -315,13 +323,6 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
     def _is_answered(self) -> bool:
         output = self.final_output
         return isinstance(output, BeforeModelHookOutput) and output.answers_call()
-
-    @property
-    def _changed_tool_input(self) -> dict[str, Any] | None:
-        output = self.final_output
-        if not isinstance(output, BeforeToolHookOutput):
-            return None
-        return output.get_modified_tool_input()
 
     def _empty_response(self) -> Any:
         assert self.final_output is not None
@@ -398,9 +399,3 @@ def result_document(result: HookExecutionResult) -> dict[str, Any]:
         "stderr": result.stderr,
         **{name: value for name, value in optional.items() if value is not None},
     }
-
-
-def _lets_go_on(error: HookError) -> bool:
-    """An event goes on after it: one hook's failure, or an outage that is to mean "allow"."""
-    outage = error.details.get("onUnavailable") if isinstance(error.details, dict) else None
-    return error.hook is not None or outage == "allow"

@@ -40,46 +40,28 @@ PathLike: TypeAlias = str | os.PathLike[str]
 Trusted: TypeAlias = bool | Callable[[], bool]
 
 
-class SessionOptions(TypedDict, total=False):
-    """The conversation that events belong to."""
+class LoadOptions(TypedDict, total=False):
+    """What may be said in code beside the settings on disk: of the conversation that events belong
+    to, the hooks of each layer, how hooks run, the bus that is served, the one that events are
+    fired over, and who else has a part in it."""
 
     session_id: str | None
     transcript_path: str
     target_dir: PathLike | None
-
-
-class LayerOptions(TypedDict, total=False):
-    """The hooks given in code, by layer, and who of all hooks may run."""
-
     hooks: HooksByEvent | None
     user_hooks: HooksByEvent | None
     system_hooks: HooksByEvent | None
     extensions: Iterable[Mapping[str, Any]]
     disabled: Iterable[str]
     enable_hooks: bool
-
-
-class RunOptions(TypedDict, total=False):
-    """How hooks run."""
-
     limits: RunLimits | None
     warm: bool
     redaction: Redaction | None
-
-
-class BusOptions(TypedDict, total=False):
-    """The bus that is served, and the one that events are fired over."""
-
     message_bus: "MessageBus | None"
     remote_bus: "MessageBus | None"
     execution: "Execution | None"
     on_unavailable: "OnUnavailable"
     remote_timeout: float
-
-
-class LoadOptions(SessionOptions, LayerOptions, RunOptions, BusOptions, total=False):
-    """What may be said in code beside the settings on disk."""
-
     debug_logger: "DebugLogger | None"
     translator: "HookTranslator | None"
 
@@ -151,11 +133,31 @@ class Config:
         self._limits = limits or RunLimits()
         self._warm = warm
         self._message_bus = message_bus
-        self._remote = _remote_of(remote_bus, execution, on_unavailable, remote_timeout)
+        self._remote: RemoteFiring | None = None
+        if remote_bus is not None or execution not in (None, "local") or on_unavailable != "allow":
+            from hookline.remote import remote_firing
+
+            self._remote = remote_firing(
+                remote_bus,
+                execution=execution,
+                on_unavailable=on_unavailable,
+                timeout=remote_timeout,
+            )
         self._debug_logger = debug_logger
         self._translator = translator
         self._reader: SettingsReader | None = None
-        self._code_layers = _code_layers(hooks, user_hooks, system_hooks, extensions)
+        given = [
+            ("Config(hooks=…)", HookSource.PROJECT, hooks),
+            ("Config(user_hooks=…)", HookSource.USER, user_hooks),
+            ("Config(system_hooks=…)", HookSource.SYSTEM, system_hooks),
+        ]
+        for extension in extensions:
+            if extension.get("isActive", True):
+                label = f"extension {extension.get('name')!r}"
+                given.append((label, HookSource.EXTENSIONS, extension.get("hooks")))
+        self._code_layers = [
+            read_layer({"hooks": named}, source, label) for label, source, named in given
+        ]
         self._settings: Settings | None = None
         self._hook_system: HookSystem | None = None
         self._unregistered: list[Callable[[HookSystem], object]] = []
@@ -222,9 +224,11 @@ class Config:
     ) -> None:
         """Register a function as a hook, without reading any settings: until there is a hook
         system it waits for it. Raises UnknownEventError or InvalidHookError at once."""
-        from hookline.system import check_hook
+        from hookline.system import read_hook
+        from hookline.wire.events import narrow_event
 
-        check_hook(event, hook, **options)
+        narrow_event(event)
+        read_hook(hook, **options)
         with self._lock:
             if self._hook_system is not None:
                 self._hook_system.register_hook(event, hook, **options)
@@ -355,39 +359,6 @@ class Config:
         return settings
 
 
-def _remote_of(
-    bus: "MessageBus | None", execution: str | None, on_unavailable: str, timeout: float
-) -> "RemoteFiring | None":
-    if bus is None and execution in (None, "local") and on_unavailable == "allow":
-        return None
-    from hookline.remote import remote_firing
-
-    return remote_firing(bus, execution=execution, on_unavailable=on_unavailable, timeout=timeout)
-
-
 def _project_entries(layers: Iterable[Layer]) -> list[HookRegistryEntry]:
     project = (layer for layer in layers if layer.source is HookSource.PROJECT)
     return [entry for layer in project for entry in layer.entries]
-
-
-def _code_layers(
-    hooks: HooksByEvent | None,
-    user_hooks: HooksByEvent | None,
-    system_hooks: HooksByEvent | None,
-    extensions: Iterable[Mapping[str, Any]],
-) -> tuple[Layer, ...]:
-    given = [
-        ("Config(hooks=…)", HookSource.PROJECT, hooks),
-        ("Config(user_hooks=…)", HookSource.USER, user_hooks),
-        ("Config(system_hooks=…)", HookSource.SYSTEM, system_hooks),
-    ]
-    given += [
-        (f"extension {extension.get('name')!r}", HookSource.EXTENSIONS, extension.get("hooks"))
-        for extension in extensions
-        if extension.get("isActive", True)
-    ]
-    return tuple(_code_layer(*layer) for layer in given)
-
-
-def _code_layer(label: str, source: HookSource, hooks: HooksByEvent | None) -> Layer:
-    return read_layer({"hooks": hooks}, source, label)

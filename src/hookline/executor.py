@@ -39,17 +39,6 @@ class Executor(Protocol):
         """Carry out an event; only cancellation is raised."""
         ...
 
-    def fail(
-        self,
-        error: Exception,
-        stage: str,
-        fired: FiredEvent | None = None,
-        *,
-        duration: float = 0.0,
-    ) -> Answer:
-        """The answer to an event that failed at a stage; people are told of it."""
-        ...
-
 
 class LocalExecutor:
     """Runs the hooks of an event on this machine."""
@@ -98,8 +87,8 @@ class LocalExecutor:
                 if self.debug_log.enabled:
                     self.log_event(answer, fired, None)
                 return answer
-            stage, started = "translation", time.perf_counter()
-            translator = self.get_translator() if EVENTS[fired.event].model else None
+            stage, started, spec = "translation", time.perf_counter(), EVENTS[fired.event]
+            translator = self.get_translator() if spec.model else None
             payload, cuts, as_text = build_payload(fired, self.session, translator)
             stage = "validation"
             document = InputDocument.checked(fired.event, payload, "; ".join(cuts))
@@ -113,14 +102,19 @@ class LocalExecutor:
         except Exception as error:
             passed = (time.perf_counter() - started) * 1000 if started else 0.0
             return self.fail(error, stage, fired, duration=passed)
-        if cuts or as_text:
-            self._warn_of_input(fired.event, cuts, as_text)
+        if cuts:
+            why = "; ".join(cuts)
+            self.debug_log.warning(f"hooks were not shown the whole input of {fired.event}: {why}")
+        if as_text:
+            kinds = ", ".join(sorted(set(as_text)))
+            told = f"hooks were shown only the repr of a value on {fired.event}: {kinds}"
+            self.debug_log.warning(told)
         for result in results:
             if result.failed or result.warnings or self.debug_log.enabled:
                 self.log_event(answer, fired, payload)
                 break
         output = aggregated.final_output
-        if output is not None and (output.decision == "ask" or not EVENTS[fired.event].blockable):
+        if output is not None and (output.decision == "ask" or not spec.blockable):
             self.warn_of_no_effect(answer, fired.event)
         return answer
 
@@ -184,11 +178,3 @@ class LocalExecutor:
         if what is not None:
             why = output.get_effective_reason()
             self.debug_log.warning(f"a hook tried to {what}, which has no effect: {why}")
-
-    def _warn_of_input(self, event: HookEventName, cuts: list[str], as_text: list[str]) -> None:
-        if cuts:
-            why = "; ".join(cuts)
-            self.debug_log.warning(f"hooks were not shown the whole input of {event}: {why}")
-        if as_text:
-            kinds = ", ".join(sorted(set(as_text)))
-            self.debug_log.warning(f"hooks were shown only the repr of a value on {event}: {kinds}")

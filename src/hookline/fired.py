@@ -12,13 +12,14 @@ import msgspec
 from hookline.errors import InvalidPayloadError
 from hookline.wire.clock import timestamp
 from hookline.wire.events import EVENTS, EventSpec, HookEventName
-from hookline.wire.shown import Shown, is_json, show
+from hookline.wire.shown import is_json, show
 from hookline.wire.validators import ALIASES, read_values
 
 if TYPE_CHECKING:
     from hookline.pipeline.runner.context import RunContext
     from hookline.translate import HookTranslator
 
+_NAMES = {event: (*spec.required, *spec.optional) for event, spec in EVENTS.items()}
 _BASE_FIELDS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_name", "timestamp"})
 
 
@@ -45,8 +46,7 @@ class FiredEvent(msgspec.Struct, frozen=True):
 
     def field(self, name: str) -> Any:
         """The value of one of the event's own fields; None for one that it does not have."""
-        names = (*self.spec.required, *self.spec.optional)
-        return dict(zip(names, self.values, strict=False)).get(name)
+        return dict(zip(_NAMES[self.event], self.values, strict=False)).get(name)
 
 
 class Session(Protocol):
@@ -75,8 +75,7 @@ def read_fired_event(
     values = read_values(event, input, sdk_objects=sdk_objects)
     if isinstance(values, str):
         raise InvalidPayloadError(event.value, values)
-    spec = EVENTS[event]
-    names = (*spec.required, *spec.optional)
+    spec, names = EVENTS[event], _NAMES[event]
     matched = (values[names.index(spec.target)] or "") if spec.target is not None else ""
     known = {*names, *(ALIASES[name] for name in names if name in ALIASES), *_BASE_FIELDS}
     session_id, transcript = input.get("session_id"), input.get("transcript_path")
@@ -93,7 +92,7 @@ def read_fired_event(
 
 def build_payload(
     fired: FiredEvent, session: Session, translator: "HookTranslator | None"
-) -> Shown:
+) -> tuple[dict[str, Any], list[str], list[str]]:
     """The document hooks read, and what of the event's values it does not hold; raises
     TranslationError for a model event it cannot show. ``translator`` is for the events of a model.
     """
@@ -113,35 +112,18 @@ def build_payload(
             fired, translator, translator.to_hook_llm_request, translator.to_hook_llm_response
         )
     is_plain = not fired.extra
+    # Not by ``zip``, which takes longer than all the rest of it.
     given = iter(values)
     for name in spec.required:
         document[name] = value = next(given)
-        is_plain = is_plain and (type(value) is str or is_json(value))
+        if is_plain and type(value) is not str:
+            is_plain = is_json(value)
     for name in spec.optional:
         value = next(given, None)
         if value is not None:
             document[name] = value
             is_plain = is_plain and is_json(value)
-    if is_plain:
-        return Shown(document, [], [])
-    return show(document | fired.extra)
-
-
-def session_fields(fired: FiredEvent, session: Session) -> dict[str, Any]:
-    """The session an event belongs to: the event's own word, else the session's."""
-    session_id, transcript = fired.session_id, fired.transcript_path
-    return {
-        "session_id": session.get_session_id() if session_id is None else session_id,
-        "transcript_path": session.get_transcript_path() if transcript is None else transcript,
-    }
-
-
-def named_values(fired: FiredEvent, values: tuple[Any, ...]) -> dict[str, Any]:
-    """An event's own fields by name, without the optional ones that are absent."""
-    spec = fired.spec
-    optional = zip(spec.optional, values[len(spec.required) :], strict=False)
-    present = {name: value for name, value in optional if value is not None}
-    return dict(zip(spec.required, values, strict=False)) | present
+    return (document, [], []) if is_plain else show(document | fired.extra)
 
 
 def translate_values(

@@ -8,7 +8,6 @@ coroutines; the synchronous face runs the same coroutines over an engine that ne
 import functools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from inspect import isawaitable
-from types import TracebackType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -48,13 +47,13 @@ from hookline.wire.events import (
     narrow_trigger,
 )
 from hookline.wire.results import FailureMeta, build_failure_envelope
-from hookline.wrapping import OnBlock, Wrapping, wrap_function
+from hookline.wrapping import OnBlock, wrap_function
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from hookline.config import HookOptions, LoadOptions, Options
-    from hookline.wire.hooks import HookFunction, OnFailure
+    from hookline.wire.hooks import HookFunction
     from hookline.wire.inputs import (
         AfterAgentEvent,
         AfterModelEvent,
@@ -368,18 +367,17 @@ class HookSession(_Face):
         """
 
         def guard(guarded: Any) -> Any:
-            wrapping = Wrapping(
-                name=name or _name_of(guarded),
+            engine = self._engine
+            template = self._call(name or _name_of(guarded), {}, confirm, (), None)
+            engine.tools[template.name] = guarded
+            return wrap_function(
+                guarded,
+                template,
+                engine,
+                _BlockingEngine(engine),
+                find_tool=engine.find_tool,
                 on_block=on_block,
                 as_text=as_text,
-                confirm=confirm,
-                session_id=self._session_id,
-                transcript_path=self._transcript_path,
-            )
-            engine = self._engine
-            engine.tools[wrapping.name] = guarded
-            return wrap_function(
-                guarded, wrapping, engine, _BlockingEngine(engine), engine.find_tool
             )
 
         return guard if function is None else guard(function)
@@ -462,23 +460,13 @@ class Hooks(HookSession):
     def __enter__(self) -> "Hooks":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self.close()
 
     async def __aenter__(self) -> "Hooks":
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         self.close()
 
     @overload
@@ -541,16 +529,7 @@ class Hooks(HookSession):
         self, event: HookEventName | str, **options: "Unpack[HookOptions]"
     ) -> "Register[Any]": ...
 
-    def on(
-        self,
-        event: HookEventName | str,
-        *,
-        matcher: str | None = None,
-        name: str | None = None,
-        sequential: bool = False,
-        timeout: float | None = None,
-        on_failure: "OnFailure" = "allow",
-    ) -> Any:
+    def on(self, event: HookEventName | str, **options: "Unpack[HookOptions]") -> Any:
         """Register a function, plain or async, as a hook of an event.
 
         It gets the event as a dictionary and answers with one (``deny("…")``), or with None to let
@@ -561,15 +540,7 @@ class Hooks(HookSession):
         narrowed = narrow_event(event)
 
         def register(function: "HookFunction") -> "HookFunction":
-            self.config.register_hook(
-                narrowed,
-                function,
-                matcher=matcher,
-                name=name,
-                sequential=sequential,
-                timeout=timeout,
-                on_failure=on_failure,
-            )
+            self.config.register_hook(narrowed, function, **options)
             return function
 
         return register
@@ -598,13 +569,8 @@ class _Blocking(Generic[P, T]):
     def __get__(self, hooks: "SyncHooks", owner: type | None = None) -> Callable[P, T]:
         if hooks is None:  # asked of the class, by a reader of its documentation
             return self  # type: ignore[unreachable]
-        return functools.partial(_call_blocking, self._method, hooks._face)
-
-
-def _call_blocking(
-    method: Callable[..., Coroutine[Any, Any, T]], face: _Face, /, *args: Any, **kwargs: Any
-) -> T:
-    return complete(method(face, *args, **kwargs))
+        method, face = self._method, hooks._face
+        return lambda *args, **kwargs: complete(method(face, *args, **kwargs))
 
 
 class SyncHooks:

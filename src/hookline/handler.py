@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hookline.answer import Answer
-from hookline.executor import Executor
+from hookline.errors import HooklineError, message_of
+from hookline.executor import Executor, LocalExecutor
 from hookline.fired import FiredEvent, read_fired_event
 from hookline.wire.events import (
     EVENTS,
@@ -18,42 +19,41 @@ from hookline.wire.events import (
     narrow_event,
     narrow_trigger,
 )
+from hookline.wire.results import HookError
 
-# What it takes to serve a bus is loaded with the first.
+# What it takes to serve a bus is loaded with the first request.
 if TYPE_CHECKING:
-    from hookline.bus.messages import MessageBus
-    from hookline.mediation import Mediator
+    from hookline.bus.messages import HookExecutionResponse, MessageBus
 
 
 class HookEventHandler:
-    """Fires events through ``executor``.
+    """Fires events through ``executor``, or else ``local``, the executor of this machine.
 
-    Requests of ``message_bus`` are carried out by ``serves``, the executor of this machine;
-    ``ready`` is awaited before the first of them.
+    Requests of ``message_bus`` are carried out by ``local``; ``ready`` is awaited before one is
+    planned, until it has succeeded once.
     """
 
     def __init__(
         self,
-        executor: Executor,
+        local: LocalExecutor,
         *,
-        serves: Executor | None = None,
+        executor: Executor | None = None,
         message_bus: "MessageBus | None" = None,
         warn: Callable[[str], None],
         ready: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self._executor = executor
-        self._serves = executor if serves is None else serves
+        self._local = local
+        self._executor: Executor = local if executor is None else executor
         self._bus = message_bus
         self._warn = warn
         self._ready = ready
         self._disposed = False
-        self._mediator: Mediator | None = None
         self._unsubscribe: Callable[[], None] | None = None
         if message_bus is not None:
             from hookline.bus.messages import MessageBusType
 
             self._unsubscribe = message_bus.subscribe(
-                MessageBusType.HOOK_EXECUTION_REQUEST, self._get_mediator()
+                MessageBusType.HOOK_EXECUTION_REQUEST, self._serve_request
             )
 
     async def fire_before_tool_event(
@@ -151,7 +151,7 @@ class HookEventHandler:
             event = narrow_event(event_name)
             fired = read_fired_event(event, input, sdk_objects=True)
         except Exception as error:
-            return self._executor.fail(error, "validation", FiredEvent(event) if event else None)
+            return self._local.fail(error, "validation", FiredEvent(event) if event else None)
         return await self._executor.execute(fired)
 
     async def execute(self, fired: FiredEvent) -> Answer:
@@ -162,7 +162,7 @@ class HookEventHandler:
         """Carry out one request of a bus and publish its one response, whatever happens; after
         ``dispose()`` do nothing."""
         if not self._disposed:
-            await self._get_mediator()(message)
+            await self._serve_request(message)
 
     def dispose(self) -> None:
         """Serve the bus no longer; calls under way finish."""
@@ -175,12 +175,60 @@ class HookEventHandler:
         try:
             trigger = narrow_trigger(EVENTS[event], value)
         except Exception as error:
-            return self._executor.fail(error, "validation", FiredEvent(event))
+            return self._local.fail(error, "validation", FiredEvent(event))
         return await self._executor.execute(FiredEvent(event, trigger, (trigger,)))
 
-    def _get_mediator(self) -> "Mediator":
-        if self._mediator is None:
-            from hookline.mediation import Mediator
+    async def _serve_request(self, message: object) -> None:
+        """Carry out one request and publish its one response, whatever happens."""
+        import asyncio
 
-            self._mediator = Mediator(self._serves, self._bus, ready=self._ready, warn=self._warn)
-        return self._mediator
+        from hookline.bus.messages import correlation_of, failure_response
+
+        correlation_id = correlation_of(message)
+        try:
+            response = await self._respond(message, correlation_id)
+        except asyncio.CancelledError:
+            cancelled = HooklineError("the request was cancelled before its hooks had answered")
+            failed = self._local.fail(cancelled, "execution")
+            await self._publish(failure_response(correlation_id, failed.errors[0]))
+            raise
+        except Exception as error:
+            said = message_of(error)
+            self._warn(f"a hook request failed for a reason nobody foresaw: {said}")
+            failure = HookError(code="internal_error", message=said, stage="execution")
+            response = failure_response(correlation_id, failure)
+        await self._publish(response)
+
+    async def _respond(self, message: object, correlation_id: str) -> "HookExecutionResponse":
+        from hookline.bus.messages import failure_response, read_request, success_response
+
+        stage, fired = "envelope", None
+        try:
+            name, input = read_request(message)
+            event = narrow_event(name)
+            stage, fired = "validation", FiredEvent(event, correlation_id=correlation_id)
+            fired = read_fired_event(event, input, correlation_id=correlation_id)
+            if self._ready is not None:
+                stage = "planning"
+                await self._ready()
+                self._ready = None
+        except Exception as error:
+            failed = self._local.fail(error, stage, fired)
+            return failure_response(correlation_id, failed.errors[0])
+        answer = await self._local.execute(fired)
+        if answer.plan is None and not answer.success:
+            return failure_response(correlation_id, answer.errors[0])
+        try:
+            return success_response(correlation_id, answer.aggregated)
+        except Exception as error:
+            failed = self._local.fail(error, "response", fired)
+            return failure_response(correlation_id, failed.errors[0])
+
+    async def _publish(self, response: "HookExecutionResponse") -> None:
+        if self._bus is None:
+            self._warn("a hook request was answered, but there is no bus to answer on")
+            return
+        try:
+            await self._bus.publish(response)
+        except Exception as error:
+            self._warn(f"a hook response could not be published: {message_of(error)}")

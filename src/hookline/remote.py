@@ -16,7 +16,7 @@ from hookline.bus.client import DEFAULT_REQUEST_TIMEOUT, request_hook_execution
 from hookline.bus.messages import HookExecutionResponse, MessageBus
 from hookline.errors import HooklineError, message_of
 from hookline.executor import LocalExecutor
-from hookline.fired import FiredEvent, named_values, session_fields, translate_values
+from hookline.fired import FiredEvent, translate_values
 from hookline.pipeline.aggregator import merge_outputs
 from hookline.wire.outputs import ModelCall, create_hook_output
 from hookline.wire.results import AggregatedHookResult, HookError
@@ -106,36 +106,40 @@ class RemoteExecutor:
         """True: a bus is asyncio's."""
         return True
 
-    def fail(
-        self,
-        error: Exception,
-        stage: str,
-        fired: FiredEvent | None = None,
-        *,
-        duration: float = 0.0,
-    ) -> Answer:
-        """The answer to an event that failed at a stage; people are told of it."""
-        return self._local.fail(error, stage, fired, duration=duration)
-
     async def execute(self, fired: FiredEvent) -> Answer:
         """Ask a worker, and where it does not answer, do what ``on_unavailable`` says."""
         meaning = self._remote.on_unavailable
         if not self._remote.besides_local:
             answer = await self._ask(fired)
-            if not isinstance(answer, HookError):
-                return self._log_answer(answer)
-            if meaning == "local":
-                return self._add_outage(fired, await self._local.execute(fired), answer)
-            return self._log_answer(self._answer_without_worker(fired, answer))
+            if isinstance(answer, HookError):
+                if meaning == "local":
+                    return self._add_outage(fired, await self._local.execute(fired), answer)
+                answer = self._answer_without_worker(fired, answer)
+            if self._local.debug_log.enabled:
+                self._local.log_event(answer, fired, None)
+            self._local.warn_of_no_effect(answer, fired.event)
+            return answer
         async with asyncio.TaskGroup() as group:
             working = group.create_task(self._local.execute(fired))
             asking = group.create_task(self._ask(fired))
-        here, answer = working.result(), asking.result()
-        if not isinstance(answer, HookError):
-            return self._merge(fired, here, answer)
-        if meaning == "block":
-            return self._merge(fired, here, self._answer_without_worker(fired, answer))
-        return self._add_outage(fired, here, answer)
+        here, there = working.result(), asking.result()
+        if isinstance(there, HookError):
+            if meaning != "block":
+                return self._add_outage(fired, here, there)
+            there = self._answer_without_worker(fired, there)
+        # What the hooks here answered is in the log already.
+        answers = [*here.all_outputs, *there.all_outputs]
+        merged = AggregatedHookResult(
+            here.success and there.success,
+            merge_outputs(fired.event, answers, call=self._call_of(fired)),
+            answers,
+            [*here.errors, *there.errors],
+            here.total_duration + there.total_duration,
+            here.plan,
+            here.results,
+        )
+        self._local.warn_of_no_effect(there, fired.event)
+        return process_common_hook_output_fields(merged, fired)
 
     async def _ask(self, fired: FiredEvent) -> Answer | HookError:
         """What the hooks of a worker answer, or why it is not known."""
@@ -147,15 +151,19 @@ class RemoteExecutor:
             response = await request_hook_execution(
                 self._remote.bus, fired.event.value, input, timeout=self._remote.timeout
             )
-            return self._read(fired, response)
+            return self._read_response(fired, response)
         except Exception as error:
             return _outage(fired, "internal_error", message_of(error))
 
     def _build_input(self, fired: FiredEvent) -> dict[str, Any]:
         """The input of a request: of a model's request and response, only what hooks are shown."""
-        session = self._local.session
-        values = fired.values
-        if fired.spec.model:
+        spec, values, session = fired.spec, fired.values, self._local.session
+        session_id, transcript = fired.session_id, fired.transcript_path
+        given: dict[str, Any] = {
+            "session_id": session.get_session_id() if session_id is None else session_id,
+            "transcript_path": session.get_transcript_path() if transcript is None else transcript,
+        }
+        if spec.model:
             translator = self._local.get_translator()
             values = translate_values(
                 fired,
@@ -163,33 +171,33 @@ class RemoteExecutor:
                 lambda request: sent_request(translator, request),
                 lambda response: sent_response(translator, response),
             )
-        own = {ALIASES.get(k, k): value for k, value in named_values(fired, values).items()}
-        if not fired.spec.model:
+        own = {
+            ALIASES.get(name, name): value
+            for name, value in zip((*spec.required, *spec.optional), values, strict=False)
+            if value is not None or name in spec.required
+        }
+        if not spec.model:
             own, cuts, _ = show(own)
             if cuts:
                 told = f"a worker is not shown the whole input of {fired.event}: {'; '.join(cuts)}"
                 self._local.debug_log.warning(told)
-        return {**session_fields(fired, session), **own, **show(fired.extra).value}
+        return {**given, **own, **show(fired.extra).value}
 
-    def _read(self, fired: FiredEvent, response: HookExecutionResponse) -> Answer | HookError:
+    def _read_response(
+        self, fired: FiredEvent, response: HookExecutionResponse
+    ) -> Answer | HookError:
         try:
             read = msgspec.convert(response, _Response)
         except msgspec.ValidationError as error:
             return _outage(fired, "invalid_response", f"malformed response: {error}")
         if read.success and read.output is not None:
-            output, final = read.output, read.output.final_output
-            return process_common_hook_output_fields(
-                AggregatedHookResult(
-                    output.success,
-                    None
-                    if final is None
-                    else create_hook_output(fired.event, final, self._call_of(fired)),
-                    output.all_outputs,
-                    output.errors,
-                    output.total_duration,
-                ),
-                fired,
+            output, final = read.output, None
+            if output.final_output is not None:
+                final = create_hook_output(fired.event, output.final_output, self._call_of(fired))
+            aggregated = AggregatedHookResult(
+                output.success, final, output.all_outputs, output.errors, output.total_duration
             )
+            return process_common_hook_output_fields(aggregated, fired)
         failure = read.error
         if failure.code not in _ENGINE_CODES:
             return _outage(fired, failure.code, failure.message)
@@ -221,6 +229,12 @@ class RemoteExecutor:
             AggregatedHookResult(False, final, answers, [error]), fired
         )
 
+    def _add_outage(self, fired: FiredEvent, here: Answer, outage: HookError) -> Answer:
+        """What the hooks of this machine answered, and that there was an outage."""
+        errors = [*here.errors, self._warn_of_outage(fired, outage, "local")]
+        partial = msgspec.structs.replace(here.aggregated, success=False, errors=errors)
+        return process_common_hook_output_fields(partial, fired)
+
     def _warn_of_outage(
         self, fired: FiredEvent, outage: HookError, meant: OnUnavailable
     ) -> HookError:
@@ -232,34 +246,6 @@ class RemoteExecutor:
             on_unavailable=meaning,
         )
         return msgspec.structs.replace(outage, details={"onUnavailable": meaning})
-
-    def _add_outage(self, fired: FiredEvent, here: Answer, outage: HookError) -> Answer:
-        """What the hooks of this machine answered, and that there was an outage."""
-        errors = [*here.errors, self._warn_of_outage(fired, outage, "local")]
-        partial = msgspec.structs.replace(here.aggregated, success=False, errors=errors)
-        return process_common_hook_output_fields(partial, fired)
-
-    def _merge(self, fired: FiredEvent, here: Answer, there: Answer) -> Answer:
-        """The answer of the hooks here, which is in the log already, and of those of a worker."""
-        answers = [*here.all_outputs, *there.all_outputs]
-        merged = AggregatedHookResult(
-            here.success and there.success,
-            merge_outputs(fired.event, answers, call=self._call_of(fired)),
-            answers,
-            [*here.errors, *there.errors],
-            here.total_duration + there.total_duration,
-            here.plan,
-            here.results,
-        )
-        self._local.warn_of_no_effect(there, fired.event)
-        return process_common_hook_output_fields(merged, fired)
-
-    def _log_answer(self, answer: Answer) -> Answer:
-        assert answer.fired is not None
-        if self._local.debug_log.enabled:
-            self._local.log_event(answer, answer.fired, None)
-        self._local.warn_of_no_effect(answer, answer.fired.event)
-        return answer
 
     def _call_of(self, fired: FiredEvent) -> ModelCall | None:
         if not fired.spec.model:

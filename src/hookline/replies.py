@@ -72,10 +72,5 @@ def _merge(into: Reply, reply: Reply) -> None:
         elif name in _JOINED and isinstance(before, str) and isinstance(value, str):
             into[name] = f"{before}\n{value}"
         else:
-            into[name] = _copy(value)
-
-
-def _copy(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _copy(item) for name, item in value.items()}
-    return value
+            # Objects are copied, as what follows is merged into them.
+            into[name] = combine(value) if isinstance(value, dict) else value

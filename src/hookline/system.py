@@ -3,7 +3,6 @@
 import threading
 import weakref
 from collections.abc import Callable, Coroutine, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -28,8 +27,10 @@ from hookline.wire.hooks import HookConfig, HookFunction, HookSource, OnFailure
 
 # Without a bus or a watch, what they take is not loaded.
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from hookline.bus.messages import MessageBus
-    from hookline.config import Config
+    from hookline.config import Config, HookOptions
     from hookline.translate import HookTranslator
     from hookline.watching import FileWatch
 
@@ -80,7 +81,7 @@ class HookSystem:
         self._watch: FileWatch | None = None
         self._registry = HookRegistry()
         self._runner = HookRunner(warn=self._log.warning)
-        local = LocalExecutor(
+        local = self._local = LocalExecutor(
             config,
             HookPlanner(self._registry, warn=self._log.warning),
             self._runner,
@@ -95,8 +96,8 @@ class HookSystem:
 
             self._executor = RemoteExecutor(local, remote)
         self._handler = HookEventHandler(
-            self._executor,
-            serves=local,
+            local,
+            executor=self._executor,
             message_bus=config.get_message_bus() if message_bus is None else message_bus,
             warn=self._log.warning,
             ready=self.initialize,
@@ -115,7 +116,7 @@ class HookSystem:
             if not self._initialized:
                 self._load(self._config.get_settings())
                 if self._is_watching and self._watch is None:
-                    self._watch = self._start_watch()
+                    self._start_watch()
                 self._initialized = True
 
     async def reload(self) -> ReloadReport:
@@ -185,13 +186,18 @@ class HookSystem:
         the hook fails.
         """
         narrowed = narrow_event(event)
-        layer = _layer_of(source)
-        config = _hook_of(
+        try:
+            layer = HookSource(source)
+        except ValueError:
+            known = ", ".join(layer.value for layer in HookSource)
+            problem = f"the source must be one of {known}, not {source!r}"
+            raise InvalidHookError(problem) from None
+        config = read_hook(
             hook, name=name, timeout=timeout, on_failure=on_failure, source=layer, matcher=matcher
         )
-        matches, problem = dialect_of(config.dialect).compile_matcher(narrowed, matcher)
-        if problem is not None:
-            self._log.warning(f"hook {config.name!r}: matcher {problem}")
+        matches, fault = dialect_of(config.dialect).compile_matcher(narrowed, matcher)
+        if fault is not None:
+            self._log.warning(f"hook {config.name!r}: matcher {fault}")
         return self._registry.register(
             HookRegistryEntry(
                 event=narrowed,
@@ -205,25 +211,12 @@ class HookSystem:
         )
 
     def hook(
-        self,
-        event: str | HookEventName,
-        *,
-        matcher: str | None = None,
-        name: str | None = None,
-        sequential: bool = False,
-        timeout: float | None = None,
+        self, event: str | HookEventName, **options: "Unpack[HookOptions]"
     ) -> Callable[[F], F]:
         """``register_hook`` as a decorator."""
 
         def register(function: F) -> F:
-            self.register_hook(
-                event,
-                function,
-                matcher=matcher,
-                name=name,
-                sequential=sequential,
-                timeout=timeout,
-            )
+            self.register_hook(event, function, **options)
             return function
 
         return register
@@ -234,7 +227,7 @@ class HookSystem:
         try:
             self.initialize_blocking()
         except Exception as error:
-            return self._executor.fail(error, "planning", fired)
+            return self._local.fail(error, "planning", fired)
         return await self._executor.execute(fired)
 
     def execute_blocking(self, fired: FiredEvent) -> Answer:
@@ -255,7 +248,7 @@ class HookSystem:
             return run_blocking(lambda: self._executor.execute(fired))
         except Exception as error:
             # A loop takes descriptors, and a thread may not be had.
-            return self._executor.fail(error, stage, fired)
+            return self._local.fail(error, stage, fired)
 
     def needs_asyncio(self, fired: FiredEvent) -> bool:
         """True if carrying out this event takes an event loop of asyncio's."""
@@ -268,7 +261,7 @@ class HookSystem:
             event = narrow_event(event_name)
             fired = read_fired_event(event, input, sdk_objects=True)
         except Exception as error:
-            return self._executor.fail(error, "validation", FiredEvent(event) if event else None)
+            return self._local.fail(error, "validation", FiredEvent(event) if event else None)
         return self.execute_blocking(fired)
 
     def dispose(self) -> None:
@@ -285,64 +278,54 @@ class HookSystem:
         await self.initialize()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         self.dispose()
 
-    def _start_watch(self) -> "FileWatch":
+    def _start_watch(self) -> None:
         from hookline.watching import FileWatch
 
         # The thread must not keep alive a system that nobody else remembers.
-        reference = weakref.ref(self)
+        reference, on_reload, warn = weakref.ref(self), self._on_reload, self._log.warning
 
         def reload() -> None:
             system = reference()
-            if system is not None:
-                system._tell_reload(system.reload_blocking())
+            report = None if system is None else system.reload_blocking()
+            if report is not None and on_reload is not None:
+                try:
+                    on_reload(report)
+                except Exception as error:
+                    warn(f"the on_reload callback raised: {message_of(error)}")
 
-        watch = FileWatch(self._config.get_settings_files(), reload, self._log.warning)
-        weakref.finalize(self, watch.stop)
-        return watch
-
-    def _tell_reload(self, report: ReloadReport) -> None:
-        if self._on_reload is not None:
-            try:
-                self._on_reload(report)
-            except Exception as error:
-                self._log.warning(f"the on_reload callback raised: {message_of(error)}")
+        self._watch = FileWatch(self._config.get_settings_files(), reload, warn)
+        weakref.finalize(self, self._watch.stop)
 
     def _load(self, settings: Settings) -> None:
         self._registry.load(settings.entries)
-        self._switch_runtime_hooks(settings.enabled and not settings.only_managed)
+        enabled = settings.enabled and not settings.only_managed
+        if enabled is not self._runtime_enabled:
+            # Who switches all hooks off switches off those registered in code as well.
+            self._runtime_enabled = enabled
+            self._registry.set_layer_enabled(HookSource.RUNTIME, enabled)
         self._problems = settings.problems
         for problem in settings.problems:
             self._log.warning(str(problem))
-
-    def _switch_runtime_hooks(self, enabled: bool) -> None:
-        """Who switches all hooks off switches off those registered in code as well."""
-        if enabled is self._runtime_enabled:
-            return
-        self._runtime_enabled = enabled
-        self._registry.set_layer_enabled(HookSource.RUNTIME, enabled)
 
     def _require_initialized(self) -> None:
         if not self._initialized:
             raise HookSystemNotInitializedError
 
 
-def _hook_of(
+def read_hook(
     hook: HookFunction | Mapping[str, Any],
     *,
-    name: str | None,
-    timeout: float | None,
-    on_failure: OnFailure | None,
-    source: HookSource,
-    matcher: str | None,
+    matcher: str | None = None,
+    name: str | None = None,
+    sequential: bool = False,  # noqa: ARG001 - any value will do
+    timeout: float | None = None,
+    on_failure: OnFailure | None = None,
+    source: HookSource = HookSource.RUNTIME,
 ) -> HookConfig:
+    """A hook that is registered in code; raises InvalidHookError for what could never run."""
     said = {"name": name or None, "timeout": timeout, "onFailure": on_failure}
     given = {key: value for key, value in said.items() if value is not None}
     if not isinstance(hook, Mapping):
@@ -359,64 +342,31 @@ def _hook_of(
     return config
 
 
-def check_hook(
-    event: str | HookEventName,
-    hook: HookFunction,
-    *,
-    matcher: str | None = None,
-    name: str | None = None,
-    sequential: bool = False,  # noqa: ARG001 - any value will do
-    timeout: float | None = None,
-    on_failure: OnFailure | None = None,
-) -> None:
-    """Raise what registering the hook would raise."""
-    narrow_event(event)
-    _hook_of(
-        hook,
-        name=name,
-        timeout=timeout,
-        on_failure=on_failure,
-        source=HookSource.RUNTIME,
-        matcher=matcher,
-    )
-
-
-def _layer_of(source: HookSource | str) -> HookSource:
-    try:
-        return HookSource(source)
-    except ValueError:
-        known = ", ".join(layer.value for layer in HookSource)
-        raise InvalidHookError(f"the source must be one of {known}, not {source!r}") from None
-
-
 def run_blocking(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """The result of a coroutine that needs a loop of asyncio's; on a thread of its own where one
     runs in this thread already."""
-    if is_running_asyncio():
-        return _on_thread(lambda: run_blocking(make))
     import asyncio
 
-    # A factory of its own keeps the runner from touching the thread's current event loop.
-    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
-        return runner.run(make())
+    def run() -> T:
+        # A factory of its own keeps the runner from touching the thread's current event loop.
+        with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+            return runner.run(make())
 
+    if not is_running_asyncio():
+        return run()
+    from concurrent.futures import Future
+    from contextvars import copy_context
 
-def _on_thread(call: Callable[[], T]) -> T:
-    outcome: list[T] = []
-    failure: list[BaseException] = []
+    outcome: Future[T] = Future()
 
     def work() -> None:
         try:
-            outcome.append(call())
+            outcome.set_result(run())
         except BaseException as error:
-            failure.append(error)
-
-    from contextvars import copy_context
+            outcome.set_exception(error)
 
     context = copy_context()
     thread = threading.Thread(target=context.run, args=(work,), name="hookline blocking call")
     thread.start()
     thread.join()
-    if failure:
-        raise failure[0]
-    return outcome[0]
+    return outcome.result()

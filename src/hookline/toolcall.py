@@ -149,7 +149,12 @@ class ToolGate:
         self, *, result: Any = None, error: BaseException | None = None
     ) -> ToolOutcome:
         """Fire AfterTool with what the tool gave, or raised, and apply what the hooks say."""
-        given = as_tool_result(result) if error is None else _failed(error)
+        if error is None:
+            given = as_tool_result(result)
+        else:
+            said = describe(error)
+            failure = ToolError("tool_failed", said)
+            given = ToolResult(said, return_display=said, error=failure)
         changed = self.input is not self._call.input
         after = await self._firing.execute(
             self._call.event(
@@ -159,27 +164,29 @@ class ToolGate:
                 self._call.input if changed else None,
             )
         )
-        applied, replaced = given, False
+        kept, reason = given, after.reason or ""
         if after.stopped:
-            reason = after.reason or ""
-            applied = ToolResult(reason, return_display=reason, stop_reason=reason)
-            replaced = True
+            kept = ToolResult(reason, return_display=reason, stop_reason=reason)
         elif after.denied:
-            reason = after.reason or ""
-            applied = msgspec.structs.replace(given, llm_content=reason, return_display=reason)
-            replaced = True
-        kept = applied
+            kept = msgspec.structs.replace(given, llm_content=reason, return_display=reason)
+        applied = kept
         if after.context and not after.stopped:
             applied = with_text(applied, f"\n\n{after.context}")
         if after.suppressed:
             applied = msgspec.structs.replace(applied, suppress_display=True)
         applied = _add_message(_add_message(applied, self.before), after)
+        old, new = kept.llm_content, applied.llm_content
+        if isinstance(old, list):
+            added = "\n\n".join(part["text"] for part in new[len(old) :] if isinstance(part, dict))
+        else:
+            assert isinstance(new, str)
+            added = new[len(old) :].lstrip("\n")
         return ToolOutcome(
             value=result,
             result=applied,
             blocked=after.denied and not after.stopped,
-            replaced=replaced,
-            added=_added(kept, applied),
+            replaced=after.stopped or after.denied,
+            added=added,
             stop=applied.stop_reason,
             tail_call=None if after.stopped else after.tail_call,
         )
@@ -208,8 +215,18 @@ async def open_gate(firing: Firing, call: ToolCall) -> ToolGate:
     elif before.asks:
         if call.confirm is None:
             refusal = _blocked(f"{reason} ({NOBODY_TO_ASK})")
-        elif not await _is_confirmed(firing, call, before):
-            refusal = _blocked(f"The user did not allow this call of {call.name}: {reason}")
+        else:
+            request = ConfirmationRequest(call.name, before.tool_input, reason, before.message)
+            try:
+                is_confirmed = await firing.settle(call.confirm(request)) is True
+            except Exception as error:
+                if isinstance(error, (Deferred, *call.deferrals)):
+                    raise
+                # A question that could not be put was not answered with yes.
+                firing.warn(f"the user could not be asked about {call.name}: {error}")
+                is_confirmed = False
+            if not is_confirmed:
+                refusal = _blocked(f"The user did not allow this call of {call.name}: {reason}")
     return ToolGate(firing, call, before, refusal)
 
 
@@ -256,39 +273,20 @@ async def _run_once(firing: Firing, call: ToolCall, execute: Execute) -> ToolOut
     return await gate.finish(result=value)
 
 
-async def _is_confirmed(firing: Firing, call: ToolCall, before: Answer) -> bool:
-    assert call.confirm is not None
-    request = ConfirmationRequest(call.name, before.tool_input, before.reason or "", before.message)
-    try:
-        return await firing.settle(call.confirm(request)) is True
-    except Exception as error:
-        if isinstance(error, (Deferred, *call.deferrals)):
-            raise
-        # A question that could not be put was not answered with yes.
-        firing.warn(f"the user could not be asked about {call.name}: {error}")
-        return False
-
-
 def call_with(tool: Callable[..., Any], tool_input: Mapping[str, Any]) -> Any:
     """Call a tool with its input: the fields as keywords, or the mapping itself for a tool of one
     parameter that is annotated as a mapping and is not named like a field."""
-    if _takes_mapping(tool, tool_input):
-        return tool(tool_input)
-    return tool(**tool_input)
-
-
-def _takes_mapping(tool: Callable[..., Any], tool_input: Mapping[str, Any]) -> bool:
     try:
         parameters = list(signature(tool, eval_str=True).parameters.values())
     except (TypeError, ValueError, NameError):
-        return False
-    if len(parameters) != 1 or parameters[0].name in tool_input:
-        return False
-    if parameters[0].kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
-        return False
-    annotation = parameters[0].annotation
-    kind = get_origin(annotation) or annotation
-    return isinstance(kind, type) and issubclass(kind, Mapping)
+        parameters = []
+    if len(parameters) == 1 and parameters[0].name not in tool_input:
+        only = parameters[0]
+        kind = get_origin(only.annotation) or only.annotation
+        is_mapping = isinstance(kind, type) and issubclass(kind, Mapping)
+        if is_mapping and only.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
+            return tool(tool_input)
+    return tool(**tool_input)
 
 
 def as_tool_result(value: Any) -> ToolResult:
@@ -331,19 +329,5 @@ def _blocked(reason: str) -> ToolResult:
     return ToolResult(reason, return_display=reason, error=ToolError(BLOCKED_BY_HOOK, reason))
 
 
-def _failed(error: BaseException) -> ToolResult:
-    said = describe(error)
-    return ToolResult(said, return_display=said, error=ToolError("tool_failed", said))
-
-
 def _add_message(result: ToolResult, answer: Answer) -> ToolResult:
     return with_text(result, f"\n\n[System] {answer.message}") if answer.message else result
-
-
-def _added(before: ToolResult, after: ToolResult) -> str:
-    """What stands in a result that did not stand in it before."""
-    old, new = before.llm_content, after.llm_content
-    if isinstance(old, list):
-        return "\n\n".join(part["text"] for part in new[len(old) :] if isinstance(part, dict))
-    assert isinstance(new, str)
-    return new[len(old) :].lstrip("\n")

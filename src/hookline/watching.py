@@ -51,38 +51,35 @@ class FileWatch:
             self._thread.join()
 
     def _run(self) -> None:
+        import watchfiles
+
         while not self._stopped.is_set():
             try:
-                self._watch(self._directories())
+                directories = self._directories()
+                # Ctrl-C is not for this thread, so it stays out of the terminal's way.
+                changes = watchfiles.watch(
+                    *directories,
+                    watch_filter=None,
+                    debounce=_DEBOUNCE,
+                    step=_STEP,
+                    stop_event=self._stopped,
+                    rust_timeout=1000,
+                    yield_on_timeout=True,
+                    raise_interrupt=False,
+                    recursive=False,
+                )
+                with contextlib.closing(changes):
+                    # A first look, as a file may have changed before it was watched.
+                    self._compare()
+                    for _ in changes:
+                        if self._stopped.is_set():
+                            return
+                        self._compare()
+                        if self._directories() != directories:
+                            break
             except Exception as error:
                 self._warn(f"settings are not watched for changes at the moment: {error}")
                 self._stopped.wait(1)
-
-    def _watch(self, directories: frozenset[str]) -> None:
-        """Until stopped, or until other directories are to be watched."""
-        import watchfiles
-
-        # Ctrl-C is for the main thread, so this one neither raises it nor waits for it.
-        changes = watchfiles.watch(
-            *directories,
-            watch_filter=None,
-            debounce=_DEBOUNCE,
-            step=_STEP,
-            stop_event=self._stopped,
-            rust_timeout=1000,
-            yield_on_timeout=True,
-            raise_interrupt=False,
-            recursive=False,
-        )
-        with contextlib.closing(changes):
-            # A first look, as a file may have changed before it was watched.
-            self._compare()
-            for _ in changes:
-                if self._stopped.is_set():
-                    return
-                self._compare()
-                if self._directories() != directories:
-                    return
 
     def _compare(self) -> None:
         now = self._signatures()
@@ -94,10 +91,11 @@ class FileWatch:
         return tuple(map(signature, self._files))
 
     def _directories(self) -> frozenset[str]:
-        return frozenset(_nearest_directory(os.path.dirname(file)) for file in self._files)
-
-
-def _nearest_directory(directory: str) -> str:
-    while not os.path.isdir(directory) and (parent := os.path.dirname(directory)) != directory:
-        directory = parent
-    return directory
+        """Where the files are, or the nearest directories above that there are."""
+        found = set()
+        for file in self._files:
+            directory = os.path.dirname(file)
+            while not os.path.isdir(directory) and directory != os.path.dirname(directory):
+                directory = os.path.dirname(directory)
+            found.add(directory)
+        return frozenset(found)

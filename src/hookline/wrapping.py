@@ -5,20 +5,17 @@ function gets its own objects otherwise.
 """
 
 import functools
-from collections.abc import Callable, Coroutine
-from inspect import BoundArguments, Parameter, iscoroutinefunction, signature
+from inspect import Parameter, iscoroutinefunction, signature
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from hookline.errors import BlockedByHook, StoppedByHook
 from hookline.toolcall import (
-    Confirm,
     FindTool,
     Firing,
     ToolCall,
     ToolInput,
-    ToolOutcome,
     complete,
     run_call,
 )
@@ -26,116 +23,87 @@ from hookline.toolcall import (
 OnBlock: TypeAlias = Literal["raise", "return"]
 
 
-class Wrapping(msgspec.Struct, frozen=True, kw_only=True):
-    """How a function is guarded, and in which session."""
-
-    name: str
-    on_block: OnBlock = "raise"
-    as_text: bool = False
-    confirm: Confirm | None = None
-    session_id: str | None = None
-    transcript_path: str | None = None
-
-
 def wrap_function(
-    function: Any, wrapping: Wrapping, firing: Firing, blocking: Firing, find_tool: FindTool
+    function: Any,
+    template: ToolCall,
+    firing: Firing,
+    blocking: Firing,
+    *,
+    find_tool: FindTool,
+    on_block: OnBlock,
+    as_text: bool,
 ) -> Any:
-    """The guarded function; plain ones reach the hooks through ``blocking``. ``find_tool`` finds
-    what hooks ask for to follow at once."""
+    """The guarded function; each call of it is the template with its input. Plain functions reach
+    the hooks through ``blocking``. ``find_tool`` finds what hooks ask for to follow at once."""
     if isinstance(function, classmethod | staticmethod):
-        guarded = wrap_function(function.__func__, wrapping, firing, blocking, find_tool)
+        guarded = wrap_function(
+            function.__func__,
+            template,
+            firing,
+            blocking,
+            find_tool=find_tool,
+            on_block=on_block,
+            as_text=as_text,
+        )
         return type(function)(guarded)
     parameters = signature(function)
     first = next(iter(parameters.parameters), None)
     hidden = first if first in ("self", "cls") else None
 
-    def start(io: Firing, args: Any, kwargs: Any) -> Coroutine[Any, Any, Any]:
+    async def call(io: Firing, args: Any, kwargs: Any) -> Any:
         bound = parameters.bind(*args, **kwargs)
         bound.apply_defaults()
-        return _call(io, function, bound, hidden, wrapping, find_tool)
+        shown: ToolInput = {}
+        for name, value in bound.arguments.items():
+            # What a function takes as ``**more`` stands beside the others.
+            if parameters.parameters[name].kind is Parameter.VAR_KEYWORD:
+                shown.update(value)
+            elif name != hidden:
+                shown[name] = value
+
+        def execute(given: ToolInput) -> Any:
+            """Call the function with its own arguments but for those that a hook changed."""
+            further: dict[str, Any] = {}
+            for name, value in given.items():
+                if name in shown and value is shown[name]:
+                    continue
+                parameter = parameters.parameters.get(name)
+                if parameter is None or parameter.kind is Parameter.VAR_KEYWORD:
+                    further[name] = value
+                else:
+                    bound.arguments[name] = value
+            return function(*bound.args, **{**bound.kwargs, **further})
+
+        tool_call = msgspec.structs.replace(template, input=shown)
+        outcome = await run_call(io, tool_call, execute, find_tool=find_tool)
+        if outcome.stop is not None:
+            raise StoppedByHook(outcome.stop)
+        is_text = outcome.ran and (as_text or isinstance(outcome.value, str))
+        if not outcome.ran or (outcome.replaced and not is_text):
+            # A result that hooks reject must not be handed on, whatever its type.
+            if on_block == "raise":
+                raise BlockedByHook(template.name, outcome.text)
+            return outcome.text
+        if is_text and (as_text or outcome.replaced or outcome.added):
+            return outcome.text
+        if outcome.added:
+            kind = type(outcome.value).__name__
+            io.warn(
+                f"a hook adds to the result of {template.name}, which is a {kind} and stays as it "
+                f"is (wrap it with as_text=True): {outcome.added}"
+            )
+        return outcome.value
 
     if iscoroutinefunction(function):
 
         @functools.wraps(function)
         async def guarded_coroutine(*args: Any, **kwargs: Any) -> Any:
-            return await start(firing, args, kwargs)
+            return await call(firing, args, kwargs)
 
         return guarded_coroutine
 
     @functools.wraps(function)
     def guarded_function(*args: Any, **kwargs: Any) -> Any:
-        return complete(start(blocking, args, kwargs))
+        return complete(call(blocking, args, kwargs))
 
     return guarded_function
-
-
-async def _call(
-    firing: Firing,
-    function: Callable[..., Any],
-    bound: BoundArguments,
-    hidden: str | None,
-    wrapping: Wrapping,
-    find_tool: FindTool,
-) -> Any:
-    shown = _named_arguments(bound, hidden)
-    outcome = await run_call(
-        firing,
-        ToolCall(
-            name=wrapping.name,
-            input=shown,
-            confirm=wrapping.confirm,
-            session_id=wrapping.session_id,
-            transcript_path=wrapping.transcript_path,
-        ),
-        lambda given: _call_with_changes(function, bound, shown, given),
-        find_tool=find_tool,
-    )
-    return _value_of(firing, outcome, wrapping)
-
-
-def _named_arguments(bound: BoundArguments, hidden: str | None) -> ToolInput:
-    """The arguments by name; what a function takes as ``**more`` stands beside the others."""
-    shown: ToolInput = {}
-    for name, value in bound.arguments.items():
-        if bound.signature.parameters[name].kind is Parameter.VAR_KEYWORD:
-            shown.update(value)
-        elif name != hidden:
-            shown[name] = value
-    return shown
-
-
-def _call_with_changes(
-    function: Callable[..., Any], bound: BoundArguments, shown: ToolInput, given: ToolInput
-) -> Any:
-    """Call a function with its own arguments but for those that a hook changed."""
-    further: dict[str, Any] = {}
-    for name, value in given.items():
-        if name in shown and value is shown[name]:
-            continue
-        parameter = bound.signature.parameters.get(name)
-        if parameter is None or parameter.kind is Parameter.VAR_KEYWORD:
-            further[name] = value
-        else:
-            bound.arguments[name] = value
-    return function(*bound.args, **{**bound.kwargs, **further})
-
-
-def _value_of(firing: Firing, outcome: ToolOutcome, wrapping: Wrapping) -> Any:
-    """What the caller of a guarded function gets."""
-    if outcome.stop is not None:
-        raise StoppedByHook(outcome.stop)
-    is_text = outcome.ran and (wrapping.as_text or isinstance(outcome.value, str))
-    if not outcome.ran or (outcome.replaced and not is_text):
-        # A result that hooks reject must not be handed on, whatever its type.
-        if wrapping.on_block == "raise":
-            raise BlockedByHook(wrapping.name, outcome.text)
-        return outcome.text
-    if is_text and (wrapping.as_text or outcome.replaced or outcome.added):
-        return outcome.text
-    if outcome.added:
-        kind = type(outcome.value).__name__
-        firing.warn(
-            f"a hook adds to the result of {wrapping.name}, which is a {kind} and stays as it is "
-            f"(wrap it with as_text=True): {outcome.added}"
-        )
-    return outcome.value

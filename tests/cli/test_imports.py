@@ -85,7 +85,7 @@ def test_fire_loads_no_terminal_no_sdk_no_regex_and_no_event_loop(
 def test_the_model_format_and_its_translation_are_loaded_by_model_events_alone(
     armed: Project,
 ) -> None:
-    of_a_model = {"hookline.wire.model", "hookline.translate.genai_request"}
+    of_a_model = {"hookline.wire.model", "hookline.translate.genai"}
     asked = ["--tool", "write_file", "--tool-input", "{}", "--trust"]
     assert loaded(armed, "fire", "BeforeTool", *asked).isdisjoint(of_a_model)
     armed.settings(settings("BeforeModel", command_hook(answer(decision="allow"), name="yes")))

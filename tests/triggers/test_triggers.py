@@ -41,7 +41,7 @@ class BrokenConfig(Config):
 
 
 def test_every_trigger_is_tried_here() -> None:
-    fired = {name for name in triggers.__all__ if name.startswith("fire_")}
+    fired = {name for name in vars(triggers) if name.startswith("fire_")}
     assert fired == ARGUMENTS.keys()
 
 
@@ -70,7 +70,7 @@ async def test_triggers_share_one_system_and_build_no_part_of_the_engine() -> No
     await triggers.fire_after_tool_hook(config, "t", {}, {})
     assert config.get_hook_system() is system
     assert system.get_registry() is registry
-    source = "".join(inspect.getsource(module) for module in (triggers.tool, triggers.model))
+    source = inspect.getsource(triggers)
     assert not any(part in source for part in ("HookRegistry(", "HookPlanner(", "HookRunner("))
 
 

@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from hookline.agent.providers import FunctionCall, ModelProvider
-from hookline.answer import Answer
 from hookline.config import Config
 from hookline.front import HookSession, hooks_of
 from hookline.wire.events import HookEventName
@@ -72,85 +71,55 @@ class Chat:
         came of the call is in ``last_turn`` afterwards.
         """
         self.last_turn = None
-        added = [self._content(content) for content in contents]
+        provider, conversation = self._provider, self._provider.conversation
+        added = [
+            conversation.text_content("user", content) if isinstance(content, str) else content
+            for content in contents
+        ]
         # At the end, since nothing may stand between a tool call and its answer.
         added += [self._system_content(text) for text in self._pending_messages]
-        call = _ModelCall(self._hooks, self._provider, self._display)
-        request = self._provider.conversation.request(
-            self._provider.model, [*self.history, *added], self._model_config
-        )
-        async with aclosing(call.stream(request, self._system_content)) as shown:
-            async for response in shown:
-                yield response
-        assert call.turn is not None
-        self._pending_messages = [call.system_message] if call.system_message else []
+        request = conversation.request(provider.model, [*self.history, *added], self._model_config)
+        answer = await self._hooks.before_tool_selection(request)
+        message, allowed = None, None
+        if not answer.stopped:
+            allowed = answer.tools
+            answer = await self._hooks.before_model(answer.request)
+            message = answer.message
+            if answer.blocked:
+                yield answer.response
+            else:
+                request = answer.request
+                if message:
+                    request = conversation.with_content(request, self._system_content(message))
+                chunks: list[Any] = []
+                async with aclosing(provider.stream(request)) as stream:
+                    async for chunk in stream:
+                        chunks.append(chunk)
+                        if self._display == "live":
+                            yield chunk
+                answer = await self._hooks.after_model(request, conversation.merged(chunks))
+                message = answer.message
+                if self._display == "after_hooks" and not answer.suppressed:
+                    yield answer.response
+        self._pending_messages = [message] if message else []
         self.history += added
-        answer = self._provider.conversation.content_of(call.turn.response)
-        if answer is not None:
-            self.history.append(answer)
-        self.last_turn = call.turn
-
-    def _content(self, content: Any) -> Any:
-        if isinstance(content, str):
-            return self._provider.conversation.text_content("user", content)
-        return content
+        said = conversation.content_of(answer.response)
+        if said is not None:
+            self.history.append(said)
+        is_response = answer.event is HookEventName.AFTER_MODEL
+        is_rejected = answer.denied if is_response else not answer.is_synthetic
+        self.last_turn = ModelTurn(
+            response=answer.response,
+            text=conversation.text(answer.response),
+            calls=() if is_rejected else tuple(conversation.calls(answer.response)),
+            blocked=is_rejected,
+            reason=answer.reason if answer.denied or not is_response else None,
+            stop_reason=answer.reason if answer.stopped else None,
+            allowed_tools=allowed,
+        )
 
     def _system_content(self, message: str) -> Any:
         conversation = self._provider.conversation
         if self._provider.system_role:
             return conversation.text_content("system", message)
         return conversation.text_content("user", f"[System] {message}")
-
-
-class _ModelCall:
-    """One call: tool selection, before the model, the stream, after the model."""
-
-    def __init__(self, hooks: HookSession, provider: ModelProvider, display: Display) -> None:
-        self._hooks = hooks
-        self._provider = provider
-        self._display = display
-        self.turn: ModelTurn | None = None
-        self.system_message: str | None = None
-
-    async def stream(self, request: Any, system_content: Any) -> AsyncGenerator[Any, None]:
-        conversation = self._provider.conversation
-        selection = await self._hooks.before_tool_selection(request)
-        if selection.stopped:
-            self.turn = self._turn_of(selection, None)
-            return
-        allowed = selection.tools
-        before = await self._hooks.before_model(selection.request)
-        if before.blocked:
-            self.system_message = before.message
-            self.turn = self._turn_of(before, allowed)
-            yield self.turn.response
-            return
-        request = before.request
-        if before.message:
-            request = conversation.with_content(request, system_content(before.message))
-        chunks: list[Any] = []
-        async with aclosing(self._provider.stream(request)) as stream:
-            async for chunk in stream:
-                chunks.append(chunk)
-                if self._display == "live":
-                    yield chunk
-        after = await self._hooks.after_model(request, conversation.merged(chunks))
-        self.system_message = after.message
-        self.turn = self._turn_of(after, allowed)
-        if self._display == "after_hooks" and not after.suppressed:
-            yield self.turn.response
-
-    def _turn_of(self, answer: Answer, allowed: frozenset[str] | None) -> ModelTurn:
-        """What came of the call, as hooks left it, answered it or forbade it."""
-        conversation, response = self._provider.conversation, answer.response
-        is_response = answer.event is HookEventName.AFTER_MODEL
-        is_rejected = answer.denied if is_response else not answer.is_synthetic
-        return ModelTurn(
-            response=response,
-            text=conversation.text(response),
-            calls=() if is_rejected else tuple(conversation.calls(response)),
-            blocked=is_rejected,
-            reason=answer.reason if answer.denied or not is_response else None,
-            stop_reason=answer.reason if answer.stopped else None,
-            allowed_tools=allowed,
-        )

@@ -1,23 +1,22 @@
 """The agent: a session of turns in which every one of the eleven events fires, and every answer
 counts."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import aclosing
 from inspect import isawaitable
-from types import TracebackType
 from typing import Any, TypeAlias
 
 import msgspec
 
-from hookline.agent.chat import Chat, Display, ModelTurn
+from hookline.agent.chat import Chat, Display
 from hookline.agent.providers import ModelProvider
-from hookline.agent.scheduler import OnStatus, Publish, ScheduledCall, ToolScheduler
+from hookline.agent.scheduler import OnStatus, Publish, ToolScheduler
 from hookline.agent.tools import Tool
 from hookline.answer import Answer
 from hookline.config import Config
 from hookline.front import HookSession, hooks_of
 from hookline.toolcall import Confirm, ConfirmationRequest
-from hookline.wire.confirmation import tool_notification
+from hookline.triggers import tool_notification
 from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionStartSource
 
 MAX_SENT_BACK = 8
@@ -69,8 +68,10 @@ class Agent:
         self._started = False
         self._ended = False
         self._opening: list[str] = []
-        declared = _with_tools(model_config, self._tools.values(), provider)
-        self.chat = Chat(self._hooks, provider, model_config=declared, display=display)
+        declared = [tool.declaration() for tool in self._tools.values()]
+        if declared:
+            model_config = provider.conversation.with_tools(model_config, declared)
+        self.chat = Chat(self._hooks, provider, model_config=model_config, display=display)
         self._scheduler = ToolScheduler(
             self._hooks,
             self._tools,
@@ -87,12 +88,7 @@ class Agent:
             raise
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *_exception: object) -> None:
         await self.end(SessionEndReason.EXIT if kind is None else SessionEndReason.OTHER)
 
     async def start(self) -> None:
@@ -110,19 +106,42 @@ class Agent:
     async def run(self, prompt: str) -> TurnResult:
         """One turn: the prompt, the model and its tools until it is done, and what hooks say."""
         await self.start()
-        self._answer_open_calls()
-        asked, ended = await self._before(prompt)
-        if ended is not None:
-            return ended
+        conversation, history = self._provider.conversation, self.chat.history
+        # A turn that was stopped or cancelled may have left calls without the answers that a
+        # model insists on.
+        open_calls = conversation.calls_of_content(history[-1]) if history else []
+        if open_calls:
+            answer = {"error": "This call was not carried out."}
+            parts = [conversation.function_response(call, answer) for call in open_calls]
+            history.append(conversation.content("user", parts))
+        before = await self._hooks.before_agent(prompt)
+        if before.stopped:
+            history.append(conversation.text_content("user", prompt))
+            return TurnResult(reason=before.reason, stop_reason=before.reason)
+        if before.denied:
+            return TurnResult(refused=True, reason=before.reason)
+        asked = [prompt, *_texts_for_model(before)]
         for sent_back in range(MAX_SENT_BACK + 1):
-            result = await self._converse(asked)
-            answer = await self._after(prompt, result, active=sent_back > 0)
-            if isinstance(answer, TurnResult):
-                return answer
             opening, self._opening = self._opening, []
-            prompt, asked = answer, "\n\n".join([*opening, answer])
+            result = await self._converse("\n\n".join([*opening, *asked]))
+            after = await self._hooks.after_agent(
+                prompt, result.text, stop_hook_active=sent_back > 0
+            )
+            if after.clear_context:
+                history.clear()
+            if after.message:
+                self._opening.append(f"[System] {after.message}")
+            if result.stop_reason is not None:
+                return result
+            if after.stopped:
+                stop = after.reason
+                return msgspec.structs.replace(result, reason=stop, stop_reason=stop)
+            if not after.denied:
+                return result
+            prompt = after.reason or ""
+            asked = [prompt]
         self._hooks.warn(
-            f"AfterAgent hooks sent the turn back {MAX_SENT_BACK} times; it ends here: {answer}"
+            f"AfterAgent hooks sent the turn back {MAX_SENT_BACK} times; it ends here: {prompt}"
         )
         return msgspec.structs.replace(result, reason=prompt)
 
@@ -140,56 +159,45 @@ class Agent:
     async def _start_session(self, source: SessionStartSource) -> None:
         self._opening += _texts_for_model(await self._hooks.session_start(source))
 
-    async def _before(self, prompt: str) -> tuple[str, TurnResult | None]:
-        """The prompt as hooks left it, or how the turn ended before it began."""
-        before = await self._hooks.before_agent(prompt)
-        if before.stopped:
-            content = self._provider.conversation.text_content("user", prompt)
-            self.chat.history.append(content)
-            return prompt, TurnResult(reason=before.reason, stop_reason=before.reason)
-        if before.denied:
-            return prompt, TurnResult(refused=True, reason=before.reason)
-        opening, self._opening = self._opening, []
-        return "\n\n".join([*opening, prompt, *_texts_for_model(before)]), None
-
     async def _converse(self, asked: str) -> TurnResult:
         """Model and tools, in turn, until the model has nothing more to ask for."""
         contents: list[Any] = [asked]
+        conversation, chat = self._provider.conversation, self.chat
         for _ in range(self._max_model_calls):
-            await self._compress_if_large()
-            turn = await self._call_model(contents)
+            above = self._compress_above
+            is_large = above is not None and len(chat.history) > above
+            if is_large and len(self._split_history()[0]) > 1:
+                await self.compress(PreCompressTrigger.AUTO)
+            async with aclosing(chat.stream(*contents)) as responses:
+                async for response in responses:
+                    if self._show is not None:
+                        self._show(response)
+            assert chat.last_turn is not None
+            turn = chat.last_turn
             if turn.stop_reason is not None or turn.blocked or not turn.calls:
-                return _turn_result(turn)
+                return TurnResult(
+                    text=turn.text,
+                    blocked=turn.blocked,
+                    reason=turn.reason,
+                    stop_reason=turn.stop_reason,
+                )
             done = await self._scheduler.run(turn.calls, allowed=turn.allowed_tools)
-            contents = [self._results_content(done)]
+            parts: list[Any] = []
+            for finished in done:
+                content = finished.result.llm_content
+                listed = [content] if isinstance(content, str) else content
+                texts, others = conversation.split_parts(listed)
+                name = "error" if finished.result.error is not None else "output"
+                answer = {name: "\n\n".join(texts)}
+                parts += [conversation.function_response(finished.call, answer), *others]
+            contents = [conversation.content("user", parts)]
             stopped = next((d.result.stop_reason for d in done if d.result.stop_reason), None)
             if stopped is not None:
-                self.chat.history += contents
+                chat.history += contents
                 return TurnResult(text=turn.text, reason=stopped, stop_reason=stopped)
         reason = f"the turn ended after {self._max_model_calls} model calls"
-        self.chat.history += contents
+        chat.history += contents
         return TurnResult(text=turn.text, reason=reason)
-
-    async def _call_model(self, contents: Sequence[Any]) -> ModelTurn:
-        async with aclosing(self.chat.stream(*contents)) as responses:
-            async for response in responses:
-                if self._show is not None:
-                    self._show(response)
-        assert self.chat.last_turn is not None
-        return self.chat.last_turn
-
-    async def _after(self, prompt: str, result: TurnResult, *, active: bool) -> TurnResult | str:
-        """How the turn ended, or the reason that hooks send the agent back to work with."""
-        after = await self._hooks.after_agent(prompt, result.text, stop_hook_active=active)
-        if after.clear_context:
-            self.chat.history.clear()
-        if after.message:
-            self._opening.append(f"[System] {after.message}")
-        if result.stop_reason is not None:
-            return result
-        if after.stopped:
-            return msgspec.structs.replace(result, reason=after.reason, stop_reason=after.reason)
-        return (after.reason or "") if after.denied else result
 
     async def _confirm(self, request: ConfirmationRequest) -> bool:
         """Tell hooks that the user is about to be asked, then ask."""
@@ -203,67 +211,20 @@ class Agent:
         answer = self._ask(request)
         return await answer if isawaitable(answer) else answer
 
-    def _answer_open_calls(self) -> None:
-        """A turn that was stopped or cancelled may have left calls without the answers that a
-        model insists on."""
-        conversation, history = self._provider.conversation, self.chat.history
-        open_calls = conversation.calls_of_content(history[-1]) if history else []
-        answer = {"error": "This call was not carried out."}
-        if open_calls:
-            parts = [conversation.function_response(call, answer) for call in open_calls]
-            history.append(conversation.content("user", parts))
-
-    def _results_content(self, done: Sequence[ScheduledCall]) -> Any:
-        conversation = self._provider.conversation
-        parts: list[Any] = []
-        for finished in done:
-            content = finished.result.llm_content
-            listed = [content] if isinstance(content, str) else content
-            texts, others = conversation.split_parts(listed)
-            name = "error" if finished.result.error is not None else "output"
-            answer = {name: "\n\n".join(texts)}
-            parts += [conversation.function_response(finished.call, answer), *others]
-        return conversation.content("user", parts)
-
-    async def _compress_if_large(self) -> None:
-        above = self._compress_above
-        if (
-            above is not None
-            and len(self.chat.history) > above
-            and len(self._split_history()[0]) > 1
-        ):
-            await self.compress(PreCompressTrigger.AUTO)
-
     def _split_history(self) -> tuple[list[Any], list[Any]]:
         """What to summarize, and the last turns, which stay: each begins with a user's text."""
-        history = self.chat.history
-        begins = [place for place, content in enumerate(history) if self._begins_turn(content)]
+        conversation, history = self._provider.conversation, self.chat.history
+        begins = []
+        for place, content in enumerate(history):
+            texts = conversation.texts_of_content(content)
+            is_users = conversation.role_of_content(content) == "user"
+            if is_users and texts and not texts[0].startswith("[System] "):
+                begins.append(place)
         place = begins[-self._keep_turns] if len(begins) >= self._keep_turns else 0
         return history[:place], history[place:]
-
-    def _begins_turn(self, content: Any) -> bool:
-        conversation = self._provider.conversation
-        texts = conversation.texts_of_content(content)
-        is_users = conversation.role_of_content(content) == "user"
-        return is_users and bool(texts) and not texts[0].startswith("[System] ")
 
 
 def _texts_for_model(answer: Answer) -> list[str]:
     """What hooks want the model to read beside a prompt."""
     context, message = answer.context, answer.message
     return [*([context] if context else []), *([f"[System] {message}"] if message else [])]
-
-
-def _turn_result(turn: ModelTurn) -> TurnResult:
-    return TurnResult(
-        text=turn.text, blocked=turn.blocked, reason=turn.reason, stop_reason=turn.stop_reason
-    )
-
-
-def _with_tools(model_config: Any, tools: Iterable[Tool], provider: ModelProvider) -> Any:
-    """The model's config with the agent's tools declared in it."""
-    declared = [tool.declaration() for tool in tools]
-    if not declared:
-        return model_config
-    conversation = provider.conversation
-    return conversation.with_tools(model_config, declared)

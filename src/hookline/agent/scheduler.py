@@ -67,29 +67,40 @@ class ToolScheduler:
     ) -> list[ScheduledCall]:
         """Every call's result, in call order. ``allowed`` are the tools the last tool selection
         left; None is all. Cancelling this cancels every tool and hook of it."""
-        buffer = _Buffer(len(calls), self._publish)
+        waiting: list[ScheduledCall | None] = [None] * len(calls)
+        published: list[ScheduledCall] = []
+
+        def set_status(call: FunctionCall, status: CallStatus) -> None:
+            if self._on_status is not None:
+                self._on_status(call, status)
+
+        async def run(place: int, call: FunctionCall) -> None:
+            set_status(call, CallStatus.EXECUTING)
+            try:
+                waiting[place] = ScheduledCall(call, await self._result(call, allowed))
+            finally:
+                set_status(call, CallStatus.IDLE)
+            # A result is held back until all before it are there.
+            for following in waiting[len(published) :]:
+                if following is None:
+                    break
+                published.append(following)
+                if self._publish is not None:
+                    self._publish(following)
+
         for call in calls:
-            self._set_status(call, CallStatus.SCHEDULED)
+            set_status(call, CallStatus.SCHEDULED)
         async with asyncio.TaskGroup() as group:
             for place, call in enumerate(calls):
-                group.create_task(self._run(call, place, buffer, allowed))
-        return buffer.published
-
-    async def _run(
-        self,
-        call: FunctionCall,
-        place: int,
-        buffer: "_Buffer",
-        allowed: Collection[str] | None,
-    ) -> None:
-        self._set_status(call, CallStatus.EXECUTING)
-        try:
-            result = await self._result(call, allowed)
-        finally:
-            self._set_status(call, CallStatus.IDLE)
-        buffer.put(place, ScheduledCall(call, result))
+                group.create_task(run(place, call))
+        return published
 
     async def _result(self, call: FunctionCall, allowed: Collection[str] | None) -> ToolResult:
+        def run_by_name(name: str, tool_input: dict[str, Any]) -> Any:
+            if name not in self._tools:
+                return _refused("unknown_tool", f"There is no tool named {name}.")
+            return self._tools[name].run(tool_input)
+
         if allowed is not None and call.name not in allowed:
             return _refused(
                 "tool_not_allowed", f"The tool {call.name} is not allowed in this call."
@@ -103,40 +114,12 @@ class ToolScheduler:
                 call.args,
                 name=call.name,
                 call=run,
-                run_other=self._run_by_name,
+                run_other=run_by_name,
                 confirm=self._confirm,
             )
         except Exception as error:
             # The tool's own failure: the model is told, as it is of any other result.
             return _refused("tool_failed", f"{call.name} failed: {type(error).__name__}: {error}")
-
-    def _run_by_name(self, name: str, tool_input: dict[str, Any]) -> Any:
-        if name not in self._tools:
-            return _refused("unknown_tool", f"There is no tool named {name}.")
-        return self._tools[name].run(tool_input)
-
-    def _set_status(self, call: FunctionCall, status: CallStatus) -> None:
-        if self._on_status is not None:
-            self._on_status(call, status)
-
-
-class _Buffer:
-    """Holds results back until all before them are there."""
-
-    def __init__(self, size: int, publish: Publish | None) -> None:
-        self._waiting: list[ScheduledCall | None] = [None] * size
-        self._publish = publish
-        self.published: list[ScheduledCall] = []
-
-    def put(self, place: int, done: ScheduledCall) -> None:
-        self._waiting[place] = done
-        while len(self.published) < len(self._waiting):
-            following = self._waiting[len(self.published)]
-            if following is None:
-                break
-            self.published.append(following)
-            if self._publish is not None:
-                self._publish(following)
 
 
 def _refused(kind: str, message: str) -> ToolResult:

@@ -40,17 +40,9 @@ async def request_hook_execution(
     ask: Callable[..., Awaitable[HookExecutionResponse]] | None = getattr(bus, "request", None)
     if ask is not None:
         return await ask(request, timeout=timeout)
-    return await _ask_by_publishing(bus, request, timeout)
-
-
-async def _ask_by_publishing(
-    bus: MessageBus, request: Mapping[str, Any], timeout: float
-) -> HookExecutionResponse:
-    """Ask over a bus that can do no more than a bus must.
-
-    A bus may return from publishing when all handlers of the request are done with it. They are not
-    cut short because one of them has answered, but they are by the end of the time.
-    """
+    # This bus can do no more than a bus must. It may return from publishing when all handlers of
+    # the request are done with it. They are not cut short because one of them has answered, but
+    # they are by the end of the time.
     correlation_id, deadline = request["correlationId"], time.monotonic() + timeout
     loop, thread = asyncio.get_running_loop(), threading.get_ident()
     arrived = asyncio.Event()

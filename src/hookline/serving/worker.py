@@ -6,10 +6,9 @@ so again, it ends its hooks, and answers that it did.
 """
 
 import asyncio
-import contextlib
 import os
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import msgspec
 
@@ -76,14 +75,41 @@ class Worker:
     async def run(self) -> None:
         """Serve until told to end; raises BusConnectionError when there is no bus to serve, or no
         more."""
-        async with self._serving():
+
+        def hear_reload(_report: ReloadReport) -> None:
+            # What is wrong in the settings is in the log already.
+            self._say(f"settings have changed; serving {self._count_hooks()} now")
+
+        bus = self._bus
+        system = HookSystem(self._config, message_bus=bus, watch=True, on_reload=hear_reload)
+        try:
+            system.initialize_blocking()
+        except WatchError as error:
+            system.dispose()
+            warn(f"changed settings are read after a restart only: {error}")
+            system = HookSystem(self._config, message_bus=bus)
+            system.initialize_blocking()
+        self._system = system
+        try:
+            await bus.connect()
+            await bus.answer_workers(lambda: msgspec.to_builtins(self.status()))
             self._say(f"serving {self._count_hooks()} of {self._config.get_working_dir()}")
             await self._wait_for_end()
-            if self._bus.state is ConnectionState.CLOSED:
-                raise BusConnectionError(f"the connection to {self._bus.address} has ended")
+            if bus.state is ConnectionState.CLOSED:
+                raise BusConnectionError(f"the connection to {bus.address} has ended")
             self._say("ending: finishing what was taken")
-            await self._drain()
+            draining = asyncio.ensure_future(bus.drain())
+            hurrying = asyncio.ensure_future(self._ending_at_once.wait())
+            await asyncio.wait({draining, hurrying}, return_when=asyncio.FIRST_COMPLETED)
+            if not draining.done():
+                self._say("ending at once: what was taken is answered as failed")
+            for task in (draining, hurrying):
+                task.cancel()
+            await asyncio.wait({draining, hurrying})
             self._say(f"ended: {self.status()}")
+        finally:
+            system.dispose()
+            await bus.close()
 
     def status(self) -> WorkerStatus:
         """How the worker is."""
@@ -97,35 +123,6 @@ class Worker:
         """How many there are that may run."""
         known = self._system.get_all_hooks() if self._system is not None else ()
         return sum(entry.enabled and entry.trusted for entry in known)
-
-    @contextlib.asynccontextmanager
-    async def _serving(self) -> AsyncIterator[None]:
-        system = self._system = self._make_system()
-        try:
-            await self._bus.connect()
-            await self._bus.answer_workers(lambda: msgspec.to_builtins(self.status()))
-            yield
-        finally:
-            system.dispose()
-            await self._bus.close()
-
-    def _make_system(self) -> HookSystem:
-        """The hooks, which are read again when their settings change."""
-        system = HookSystem(
-            self._config, message_bus=self._bus, watch=True, on_reload=self._tell_reload
-        )
-        try:
-            system.initialize_blocking()
-        except WatchError as error:
-            system.dispose()
-            warn(f"changed settings are read after a restart only: {error}")
-            system = HookSystem(self._config, message_bus=self._bus)
-            system.initialize_blocking()
-        return system
-
-    def _tell_reload(self, _report: ReloadReport) -> None:
-        # What is wrong in the settings is in the log already.
-        self._say(f"settings have changed; serving {self._count_hooks()} now")
 
     async def _wait_for_end(self) -> None:
         """Wait to be told to end, or for the bus to be gone for good."""
@@ -145,13 +142,3 @@ class Worker:
                     self._say(str(self.status()))
         finally:
             stop()
-
-    async def _drain(self) -> None:
-        draining = asyncio.ensure_future(self._bus.drain())
-        hurrying = asyncio.ensure_future(self._ending_at_once.wait())
-        await asyncio.wait({draining, hurrying}, return_when=asyncio.FIRST_COMPLETED)
-        if not draining.done():
-            self._say("ending at once: what was taken is answered as failed")
-        for task in (draining, hurrying):
-            task.cancel()
-        await asyncio.wait({draining, hurrying})

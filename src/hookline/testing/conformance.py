@@ -28,9 +28,9 @@ from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.system import HookSystem
 from hookline.translate.genai import GenAITranslator
+from hookline.triggers import tool_notification
 from hookline.wire import codec
 from hookline.wire.clock import timestamp
-from hookline.wire.confirmation import tool_notification
 
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _TRANSLATIONS = {

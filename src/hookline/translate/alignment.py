@@ -1,7 +1,7 @@
 """One alignment for the message lists of all SDKs: it finds what a hook did to the messages it was
 shown, and does that to the messages of the SDK."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import takewhile, zip_longest
 from typing import Protocol, TypeVar
 
@@ -48,11 +48,20 @@ def edit_messages(
 ) -> list[M]:
     """The messages such that hooks would be shown ``wanted``: what an edit does not name is the
     identical message, and what hooks are not shown stays in its place and order."""
+    from difflib import SequenceMatcher
+
     places = [place for place, message in enumerate(messages) if form.text(message)]
     shown = [MessageChange(form.text(messages[p]), form.role(messages[p])) for p in places]
     edited: dict[int, M | None] = {}
     added: dict[int, list[M]] = {}
-    for i1, i2, j1, j2 in _differences(shown, wanted):
+    # The end that is alike is set apart: difflib would take one edited message among equal ones
+    # for a message added and another one removed.
+    pairs = zip(reversed(shown), reversed(wanted), strict=False)
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    old, new = shown[: len(shown) - alike], wanted[: len(wanted) - alike]
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
         # Additions go right before the next message shown, never between a hidden call and its
         # hidden answer.
         following = places[i2] if i2 < len(places) else len(messages)
@@ -70,21 +79,3 @@ def edit_messages(
         if left is not None:
             result.append(left)
     return result + added.get(len(messages), [])
-
-
-def _differences(
-    before: Sequence[MessageChange], after: Sequence[MessageChange]
-) -> Iterator[tuple[int, int, int, int]]:
-    """The runs that differ, as difflib sees them before the end that is alike.
-
-    Without setting that end apart, difflib would take one edited message among equal ones for a
-    message added and another one removed.
-    """
-    from difflib import SequenceMatcher
-
-    pairs = zip(reversed(before), reversed(after), strict=False)
-    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    old, new = before[: len(before) - alike], after[: len(after) - alike]
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag != "equal":
-            yield i1, i2, j1, j2

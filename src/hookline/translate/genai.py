@@ -1,27 +1,72 @@
 """The Gemini translator: JSON and google-genai objects alike, the SDK loaded only by its users.
 
-Every hook system has a translator and few events have a model, so each method loads what it needs.
+Contents are read as the SDK sends them: a content, or a nested list of parts, is one message, and
+so is a run of bare parts; only a bare string is always a message of its own. In a list, bare
+entries stay bare when their text changes, since the SDK joins neighbours into one turn and a
+content among them would split it. Contents that are no list become a list of contents.
+
+The candidates a hook names are all there are to be, matched by position: one it leaves out is an
+alternative taken away, one it adds is new.
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from operator import is_
+from typing import Any, cast
 
 import msgspec
 
-if TYPE_CHECKING:
-    from hookline.wire.model import HookToolConfig, LLMRequest, LLMResponse
+from hookline.errors import TranslationError
+from hookline.translate.alignment import edit_messages, show_messages
+from hookline.translate.genai_values import (
+    Form,
+    GenerateContentParameters,
+    as_part,
+    build,
+    changed_fields,
+    check_object,
+    check_parts,
+    enum_word,
+    field,
+    form_of,
+    is_part,
+    is_typed,
+    list_field,
+    object_field,
+    objects_field,
+    parts_field,
+    put_texts,
+    read_change,
+    set_fields,
+    show_fields,
+    text_part,
+    visible_texts,
+    with_fields,
+)
+from hookline.wire.model import (
+    CandidateChange,
+    ContentChange,
+    HookToolConfig,
+    HookToolConfigChange,
+    LLMCandidate,
+    LLMConfig,
+    LLMConfigChange,
+    LLMRequest,
+    LLMResponse,
+    LLMResponseChange,
+    LLMUsage,
+    MessageChange,
+    Role,
+    SafetyRatingChange,
+    UsageChange,
+    read_llm_request,
+    read_llm_response,
+    read_tool_config,
+)
 
 __all__ = ["GenAITranslator", "GenerateContentParameters"]
 
-
-class GenerateContentParameters(msgspec.Struct, frozen=True):
-    """A request to ``generate_content``: its arguments, which the SDK has no public type for.
-
-    ``contents`` is anything the SDK takes; ``config`` a ``GenerateContentConfig`` or its dict.
-    """
-
-    model: str = ""
-    contents: Any = None
-    config: Any = None
+_MODES = frozenset({"AUTO", "ANY", "NONE", "VALIDATED", "MODE_UNSPECIFIED"})
+_RATING_ENUMS = {"category": "HarmCategory", "probability": "HarmProbability"}
 
 
 class GenAITranslator:
@@ -32,56 +77,361 @@ class GenAITranslator:
     base, a request in the latter form counts as typed once the SDK has been imported.
     """
 
-    def to_hook_llm_request(self, request: object) -> "LLMRequest":
+    def to_hook_llm_request(self, request: object) -> LLMRequest:
         """What hooks are shown of a request."""
-        from hookline.translate.genai_request import show_request
-
-        return show_request(request)
+        _check_request(request)
+        config = object_field(request, "config")
+        shown: LLMRequest = {
+            "model": _model(request),
+            "messages": show_messages(_read_turns(field(request, "contents")), _TurnForm("camel")),
+            "config": cast(LLMConfig, show_fields(config, LLMConfigChange)),
+        }
+        tool_config = self.to_hook_tool_config(field(config, "toolConfig"))
+        if tool_config:
+            shown["toolConfig"] = tool_config
+        return shown
 
     def from_hook_llm_request(self, hook: object, base: Any = None, *, like: object = None) -> Any:
         """The request with what the hook names; of its config, the eight fields of the format."""
-        from hookline.translate.genai_request import edit_request
+        change = read_change(read_llm_request, "llm_request", hook)
+        request = base
+        if request is None:
+            is_json = like is None or isinstance(like, Mapping)
+            new = GenerateContentParameters("", [])
+            request = {"model": "", "contents": []} if is_json else new
+        _check_request(request)
+        form = form_of(request, "camel")
+        changes: dict[str, Any] = {}
+        if change.model is not None and change.model != _model(request):
+            changes["model"] = change.model
+        contents = field(request, "contents")
+        if change.messages is not None:
+            edited = _edit_contents(contents, change.messages, form)
+            if edited is not contents:
+                changes["contents"] = edited
+        config = object_field(request, "config")
+        config_form = form_of(config, form)
+        settings = changed_fields(config, change.config) if change.config is not None else {}
+        if change.tool_config is not None:
+            before = object_field(config, "toolConfig")
+            after = _edit_tool_config(before, change.tool_config, form=config_form)
+            if after is not before:
+                settings["toolConfig"] = after
+        if settings:
+            changes["config"] = set_fields(
+                config, "GenerateContentConfig", settings, form=config_form
+            )
+        return with_fields(request, changes, form=form)
 
-        return edit_request(base, hook, like=like)
-
-    def to_hook_llm_response(self, response: object) -> "LLMResponse":
+    def to_hook_llm_response(self, response: object) -> LLMResponse:
         """What hooks are shown of a response."""
-        from hookline.translate.genai_response import show_response
-
-        return show_response(response)
+        _check_response(response)
+        candidates = []
+        for candidate in objects_field(response, "candidates"):
+            texts = visible_texts(parts_field(object_field(candidate, "content")))
+            seen: dict[str, Any] = {"content": {"role": "model", "parts": texts}}
+            seen |= show_fields(candidate, CandidateChange, ("finishReason", "index"))
+            if field(candidate, "safetyRatings") is not None:
+                ratings = objects_field(candidate, "safetyRatings")
+                seen["safetyRatings"] = [_show_rating(rating) for rating in ratings]
+            candidates.append(cast(LLMCandidate, seen))
+        shown: LLMResponse = {"candidates": candidates}
+        if candidates and candidates[0]["content"]["parts"]:
+            shown = {"text": "".join(candidates[0]["content"]["parts"]), "candidates": candidates}
+        usage = object_field(response, "usageMetadata")
+        if usage is not None:
+            shown["usageMetadata"] = cast(LLMUsage, show_fields(usage, UsageChange))
+        return shown
 
     def from_hook_llm_response(self, hook: object, base: Any = None, *, like: object = None) -> Any:
         """The response with what the hook names; rebuilt from its texts without a base."""
-        from hookline.translate.genai_response import edit_response
+        change = read_change(read_llm_response, "llm_response", hook)
+        return _edit_response(_new_response(like) if base is None else base, change)
 
-        return edit_response(base, hook, like=like)
-
-    def to_hook_tool_config(self, tool_config: object) -> "HookToolConfig":
+    def to_hook_tool_config(self, tool_config: object) -> HookToolConfig:
         """What hooks are shown of a tool config."""
-        from hookline.translate.genai_request import show_tool_config
-
-        return show_tool_config(tool_config)
+        check_object(tool_config, "toolConfig")
+        calling = object_field(tool_config, "functionCallingConfig")
+        return cast(HookToolConfig, show_fields(calling, HookToolConfigChange))
 
     def from_hook_tool_config(self, hook: object, base: Any = None, *, like: object = None) -> Any:
         """The tool config with what the hook names, its other settings kept."""
-        from hookline.translate.genai_request import edit_tool_config
-
-        return edit_tool_config(base, hook, like=like)
+        change = read_change(read_tool_config, "toolConfig", hook)
+        tool_config = check_object(base, "toolConfig")
+        if tool_config is None:
+            form = form_of(field(like, "config"), form_of(like, "camel"))
+            tool_config = build(form, "ToolConfig", {})
+        return _edit_tool_config(tool_config, change, form="camel")
 
     def tool_names(self, request: object) -> list[str] | None:
-        """The names of the functions a request declares, None when it declares none."""
-        from hookline.translate.genai_request import declared_tool_names
-
-        return declared_tool_names(request) or None
+        """The names of the functions a request declares, Python callables among them; None when
+        it declares none."""
+        _check_request(request)
+        names: list[str] = []
+        for tool in list_field(object_field(request, "config"), "tools"):
+            if callable(tool):
+                names.append(getattr(tool, "__name__", ""))
+            else:
+                declared = list_field(tool, "functionDeclarations")
+                names += [field(declaration, "name") for declaration in declared or [tool]]
+        return [name for name in names if isinstance(name, str) and name] or None
 
     def tool_selection(self, request: object) -> tuple[Any | None, Any | None]:
         """The request's own tool config and tools, as they stand in it."""
-        from hookline.translate.genai_request import tool_selection
-
-        return tool_selection(request)
+        _check_request(request)
+        config = object_field(request, "config")
+        return field(config, "toolConfig"), field(config, "tools")
 
     def empty_response(self, reason: str, like: object = None) -> Any:
         """A finished response of one candidate whose text is the reason."""
-        from hookline.translate.genai_response import make_response
+        content = ContentChange(parts=[reason])
+        candidate = CandidateChange(content=content, finish_reason="STOP", index=0)
+        return _edit_response(_new_response(like), LLMResponseChange(candidates=[candidate]))
 
-        return make_response(reason, like=like)
+
+def _check_request(value: object) -> None:
+    """Raises TranslationError for a value that is no request in any form."""
+    if isinstance(value, Mapping | GenerateContentParameters):
+        return
+    if not is_typed(value, "_GenerateContentParameters"):
+        raise TranslationError(f"a model request cannot be {type(value).__name__}")
+
+
+def _check_response(value: object) -> None:
+    """Raises TranslationError for a value that is no response in any form."""
+    if not isinstance(value, Mapping) and not is_typed(value, "GenerateContentResponse"):
+        raise TranslationError(f"a model response cannot be {type(value).__name__}")
+
+
+def _model(request: object) -> str:
+    model = field(request, "model")
+    if model is not None and not isinstance(model, str):
+        raise TranslationError(f"model must be a string, not {type(model).__name__}")
+    return model or ""
+
+
+class _Turn(msgspec.Struct, frozen=True):
+    """One message: ``entry`` is the content or nested list it is, None for bare parts."""
+
+    role: Role
+    parts: list[Any]
+    entry: Any = None
+
+
+class _TurnForm:
+    """``MessageForm`` of the turns; new contents are in ``form``."""
+
+    def __init__(self, form: Form) -> None:
+        self._form: Form = form
+
+    def role(self, turn: _Turn) -> Role:
+        return turn.role
+
+    def text(self, turn: _Turn) -> str:
+        return "".join(visible_texts(turn.parts))
+
+    def with_text(self, turn: _Turn, role: Role, text: str) -> _Turn:
+        parts = put_texts(turn.parts, [text], form=self._form)
+        if role == turn.role:
+            return _with_parts(turn, parts)
+        parts = [as_part(part, form=self._form) for part in parts]
+        if isinstance(turn.entry, Mapping):
+            changes = {"role": role, "parts": parts}
+            return _Turn(role, parts, with_fields(turn.entry, changes, form=self._form))
+        # Built anew: the SDK has subclasses of Content that allow one role only.
+        return _new_turn(role, parts, "typed" if is_typed(turn.entry) else self._form)
+
+    def without_text(self, turn: _Turn) -> _Turn | None:
+        parts = put_texts(turn.parts, [], form=self._form)
+        return _with_parts(turn, parts) if parts else None
+
+    def new(self, role: Role, text: str) -> _Turn:
+        return _new_turn(role, [text_part(text, form=self._form)], self._form)
+
+
+def _with_parts(turn: _Turn, parts: list[Any]) -> _Turn:
+    entry = turn.entry
+    if isinstance(entry, list | tuple):
+        entry = parts
+    elif entry is not None:
+        entry = with_fields(entry, {"parts": parts}, form="camel")
+    return _Turn(turn.role, parts, entry)
+
+
+def _new_turn(role: Role, parts: list[Any], form: Form) -> _Turn:
+    return _Turn(role, parts, build(form, "Content", {"role": role, "parts": parts}))
+
+
+def _read_turns(contents: object) -> list[_Turn]:
+    if contents is None:
+        return []
+    turns: list[_Turn] = []
+    run: _Turn | None = None
+    for entry in contents if isinstance(contents, list | tuple) else [contents]:
+        if isinstance(entry, list | tuple):
+            check_parts(entry)
+            turn = _Turn("user", list(entry), entry)
+        elif (
+            not entry or "parts" in entry or "role" in entry
+            if isinstance(entry, Mapping)
+            else is_typed(entry, "Content")
+        ):
+            role = field(entry, "role")
+            known: Role = role if role in ("model", "system") else "user"
+            turn = _Turn(known, parts_field(entry), entry)
+        elif is_part(entry):
+            turn = _Turn("user", [entry])
+        else:
+            raise TranslationError(f"contents cannot hold {type(entry).__name__}")
+        is_bare = turn.entry is None and not isinstance(entry, str)
+        # The SDK sends a run of bare parts in one turn: calls are the model's, others not.
+        if (
+            run is not None
+            and is_bare
+            and bool(field(run.parts[0], "functionCall")) == bool(field(entry, "functionCall"))
+        ):
+            run.parts.append(entry)
+            continue
+        turns.append(turn)
+        run = turn if is_bare else None
+    return turns
+
+
+def _edit_contents(contents: Any, messages: Sequence[MessageChange], otherwise: Form) -> Any:
+    """The contents with the hook's messages in place of those shown; new contents are in the form
+    of the others, or ``otherwise``."""
+    turns = _read_turns(contents)
+    wanted = [{"role": message.role, "content": message.content} for message in messages]
+    if wanted == show_messages(turns, _TurnForm(otherwise)):
+        return contents
+    is_list = isinstance(contents, list | tuple)
+    form = otherwise
+    for entry in contents if is_list else [contents]:
+        if is_typed(entry) or isinstance(entry, Mapping):
+            form = "typed" if is_typed(entry) else "camel"
+            break
+    if not is_list:
+        turns = [
+            turn
+            if turn.entry is not None
+            else _new_turn(turn.role, [as_part(part, form=form) for part in turn.parts], form)
+            for turn in turns
+        ]
+    edited: list[Any] = []
+    for turn in edit_messages(turns, messages, _TurnForm(form)):
+        edited += turn.parts if turn.entry is None else [turn.entry]
+    return edited
+
+
+def _edit_tool_config(tool_config: Any, change: HookToolConfigChange, *, form: Form) -> Any:
+    calling = object_field(tool_config, "functionCallingConfig")
+    changes = changed_fields(calling, change)
+    if not changes:
+        return tool_config
+    form = form_of(calling, form_of(tool_config, form))
+    if "mode" in changes:
+        mode = changes["mode"].upper()
+        if mode not in _MODES:
+            known = ", ".join(sorted(_MODES))
+            raise TranslationError(f"toolConfig.mode {changes['mode']!r} is not one of {known}")
+        changes["mode"] = enum_word(form, "FunctionCallingConfigMode", mode)
+    new = set_fields(calling, "FunctionCallingConfig", changes, form=form)
+    return set_fields(tool_config, "ToolConfig", {"functionCallingConfig": new}, form=form)
+
+
+def _new_response(like: object) -> Any:
+    is_typed_form = form_of(like, "camel") == "typed"
+    return build("typed" if is_typed_form else "camel", "GenerateContentResponse", {})
+
+
+def _edit_response(response: Any, change: LLMResponseChange) -> Any:
+    _check_response(response)
+    form = form_of(response, "camel")
+    candidates = objects_field(response, "candidates")
+    edited = candidates
+    if change.candidates is not None:
+        edited = _edit_candidates(candidates, change.candidates, form)
+    is_first_text = bool(candidates) and change.text == _first_text(candidates)
+    if edited is candidates and change.text is not None and not is_first_text:
+        first = CandidateChange(content=ContentChange(parts=[change.text]))
+        others = [CandidateChange()] * (len(candidates) - 1)
+        edited = _edit_candidates(candidates, [first, *others], form)
+    changes: dict[str, Any] = {}
+    if edited is not candidates:
+        changes["candidates"] = edited
+        if field(response, "parsed") is not None and _first_text(edited) != _first_text(candidates):
+            # The SDK made it from the text, so it would still say what a hook took out.
+            changes["parsed"] = None
+    usage = object_field(response, "usageMetadata")
+    if change.usage_metadata is not None:
+        counts = changed_fields(usage, change.usage_metadata)
+        new = set_fields(usage, "GenerateContentResponseUsageMetadata", counts, form=form)
+        if new is not usage:
+            changes["usageMetadata"] = new
+    return with_fields(response, changes, form=form)
+
+
+def _edit_candidates(
+    candidates: list[Any], wanted: Sequence[CandidateChange], otherwise: Form
+) -> list[Any]:
+    """The candidates with what a hook names of each; the same list when that changes nothing."""
+    edited = []
+    for place, change in enumerate(wanted):
+        if place < len(candidates):
+            candidate = candidates[place]
+        else:
+            content = build(otherwise, "Content", {"role": "model", "parts": []})
+            candidate = build(otherwise, "Candidate", {"content": content})
+        form = form_of(candidate, otherwise)
+        changes: dict[str, Any] = {}
+        content = object_field(candidate, "content")
+        if change.content is not None and change.content.parts is not None:
+            parts = parts_field(content)
+            if change.content.parts != visible_texts(parts):
+                new = {"parts": put_texts(parts, change.content.parts, form=form)}
+                if content is None:
+                    changes["content"] = build(form, "Content", {"role": "model", **new})
+                else:
+                    changes["content"] = with_fields(content, new, form=form)
+        seen = show_fields(candidate, CandidateChange, ("finishReason", "index"))
+        if change.finish_reason is not None and change.finish_reason != seen.get("finishReason"):
+            changes["finishReason"] = enum_word(form, "FinishReason", change.finish_reason)
+        if change.index is not None and change.index != seen.get("index"):
+            changes["index"] = change.index
+        if change.safety_ratings is not None:
+            old = objects_field(candidate, "safetyRatings")
+            ratings = _edit_ratings(old, change.safety_ratings, form)
+            if ratings is not old:
+                changes["safetyRatings"] = ratings
+        edited.append(with_fields(candidate, changes, form=form))
+    return candidates if _are_same(edited, candidates) else edited
+
+
+def _edit_ratings(
+    ratings: list[Any], wanted: Sequence[SafetyRatingChange], form: Form
+) -> list[Any]:
+    """The ratings with what a hook names of each; the same list when that changes nothing."""
+    edited = []
+    for place, change in enumerate(wanted):
+        rating = ratings[place] if place < len(ratings) else build(form, "SafetyRating", {})
+        seen = _show_rating(rating)
+        words = {
+            name: enum_word(form, _RATING_ENUMS[name], word)
+            for name, word in change.named().items()
+            if word != seen[name]
+        }
+        edited.append(with_fields(rating, words, form=form))
+    return ratings if _are_same(edited, ratings) else edited
+
+
+def _are_same(edited: list[Any], before: list[Any]) -> bool:
+    return len(edited) == len(before) and all(map(is_, edited, before))
+
+
+def _show_rating(rating: object) -> dict[str, str]:
+    return {"category": "", "probability": "", **show_fields(rating, SafetyRatingChange)}
+
+
+def _first_text(candidates: list[Any]) -> str:
+    first = candidates[0] if candidates else None
+    return "".join(visible_texts(parts_field(field(first, "content"))))

@@ -19,7 +19,6 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 import msgspec
 
 from hookline.errors import TranslationError
-from hookline.translate.genai import GenerateContentParameters
 from hookline.wire.model import Change, well_formed
 
 Form: TypeAlias = Literal["camel", "snake", "typed"]
@@ -32,6 +31,17 @@ _ABOUT_THE_TEXT = frozenset({
     "text", "thought", "thoughtSignature", "partMetadata", "speechMetadata",
     "thought_signature", "part_metadata", "speech_metadata",
 })  # fmt: skip
+
+
+class GenerateContentParameters(msgspec.Struct, frozen=True):
+    """A request to ``generate_content``: its arguments, which the SDK has no public type for.
+
+    ``contents`` is anything the SDK takes; ``config`` a ``GenerateContentConfig`` or its dict.
+    """
+
+    model: str = ""
+    contents: Any = None
+    config: Any = None
 
 
 def is_typed(value: object, *kinds: str) -> bool:

@@ -23,9 +23,15 @@ DecodeError = msgspec.DecodeError
 def encode(value: object) -> bytes:
     """Write a value as JSON; raises PayloadEncodingError for what has no JSON form."""
     try:
-        return _encoder.encode(value)
-    except UnicodeEncodeError:
-        return _encode_with_surrogates(value)
+        try:
+            return _encoder.encode(value)
+        except UnicodeEncodeError:
+            import json
+
+            text = json.dumps(msgspec.to_builtins(value, str_keys=True))
+            # msgspec writes null for the numbers JSON does not have.
+            numbers = json.loads(text, parse_constant=lambda _: None)
+            return json.dumps(numbers, separators=(",", ":")).encode("ascii")
     except RecursionError:
         raise PayloadEncodingError("it contains itself, or is nested too deeply") from None
     except (TypeError, ValueError, OverflowError, msgspec.MsgspecError) as error:
@@ -39,7 +45,10 @@ def decode(text: bytes | str) -> Any:
     except RecursionError:
         raise DecodeError("the JSON is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeError) as error:
-        return _decode_leniently(text, str(error))
+        try:
+            return lenient_decoder().decode(text if isinstance(text, str) else text.decode())
+        except (ValueError, RecursionError):
+            raise DecodeError(str(error)) from None
 
 
 def copy(value: Any) -> Any:
@@ -55,30 +64,7 @@ def lenient_decoder(**options: Any) -> "JSONDecoder":
     it raises ValueError or RecursionError. The options are those of ``json.JSONDecoder``."""
     import json
 
-    return json.JSONDecoder(parse_constant=_refuse, **options)
+    def refuse(constant: str) -> object:
+        raise ValueError(f"{constant} is not JSON")
 
-
-def _refuse(constant: str) -> object:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _encode_with_surrogates(value: object) -> bytes:
-    import json
-
-    try:
-        text = json.dumps(msgspec.to_builtins(value, str_keys=True))
-        # msgspec writes null for the numbers JSON does not have.
-        numbers = json.loads(text, parse_constant=lambda _: None)
-        return json.dumps(numbers, separators=(",", ":")).encode("ascii")
-    except RecursionError:
-        raise PayloadEncodingError("it contains itself, or is nested too deeply") from None
-    except (TypeError, ValueError) as error:
-        raise PayloadEncodingError(str(error)) from None
-
-
-def _decode_leniently(text: bytes | str, problem: str) -> Any:
-    try:
-        decoded = text if isinstance(text, str) else text.decode()
-        return lenient_decoder().decode(decoded)
-    except (ValueError, RecursionError):
-        raise DecodeError(problem) from None
+    return json.JSONDecoder(parse_constant=refuse, **options)

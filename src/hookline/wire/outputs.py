@@ -6,13 +6,16 @@ the translator they were made with.
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from hookline.errors import HooklineError, TranslationError
 from hookline.notices import warn
 from hookline.wire.events import HookEventName
+
+if TYPE_CHECKING:
+    from hookline.translate import HookTranslator
 
 NO_REASON = "No reason provided"
 BLOCKING_WORDS = frozenset({"block", "deny"})
@@ -29,44 +32,12 @@ TOP_LEVEL_FIELDS: dict[str, type] = {
     "hookSpecificOutput": dict,
 }
 
-_ATTRIBUTES = {
-    "continue": "continue_",
-    "stopReason": "stop_reason",
-    "suppressOutput": "suppress_output",
-    "systemMessage": "system_message",
-    "decision": "decision",
-    "reason": "reason",
-    "hookSpecificOutput": "hook_specific_output",
-}
-
-
-class ModelTranslator(Protocol):
-    """The part of a translator that outputs need (``hookline.translate`` has the whole)."""
-
-    def from_hook_llm_request(
-        self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
-    ) -> Any: ...
-
-    def from_hook_llm_response(
-        self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
-    ) -> Any: ...
-
-    def from_hook_tool_config(
-        self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
-    ) -> Any: ...
-
-    def to_hook_tool_config(self, tool_config: object) -> Mapping[str, Any]: ...
-
-    def tool_selection(self, request: object) -> tuple[Any | None, Any | None]: ...
-
-    def empty_response(self, reason: str, like: object = None) -> Any: ...
-
 
 class ModelCall(msgspec.Struct, frozen=True):
     """What an output needs to answer in SDK types: a translator, and a value of the caller's
     whose form (JSON or the SDK's own objects) the answer takes."""
 
-    translator: ModelTranslator
+    translator: "HookTranslator"
     like: Any = None
 
 
@@ -265,6 +236,8 @@ class AfterAgentHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
     """AfterAgent: may send the agent back to work, or clear its context."""
 
 
+# Wire name -> attribute; both are in the order of the wire.
+_ATTRIBUTES = dict(zip(TOP_LEVEL_FIELDS, DefaultHookOutput.__struct_fields__, strict=False))
 _OUTPUT_TYPES: dict[HookEventName, type[DefaultHookOutput]] = {
     HookEventName.BEFORE_TOOL: BeforeToolHookOutput,
     HookEventName.BEFORE_MODEL: BeforeModelHookOutput,
@@ -287,8 +260,10 @@ def create_hook_output(
         fields["decision"] = None
     if event is HookEventName.BEFORE_TOOL and fields.get("hook_specific_output"):
         specific = fields["hook_specific_output"]
-        fields["decision"] = fields["decision"] or _word(specific.get("permissionDecision"))
-        fields["reason"] = fields.get("reason") or _text(specific.get("permissionDecisionReason"))
+        word, why = specific.get("permissionDecision"), specific.get("permissionDecisionReason")
+        if not fields["decision"] and isinstance(word, str) and word in DECISION_WORDS:
+            fields["decision"] = word
+        fields["reason"] = fields.get("reason") or (why if isinstance(why, str) else None)
     return _OUTPUT_TYPES.get(event, DefaultHookOutput)(**fields)
 
 
@@ -299,14 +274,6 @@ def is_tail_tool_call(value: object) -> bool:
         and isinstance(value.get("name"), str)
         and isinstance(value.get("args"), dict)
     )
-
-
-def _word(value: object) -> str | None:
-    return value if isinstance(value, str) and value in DECISION_WORDS else None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _translated(field: str, translate: Any, otherwise: Any) -> Any:

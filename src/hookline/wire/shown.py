@@ -66,10 +66,25 @@ class _Showing:
         if kind is float:
             return value if math.isfinite(value) else str(value)
         if kind is dict or kind is list or kind is tuple:
-            return self._container(value, kind is dict, depth)
-        return self._other(value, depth)
+            return self._container(value, value, depth)
+        try:
+            found, plain = _plain_form(value)
+            if not found or plain is value:  # itself would never come to an end
+                text = repr(value)
+                self.as_text.append(kind.__name__)
+                if len(text) <= MAX_REPR:
+                    return text
+                marker = f"… (+{len(text) - MAX_REPR} characters)"
+                return text[:MAX_REPR] + self._cut(marker, f"a {kind.__name__} is too long to show")
+            if isinstance(plain, Mapping | list | tuple | set | frozenset):
+                # The value, not its plain form, is what could be met again below itself.
+                return self._container(value, plain, depth)
+            return self.value(plain, depth)
+        except Exception:
+            # A value that fails to explain itself is its type.
+            return self._cut(f"<{kind.__name__}>", f"a {kind.__name__} has no text")
 
-    def _container(self, value: Any, is_mapping: bool, depth: int) -> Any:
+    def _container(self, value: Any, plain: Any, depth: int) -> Any:
         """A mapping or a sequence, unless it contains itself or is nested too deeply."""
         if depth > MAX_DEPTH:
             return self._cut(f"… (nested deeper than {MAX_DEPTH})", "it is nested too deeply")
@@ -77,61 +92,33 @@ class _Showing:
             return self._cut("… (contains itself)", "it contains itself")
         self._open.add(id(value))
         try:
-            if is_mapping:
-                return self._mapping(value, depth + 1)
-            return [self.value(item, depth + 1) for item in value]
+            if not isinstance(plain, Mapping):
+                return [self.value(item, depth + 1) for item in plain]
+            shown: dict[str, Any] = {}
+            for key, item in plain.items():
+                name = key if type(key) is str else self.value(key, 0)
+                if name is None or isinstance(name, bool):
+                    name = {None: "null", True: "true", False: "false"}[name]
+                name = name if isinstance(name, str) else str(name)
+                if name in shown:
+                    self.cuts.append(f"two of its keys are both written {name!r}")
+                    name = f"{name} ({len(shown)})"
+                shown[name] = self.value(item, depth + 1)
+            return shown
         finally:
             self._open.discard(id(value))
-
-    def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
-        shown: dict[str, Any] = {}
-        for key, item in value.items():
-            name = key if type(key) is str else self._key(key)
-            if name in shown:
-                self.cuts.append(f"two of its keys are both written {name!r}")
-                name = f"{name} ({len(shown)})"
-            shown[name] = self.value(item, depth)
-        return shown
-
-    def _key(self, key: Any) -> str:
-        shown = self.value(key, 0)
-        if shown is None or isinstance(shown, bool):
-            return {None: "null", True: "true", False: "false"}[shown]
-        return shown if isinstance(shown, str) else str(shown)
-
-    def _other(self, value: Any, depth: int) -> Any:
-        """What is none of JSON's own types; a value that fails to explain itself is its type."""
-        try:
-            found, plain = _plain_form(value)
-            if found:
-                if plain is value:  # would never come to an end
-                    return self._repr(value)
-                is_mapping = isinstance(plain, Mapping)
-                if is_mapping or isinstance(plain, list | tuple | set | frozenset):
-                    # The value, not its plain form, is what could be met again below itself.
-                    if id(value) in self._open:
-                        return self._cut("… (contains itself)", "it contains itself")
-                    self._open.add(id(value))
-                    try:
-                        return self._container(plain, is_mapping, depth)
-                    finally:
-                        self._open.discard(id(value))
-                return self.value(plain, depth)
-            return self._repr(value)
-        except Exception:
-            return self._cut(f"<{type(value).__name__}>", f"a {type(value).__name__} has no text")
-
-    def _repr(self, value: Any) -> str:
-        text = repr(value)
-        self.as_text.append(type(value).__name__)
-        if len(text) <= MAX_REPR:
-            return text
-        marker = f"… (+{len(text) - MAX_REPR} characters)"
-        return text[:MAX_REPR] + self._cut(marker, f"a {type(value).__name__} is too long to show")
 
     def _cut(self, marker: str, why: str) -> str:
         self.cuts.append(why)
         return marker
+
+
+# Pydantic's models; dates and times; numpy's arrays and scalars, and what imitates them.
+_OWN_FORMS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("model_dump", {"mode": "json", "by_alias": True, "exclude_none": True}),
+    ("isoformat", {}),
+    ("tolist", {}),
+)
 
 
 def _plain_form(value: Any) -> tuple[bool, Any]:
@@ -162,29 +149,16 @@ def _plain_form(value: Any) -> tuple[bool, Any]:
         form = getattr(value, method, None)
         if callable(form):
             return True, form(**arguments)
-    fields = _field_names(value)
+    kind = type(value)
+    fields: Iterable[str] | None = None
+    if hasattr(kind, "__dataclass_fields__"):
+        fields = kind.__dataclass_fields__
+    elif hasattr(kind, "__struct_fields__"):  # msgspec's
+        fields = kind.__struct_fields__
+    elif hasattr(kind, "__attrs_attrs__"):
+        fields = [attribute.name for attribute in kind.__attrs_attrs__]
     if fields is not None:
         return True, {name: getattr(value, name) for name in fields if hasattr(value, name)}
-    if type(value).__module__ in ("decimal", "fractions", "uuid", "datetime", "ipaddress"):
+    if kind.__module__ in ("decimal", "fractions", "uuid", "datetime", "ipaddress"):
         return True, str(value)
     return False, None
-
-
-# Pydantic's models; dates and times; numpy's arrays and scalars, and what imitates them.
-_OWN_FORMS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("model_dump", {"mode": "json", "by_alias": True, "exclude_none": True}),
-    ("isoformat", {}),
-    ("tolist", {}),
-)
-
-
-def _field_names(value: Any) -> Iterable[str] | None:
-    """The fields that a class declares: those of dataclasses, msgspec's structs and attrs."""
-    kind = type(value)
-    if hasattr(kind, "__dataclass_fields__"):
-        return tuple(kind.__dataclass_fields__)
-    if hasattr(kind, "__struct_fields__"):
-        return tuple(kind.__struct_fields__)
-    if hasattr(kind, "__attrs_attrs__"):
-        return tuple(attribute.name for attribute in kind.__attrs_attrs__)
-    return None

@@ -119,7 +119,7 @@ def read_values(
         key = name if alias is None or alias not in value else alias
         given = value.get(key, default)
         if given is _REQUIRED:
-            return f"{_spoken(name)} is missing"
+            return f"{name if alias is None else f'{alias} (or {name})'} is missing"
         is_free = (given is None and may_be_null) or (sdk_objects and alias is not None)
         if not (is_kind(given) or is_free or wrong):
             wrong = f"{key} must be {words}"
@@ -140,16 +140,6 @@ def is_object(value: object) -> "TypeIs[Mapping[Any, Any]]":
     """Whether this is a JSON object."""
     # A dictionary as a rule; to ask whether it is a mapping takes longer than all the rest.
     return type(value) is dict or isinstance(value, Mapping)
-
-
-def own_field(value: Mapping[str, Any], name: str) -> Any:
-    """The value of a field under whichever of its names it was given; None when it was not."""
-    alias = ALIASES.get(name, name)
-    return value.get(alias if alias in value else name, DEFAULTS.get(name))
-
-
-def _spoken(name: str) -> str:
-    return f"{ALIASES[name]} (or {name})" if name in ALIASES else name
 
 
 def validate_before_tool_input(value: object) -> "TypeIs[BeforeToolInput]":

@@ -60,17 +60,8 @@ class Conversation(Protocol):
         """The request with one more message at its end."""
         ...
 
-    def with_tool_config(self, request: Any, tool_config: Any) -> Any:
-        """The request under another tool config."""
-        ...
-
     def with_tools(self, config: Any, declarations: Sequence[dict[str, Any]]) -> Any:
         """A model config, or a new one for None, that also declares these functions."""
-        ...
-
-    def allowed_names(self, tool_config: Any) -> frozenset[str] | None:
-        """The functions that a tool config allows, None for all; the agent refuses calls of any
-        other, as an API may let the model make them."""
         ...
 
     def merged(self, chunks: Sequence[Any]) -> Any:

@@ -103,14 +103,6 @@ class GenAIConversation:
         listed = list(contents) if isinstance(contents, list | tuple) else [contents]
         return with_fields(request, {"contents": [*listed, content]}, form=self.form)
 
-    def with_tool_config(self, request: Any, tool_config: Any) -> Any:
-        """The request under another tool config."""
-        config = object_field(request, "config")
-        if config is None:
-            config = build(self.form, "GenerateContentConfig", {})
-        changed = with_fields(config, {"toolConfig": tool_config}, form=self.form)
-        return with_fields(request, {"config": changed}, form=self.form)
-
     def with_tools(self, config: Any, declarations: Sequence[dict[str, Any]]) -> Any:
         """A model config that also declares these functions."""
         made = [build(self.form, "FunctionDeclaration", declared) for declared in declarations]
@@ -119,17 +111,6 @@ class GenAIConversation:
             return build(self.form, "GenerateContentConfig", {"tools": [tool]})
         tools = [*list_field(config, "tools"), tool]
         return with_fields(config, {"tools": tools}, form=self.form)
-
-    def allowed_names(self, tool_config: Any) -> frozenset[str] | None:
-        """The functions a tool config allows, None for all; the model API alone does not enforce
-        it in AUTO mode."""
-        calling = field(tool_config, "functionCallingConfig")
-        if calling is None:
-            return None
-        if str(to_plain(field(calling, "mode"))).upper() == "NONE":
-            return frozenset()
-        names = field(calling, "allowedFunctionNames")
-        return None if names is None else frozenset(names)
 
     def merged(self, chunks: Sequence[Any]) -> Any:
         """The complete response of a stream: texts joined, everything else in order."""
@@ -141,10 +122,27 @@ class GenAIConversation:
         for chunk in chunks:
             for candidate in objects_field(chunk, "candidates"):
                 by_index.setdefault(field(candidate, "index") or 0, []).append(candidate)
-        candidates = [self._merge_candidate(by_index[index]) for index in sorted(by_index)]
+        merged: list[Any] = []
+        for _, candidates in sorted(by_index.items()):
+            contents = [c for x in candidates if (c := object_field(x, "content")) is not None]
+            parts: list[Any] = []
+            for content in contents:
+                for part in list_field(content, "parts"):
+                    if parts and _is_more_of(parts[-1], part):
+                        text = field(parts[-1], "text") + field(part, "text")
+                        parts[-1] = with_fields(part, {"text": text}, form=self.form)
+                    else:
+                        parts.append(part)
+            role = next((r for c in contents if (r := field(c, "role"))), "model")
+            changes = {"content": build(self.form, "Content", {"role": role, "parts": parts})}
+            for name in _SAID_ONCE:
+                said = (v for c in candidates if (v := field(c, name)) is not None)
+                if field(candidates[-1], name) is None and (value := next(said, None)) is not None:
+                    changes[name] = value
+            merged.append(with_fields(candidates[-1], changes, form=self.form))
         usage = next((u for c in reversed(chunks) if (u := field(c, "usageMetadata"))), None)
-        changes = {"candidates": candidates, "usageMetadata": usage}
-        return with_fields(chunks[-1], changes, form=self.form)
+        whole = {"candidates": merged, "usageMetadata": usage}
+        return with_fields(chunks[-1], whole, form=self.form)
 
     def content_of(self, response: Any) -> Any | None:
         """The message a response adds to the conversation, None when it says nothing."""
@@ -159,24 +157,6 @@ class GenAIConversation:
     def calls(self, response: Any) -> list[FunctionCall]:
         """The tool calls of a response, in order."""
         return self.calls_of_content(self.content_of(response))
-
-    def _merge_candidate(self, candidates: Sequence[Any]) -> Any:
-        contents = [c for x in candidates if (c := object_field(x, "content")) is not None]
-        parts: list[Any] = []
-        for content in contents:
-            for part in list_field(content, "parts"):
-                if parts and _is_more_of(parts[-1], part):
-                    text = field(parts[-1], "text") + field(part, "text")
-                    parts[-1] = with_fields(part, {"text": text}, form=self.form)
-                else:
-                    parts.append(part)
-        role = next((r for c in contents if (r := field(c, "role"))), "model")
-        changes = {"content": build(self.form, "Content", {"role": role, "parts": parts})}
-        for name in _SAID_ONCE:
-            said = (v for c in candidates if (v := field(c, name)) is not None)
-            if field(candidates[-1], name) is None and (value := next(said, None)) is not None:
-                changes[name] = value
-        return with_fields(candidates[-1], changes, form=self.form)
 
 
 class GenAIProvider:

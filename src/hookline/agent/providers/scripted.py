@@ -46,7 +46,15 @@ class ScriptedProvider:
             await asyncio.sleep(self.delay)
             if isinstance(chunk, BaseException):
                 raise chunk
-            yield _response(chunk, last=number == len(chunks))
+            if isinstance(chunk, dict) and "candidates" in chunk:
+                yield chunk
+                continue
+            parts = chunk if isinstance(chunk, list) else [chunk]
+            made = [{"text": part} if isinstance(part, str) else part for part in parts]
+            candidate = {"content": {"role": "model", "parts": made}, "index": 0}
+            if number == len(chunks):
+                candidate["finishReason"] = "STOP"
+            yield {"candidates": [candidate]}
 
     async def summarize(self, contents: Sequence[Any]) -> str:
         """The summary it was given."""
@@ -56,19 +64,3 @@ class ScriptedProvider:
 def call(name: str, **args: Any) -> dict[str, Any]:
     """A part that asks for a tool call, for use in replies."""
     return {"functionCall": {"name": name, "args": args}}
-
-
-def _response(chunk: Any, *, last: bool) -> dict[str, Any]:
-    if isinstance(chunk, dict) and "candidates" in chunk:
-        return chunk
-    parts = chunk if isinstance(chunk, list) else [chunk]
-    candidate: dict[str, Any] = {
-        "content": {
-            "role": "model",
-            "parts": [{"text": part} if isinstance(part, str) else part for part in parts],
-        },
-        "index": 0,
-    }
-    if last:
-        candidate["finishReason"] = "STOP"
-    return {"candidates": [candidate]}

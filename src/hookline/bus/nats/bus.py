@@ -10,7 +10,7 @@ import os
 import ssl
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from types import TracebackType
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from hookline.bus.client import DEFAULT_REQUEST_TIMEOUT
@@ -23,7 +23,7 @@ from hookline.bus.messages import (
 )
 from hookline.bus.nats.connection import ConnectionState
 from hookline.bus.nats.intake import Counters, ServingOptions
-from hookline.bus.nats.link import BackgroundLoop, Link
+from hookline.bus.nats.link import Link
 from hookline.bus.nats.options import BusConnectionError, connection_options, url_options
 from hookline.bus.nats.protocol import Incoming, subjects_of
 from hookline.errors import message_of
@@ -80,7 +80,7 @@ class NatsMessageBus:
         self._listeners: list[StateListener] = []
         self._link: Link | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._background: BackgroundLoop | None = None
+        self._background: _BackgroundLoop | None = None
         self._background_link: Link | None = None
 
     @classmethod
@@ -157,10 +157,21 @@ class NatsMessageBus:
 
     async def close(self) -> None:
         """Disconnect; what is being carried out is ended, and callers that wait are told."""
+
+        async def close_link(link: Link) -> None:
+            # This may be one of them: a handler may close the bus.
+            tasks = self._tasks - {asyncio.current_task()}
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                await asyncio.wait(tasks)
+            # The requests that are ended have an answer to send yet.
+            await link.close()
+            self._link = None
+
         try:
-            link = self._open_link()
-            if link is not None:
-                await _in_loop_of(link, self._close_link(link))
+            if (link := self._open_link()) is not None:
+                await _in_loop_of(link, close_link(link))
         finally:
             with self._lock:
                 background, self._background = self._background, None
@@ -169,17 +180,6 @@ class NatsMessageBus:
                 if behind is not None:
                     await asyncio.wrap_future(background.submit(behind.close()))
                 background.stop()
-
-    async def _close_link(self, link: Link) -> None:
-        # This may be one of them: a handler may close the bus.
-        tasks = self._tasks - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
-        # The requests that are ended have an answer to send yet.
-        await link.close()
-        self._link = None
 
     def close_blocking(self) -> None:
         """``close()`` for synchronous callers; raises BusConnectionError in an event loop, which
@@ -198,12 +198,7 @@ class NatsMessageBus:
         await self.connect()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         await self.close()
 
     def subscribe(self, type: MessageBusType, handler: MessageHandler) -> Callable[[], None]:
@@ -224,8 +219,25 @@ class NatsMessageBus:
         if kind is None:
             return
         link = self._connected_link()
-        send = self._publish_request if kind is _REQUEST else self._publish_response
-        await _in_loop_of(link, send(link, message))
+
+        async def ask() -> None:
+            response = await link.ask(message, timeout=DEFAULT_REQUEST_TIMEOUT)
+            await self._local.publish(response)
+
+        async def send() -> None:
+            if kind is _REQUEST:
+                await self._update()
+                self._soon(ask())
+                return
+            intake = link.intake
+            held = intake.claim(str(message.get("correlationId"))) if intake is not None else None
+            if intake is not None and held is not None:
+                await intake.answer(held, message)
+                return
+            await self._update()
+            await link.publish(self._subjects.response, codec.encode(message))
+
+        await _in_loop_of(link, send())
 
     async def request(
         self, message: Mapping[str, Any], *, timeout: float = DEFAULT_REQUEST_TIMEOUT
@@ -236,11 +248,13 @@ class NatsMessageBus:
         if link is not None and link.loop is asyncio.get_running_loop():
             return await link.ask(message, timeout=timeout)
 
+        def become(state: ConnectionState) -> None:
+            if self._link is None:
+                self._become(state)
+
         async def ask_in_background() -> HookExecutionResponse:
             if self._background_link is None:
-                self._background_link = Link(
-                    self._options, self._subjects, changed=self._become_behind
-                )
+                self._background_link = Link(self._options, self._subjects, changed=become)
             try:
                 return await self._background_link.ask(message, timeout=timeout)
             except asyncio.CancelledError:
@@ -249,7 +263,7 @@ class NatsMessageBus:
 
         with self._lock:
             if self._background is None:
-                self._background = BackgroundLoop("hookline nats")
+                self._background = _BackgroundLoop()
             # Whoever closes the bus finds either no loop, or one that knows of the request.
             asking = self._background.submit(ask_in_background())
         return await asyncio.wrap_future(asking)
@@ -282,28 +296,6 @@ class NatsMessageBus:
             raise BusConnectionError(f"the bus at {self.address} is not connected")
         return link
 
-    async def _publish_request(self, link: Link, message: Mapping[str, Any]) -> None:
-        async def ask() -> None:
-            response = await link.ask(message, timeout=DEFAULT_REQUEST_TIMEOUT)
-            await self._local.publish(response)
-
-        await self._update()
-        self._soon(ask())
-
-    async def _publish_response(self, link: Link, message: Mapping[str, Any]) -> None:
-        intake = link.intake
-        held = intake.claim(str(message.get("correlationId"))) if intake is not None else None
-        if intake is not None and held is not None:
-            await intake.answer(held, message)
-            return
-        await self._update()
-        await link.publish(self._subjects.response, codec.encode(message))
-
-    def _hear_response(self, said: Incoming) -> None:
-        message = _read(said.data)
-        if message is not None and kind_of(message) is _RESPONSE:
-            self._soon(self._local.publish(message))
-
     def _update_soon(self) -> None:
         if (link := self._open_link()) is not None:
             # In its own loop at once, so that what is published next finds the subscription made.
@@ -319,16 +311,18 @@ class NatsMessageBus:
         link = self._link
         if link is None or link.intake is None:
             return
+
+        def hear(said: Incoming) -> None:
+            message = _read(said.data)
+            if message is not None and kind_of(message) is _RESPONSE:
+                self._soon(self._local.publish(message))
+
         try:
             await link.intake.update()
             if self._local.hears(_RESPONSE) and not link.hears(self._subjects.response):
-                await link.hear(self._subjects.response, self._hear_response)
+                await link.hear(self._subjects.response, hear)
         except BusConnectionError as error:
             warn(f"the bus cannot be heard: {message_of(error)}")
-
-    def _become_behind(self, state: ConnectionState) -> None:
-        if self._link is None:
-            self._become(state)
 
     def _become(self, state: ConnectionState) -> None:
         for listener in tuple(self._listeners):
@@ -336,6 +330,33 @@ class NatsMessageBus:
                 listener(state)
             except Exception as error:
                 warn("a listener to the bus's state failed", error=error)
+
+
+class _BackgroundLoop:
+    """An event loop in a thread of its own, for callers that have none that lasts; it runs from
+    the start until ``stop()``."""
+
+    def __init__(self) -> None:
+        runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        self._loop = runner.get_loop()
+
+        def run() -> None:
+            # Its end cancels the tasks that are left, so that no caller elsewhere waits for ever.
+            with runner:
+                self._loop.run_forever()
+
+        # A program that forgets to stop it still ends.
+        self._thread = threading.Thread(target=run, name="hookline nats", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Run a coroutine there."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def stop(self) -> None:
+        """Cancel what still runs in the loop, and end it and its thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
 
 
 def _read(data: bytes) -> Any:

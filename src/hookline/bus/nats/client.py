@@ -17,7 +17,7 @@ try:
 except ImportError as error:
     raise ImportError("a bus over NATS needs nats-py: pip install 'hookline[nats]'") from error
 
-from hookline.bus.nats.options import check_credentials
+from hookline.bus.nats.options import BusConnectionError, check_credentials
 from hookline.bus.nats.protocol import Incoming
 from hookline.errors import message_of
 from hookline.notices import warn
@@ -40,21 +40,22 @@ class NatsClient(Client):
         super().__init__()
         self._receivers: dict[int, Receive] = {}
 
-    async def hear(self, subject: str, receive: Receive, *, queue: str) -> Subscription:
-        """Subscribe."""
+    async def hear(self, subject: str, receive: Receive, *, queue: str = "") -> Subscription:
+        """Subscribe; raises BusConnectionError."""
         # The number that nats-py is about to give it: a message may come before it is known.
         number = self._sid + 1
         self._receivers[number] = receive
         try:
             return await self.subscribe(subject, queue=queue)
-        except nats_errors.Error:
+        except nats_errors.Error as error:
             del self._receivers[number]
-            raise
+            raise BusConnectionError(f"{subject}: {message_of(error)}") from None
 
     async def forget(self, subscription: Subscription) -> None:
         """Unsubscribe, and hear not even what is on its way."""
         self._receivers.pop(subscription._id, None)
-        await subscription.unsubscribe()
+        with contextlib.suppress(nats_errors.Error):
+            await subscription.unsubscribe()
 
     async def pause(self, subscription: Subscription) -> None:
         """Have the server send no more; what it has sent is still heard, as it would not be if
@@ -75,23 +76,23 @@ class NatsClient(Client):
         until: float | None = None,
     ) -> None:
         """Publish; waits, until that time of the loop at most, only where the network does not
-        take what there is to write.
+        take what there is to write. Raises BusConnectionError.
 
         The subjects are not checked: they are our own, or came over the wire.
         """
         if self.is_closed:
-            raise nats_errors.ConnectionClosedError
+            raise BusConnectionError("nats: connection closed")
         size = len(headers) + len(body)
         if size > self.max_payload:
             # The server would end the connection over it.
-            raise nats_errors.MaxPayloadError
+            raise BusConnectionError("nats: maximum payload exceeded")
         line = f"HPUB {subject} {reply} {len(headers)}" if headers else f"PUB {subject} {reply}"
         encoded = line.encode("utf-8", "surrogateescape")
         command = b"%b %d\r\n%b%b\r\n" % (encoded, size, headers, body)
         pending = self.pending_data_size + len(command)
         is_full = pending > self._max_pending_size
         if is_full and not self.is_connected:
-            raise nats_errors.OutboundBufferLimitError
+            raise BusConnectionError("nats: outbound buffer limit exceeded")
         self._pending.append(command)
         self._pending_data_size = pending
         assert self._flush_queue is not None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
-from hookline.bus.nats.client import NatsClient, Receive, Subscription, nats_errors
+from hookline.bus.nats.client import NatsClient, nats_errors
 from hookline.bus.nats.options import BusConnectionError, ConnectionOptions
 from hookline.errors import message_of
 from hookline.notices import warn
@@ -32,7 +32,8 @@ class ConnectionState(StrEnum):
 class Connection:
     """A connection that, once made, is kept until ``close()``.
 
-    ``changed`` is called with each new state, in the loop of the connection.
+    ``changed`` is called with each new state, in the loop of the connection. What is published
+    while it is lost is kept to be sent.
     """
 
     def __init__(
@@ -40,7 +41,9 @@ class Connection:
     ) -> None:
         self._options = options
         self._changed = changed
-        self._client = NatsClient()
+        self._client = client = NatsClient()
+        self.publish, self.subscribe, self.unsubscribe = client.send, client.hear, client.forget
+        self.pause, self.resume = client.pause, client.resume
         self._connected = asyncio.Event()
         self._lost_at = 0.0
         self._returned_at = float("-inf")
@@ -67,13 +70,44 @@ class Connection:
     async def open(self) -> None:
         """Connect; raises BusConnectionError with the reason."""
         self._become(ConnectionState.CONNECTING)
+        options = self._options
+        given: dict[str, Any] = {
+            "servers": list(options.servers),
+            "name": options.name,
+            "user": options.user,
+            "password": options.password,
+            "token": options.token,
+            "nkeys_seed": options.nkey,
+            "user_credentials": options.credentials,
+            "tls": options.tls,
+            "tls_hostname": options.tls_hostname,
+            "connect_timeout": options.connect_timeout,
+            "ping_interval": options.ping_interval,
+            "max_outstanding_pings": 2,
+            # For the first connection alone: a second attempt, at once.
+            "max_reconnect_attempts": 1,
+            "reconnect_time_wait": 0.05,
+            "reconnect_to_server_handler": self._next_attempt,
+            "error_cb": self._hear_trouble,
+            "disconnected_cb": self._lose,
+            "reconnected_cb": self._return,
+            "closed_cb": self._end,
+        }
         try:
-            await self._client.connect(**self._arguments())
+            await self._client.connect(
+                **{name: value for name, value in given.items() if value is not None}
+            )
         except BaseException as error:
             await self.close()
             if not isinstance(error, Exception):
                 raise
-            raise self._failure(error) from None
+            if isinstance(error, ImportError):
+                problem = "nkeys and credentials need: pip install 'hookline[nats]'"
+                raise BusConnectionError(problem) from None
+            # Out of servers, it says so, and not what was wrong with each.
+            cause = self._trouble if isinstance(error, nats_errors.NoServersError) else error
+            said = message_of(cause or error).removeprefix("nats: ").strip("'")
+            raise BusConnectionError(f"cannot connect to {options.shown}: {said}") from None
         # From here on it is never given up.
         self._client.options["max_reconnect_attempts"] = -1
         self._connected.set()
@@ -94,42 +128,6 @@ class Connection:
                     await self._connected.wait()
         return self._connected.is_set()
 
-    async def publish(
-        self,
-        subject: str,
-        body: bytes,
-        *,
-        reply: str = "",
-        headers: bytes = b"",
-        until: float | None = None,
-    ) -> None:
-        """Send, or while the connection is lost keep to be sent; raises BusConnectionError. A
-        network that takes nothing is waited for, until that time of the loop at most."""
-        try:
-            await self._client.send(subject, body, reply=reply, headers=headers, until=until)
-        except nats_errors.Error as error:
-            raise BusConnectionError(message_of(error)) from None
-
-    async def subscribe(self, subject: str, receive: Receive, *, queue: str = "") -> Subscription:
-        """Hear a subject, until the connection is closed."""
-        try:
-            return await self._client.hear(subject, receive, queue=queue)
-        except nats_errors.Error as error:
-            raise BusConnectionError(f"{subject}: {message_of(error)}") from None
-
-    async def unsubscribe(self, subscription: Subscription) -> None:
-        """Hear a subject no more, not even what is on its way."""
-        with contextlib.suppress(nats_errors.Error):
-            await self._client.forget(subscription)
-
-    async def pause(self, subscription: Subscription) -> None:
-        """Have the server send no more; what it has sent is still heard."""
-        await self._client.pause(subscription)
-
-    async def resume(self, subscription: Subscription) -> None:
-        """Have the server send again."""
-        await self._client.resume(subscription)
-
     async def flush(self) -> None:
         """Wait, but not long, for the server to confirm all that was said until now."""
         with contextlib.suppress(nats_errors.Error, OSError):
@@ -144,34 +142,6 @@ class Connection:
         except Exception as error:
             warn(f"the connection to {self._options.shown} ended badly: {message_of(error)}")
         self._become(ConnectionState.CLOSED)
-
-    def _arguments(self) -> dict[str, Any]:
-        options = self._options
-        given = {
-            "servers": list(options.servers),
-            "name": options.name,
-            "user": options.user,
-            "password": options.password,
-            "token": options.token,
-            "nkeys_seed": options.nkey,
-            "user_credentials": options.credentials,
-            "tls": options.tls,
-            "tls_hostname": options.tls_hostname,
-        }
-        return {
-            **{name: value for name, value in given.items() if value is not None},
-            "connect_timeout": options.connect_timeout,
-            "ping_interval": options.ping_interval,
-            "max_outstanding_pings": 2,
-            # For the first connection alone: a second attempt, at once.
-            "max_reconnect_attempts": 1,
-            "reconnect_time_wait": 0.05,
-            "reconnect_to_server_handler": self._next_attempt,
-            "error_cb": self._hear_trouble,
-            "disconnected_cb": self._lose,
-            "reconnected_cb": self._return,
-            "closed_cb": self._end,
-        }
 
     def _next_attempt(self, servers: list[Any], _info: dict[str, Any]) -> tuple[Any, float]:
         """The server to try next and the seconds to wait before that."""
@@ -221,11 +191,3 @@ class Connection:
         if state is not self.state:
             self.state = state
             self._changed(state)
-
-    def _failure(self, error: Exception) -> BusConnectionError:
-        if isinstance(error, ImportError):
-            return BusConnectionError("nkeys and credentials need: pip install 'hookline[nats]'")
-        # Out of servers, it says so, and not what was wrong with each.
-        cause = self._trouble if isinstance(error, nats_errors.NoServersError) else error
-        said = message_of(cause or error).removeprefix("nats: ").strip("'")
-        return BusConnectionError(f"cannot connect to {self._options.shown}: {said}")

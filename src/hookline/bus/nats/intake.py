@@ -228,45 +228,46 @@ class Intake:
 
     def _receive(self, incoming: Incoming, *, may_wait: bool) -> None:
         self._counters.received += 1
+        loop, options = asyncio.get_running_loop(), self._options
         try:
-            held = self._take(incoming)
+            held = read_request(incoming, max_bytes=options.max_request_bytes, now=loop.time())
+            correlation_id, reply = held.correlation_id, hash(held.reply)
+            if self._taken.get(correlation_id) == reply:
+                self._counters.refused["copy"] += 1
+                warn(f"the request {correlation_id!r} was delivered twice; it is answered once")
+                return
+            if correlation_id in self._taken:
+                problem = "a request of this id was taken before"
+                raise RequestFailed("duplicate_request", problem, held.message)
         except RequestFailed as error:
             self._soon(self._refuse(error, incoming.reply))
             return
-        if held is None or self._start(held):
+        self._taken[correlation_id] = reply
+        if len(self._taken) > options.remembered_ids:
+            # Dictionaries keep their order: this is the oldest.
+            del self._taken[next(iter(self._taken))]
+        if self._start(held):
             return
-        loop = asyncio.get_running_loop()
+
+        def send_on() -> None:
+            # A worker that is about to end finishes what it holds: there may be no other.
+            if held in self._backlog and not self._draining:
+                self._backlog.remove(held)
+                self._surplus.append(held)
+                self._settle()
+
         if self._stopped or (may_wait and not self._is_wanted()):
             self._soon(self._hand_back(held))
         elif not may_wait:
             self._surplus.append(held)
             self._settle()
-        elif len(self._backlog) < self._options.backlog:
+        elif len(self._backlog) < options.backlog:
             self._backlog.append(held)
             stay = min(_FIRST_STAY * 2 ** min(held.attempt, 10), _LONGEST_STAY)
-            loop.call_later(stay, self._send_on, held)
+            loop.call_later(stay, send_on)
             self._settle()
         else:
             self._soon(self._hand_back(held, OVERLOADED, "this worker's queue is full"))
-
-    def _take(self, incoming: Incoming) -> Held | None:
-        """The request of a message, whose id is remembered from now on; None for a copy of one
-        that was taken before. Raises RequestFailed."""
-        now = asyncio.get_running_loop().time()
-        held = read_request(incoming, max_bytes=self._options.max_request_bytes, now=now)
-        correlation_id, reply = held.correlation_id, hash(held.reply)
-        if self._taken.get(correlation_id) == reply:
-            self._counters.refused["copy"] += 1
-            warn(f"the request {correlation_id!r} was delivered twice; it is answered once")
-            return None
-        if correlation_id in self._taken:
-            problem = "a request of this id was taken before"
-            raise RequestFailed("duplicate_request", problem, held.message)
-        self._taken[correlation_id] = reply
-        if len(self._taken) > self._options.remembered_ids:
-            # Dictionaries keep their order: this is the oldest.
-            del self._taken[next(iter(self._taken))]
-        return held
 
     async def _refuse(self, error: RequestFailed, reply: str) -> None:
         self._counters.refused[error.code] += 1
@@ -286,14 +287,6 @@ class Intake:
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 
-    def _send_on(self, held: Held) -> None:
-        """Hand back what has waited here for a while."""
-        # A worker that is about to end finishes what it holds: there may be no other.
-        if held in self._backlog and not self._draining:
-            self._backlog.remove(held)
-            self._surplus.append(held)
-            self._settle()
-
     def _has_place(self) -> bool:
         limit = self._options.concurrency
         return (limit is None or len(self._tasks) < limit) and self._is_wanted()
@@ -302,10 +295,16 @@ class Intake:
         """Carry out a request, if there is a place for it; whether there was."""
         if not self._has_place() or self._stopped:
             return False
-        self._unanswered[held.correlation_id] = held
         loop = asyncio.get_running_loop()
-        is_late = held.expires <= loop.time()
-        work = self._give_up(held) if is_late else self._execute(held.message)
+
+        async def give_up() -> None:
+            self.claim(held.correlation_id)
+            problem = "no place was free before its deadline"
+            late = RequestFailed("deadline_exceeded", problem, held.message)
+            await self._refuse(late, held.reply)
+
+        self._unanswered[held.correlation_id] = held
+        work = give_up() if held.expires <= loop.time() else self._execute(held.message)
         task = loop.create_task(work, name="hookline request")
         self._tasks[task] = held
         task.add_done_callback(self._finish)
@@ -314,12 +313,6 @@ class Intake:
         if not self._has_place():
             self._settle()
         return True
-
-    async def _give_up(self, held: Held) -> None:
-        """It waited here until its deadline had passed."""
-        self.claim(held.correlation_id)
-        problem = "no place was free before its deadline"
-        await self._refuse(RequestFailed("deadline_exceeded", problem, held.message), held.reply)
 
     def _sweep(self) -> None:
         """End what nobody waits for any longer; one look at all costs less than an alarm each."""
@@ -362,24 +355,25 @@ class Intake:
         """Have the server know what is wanted, unless it does or is being told."""
         if self._settling is not None or self._stopped:
             return
-        if self._surplus or self._wanted() != self._heard_by_server:
-            self._settling = asyncio.get_running_loop().create_task(self._settle_all())
 
-    async def _settle_all(self) -> None:
-        """Until the server knows what is wanted, which may change in the meantime."""
-        try:
-            while True:
-                if (wanted := self._wanted()) != self._heard_by_server:
-                    await self._tell_server(wanted)
-                elif not self._surplus or not await self._wait_for_callers(_LONGEST_STAY):
-                    break
-                elif self._surplus and not self._start(held := self._surplus.popleft()):
-                    await self._hand_back(held)
-        except HooklineError as error:
-            warn(f"requests cannot be taken: {message_of(error)}")
-        finally:
-            self._settling = None
-            self._idle.set()
+        async def settle() -> None:
+            """Until the server knows what is wanted, which may change in the meantime."""
+            try:
+                while True:
+                    if (wanted := self._wanted()) != self._heard_by_server:
+                        await self._tell_server(wanted)
+                    elif not self._surplus or not await self._wait_for_callers(_LONGEST_STAY):
+                        break
+                    elif self._surplus and not self._start(held := self._surplus.popleft()):
+                        await self._hand_back(held)
+            except HooklineError as error:
+                warn(f"requests cannot be taken: {message_of(error)}")
+            finally:
+                self._settling = None
+                self._idle.set()
+
+        if self._surplus or self._wanted() != self._heard_by_server:
+            self._settling = asyncio.get_running_loop().create_task(settle())
 
     async def _tell_server(self, wanted: tuple[bool, bool]) -> None:
         for kind, want, known in zip(_KINDS, wanted, self._heard_by_server, strict=True):

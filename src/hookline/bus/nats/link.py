@@ -1,26 +1,59 @@
-"""A connection with its two sides, asking and serving, all in the event loop it was opened in; and
-an event loop in a thread of its own, for callers that have none that lasts."""
+"""A connection with its two sides, asking and serving, all in the event loop it was opened in.
+
+The caller's side has one wildcard subscription for all answers, and a request has exactly one owner
+until it is answered. It goes to the workers that are free. A worker that got it and has no place
+for it says so, and has not touched it; then it is sent again, and where no worker is free at all it
+goes to those that queue. It is sent again only after the word that nobody has it: so it is executed
+once at most. When no worker is there, the server says so at once.
+"""
 
 import asyncio
-import threading
+import os
+import time
 from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 from hookline.bus.messages import HookExecutionResponse, unanswered_response
-from hookline.bus.nats.asking import Asker
 from hookline.bus.nats.client import Receive
 from hookline.bus.nats.connection import Connection, ConnectionState
 from hookline.bus.nats.intake import Counters, Intake, ServingOptions
 from hookline.bus.nats.options import BusConnectionError, ConnectionOptions
-from hookline.bus.nats.protocol import Subjects
-from hookline.errors import message_of
-
-T = TypeVar("T")
+from hookline.bus.nats.protocol import (
+    BUSY,
+    LONGEST_SECONDS,
+    OVERLOADED,
+    Incoming,
+    RequestFailed,
+    Subjects,
+    encode_headers,
+    encode_request,
+    read_response,
+)
+from hookline.errors import HooklineError, message_of
 
 # How long after a failed attempt the next request fails at once instead of trying again.
 _FIRST_REST = 0.5
 _LONGEST_REST = 5.0
+# How long a request waits for a connection that was lost, from the moment it was.
+_GRACE_SECONDS = 2.0
+_NO_RESPONDERS = "503"
+_RETURN_SECONDS = 0.05
+# How many workers must be found to have no room before that is the answer.
+_OVERLOADED_WORKERS = 3
+
+
+class _Question(NamedTuple):
+    """A message that is to be answered; None is the answer that nobody was there to hear it."""
+
+    request: Mapping[str, Any]
+    answered: "asyncio.Future[HookExecutionResponse | None]"
+
+    def settle(self, response: HookExecutionResponse | None) -> None:
+        if not self.answered.done():
+            self.answered.set_result(response)
+
+    def fail(self, code: str, message: str) -> None:
+        self.settle(unanswered_response(self.request, code, message))
 
 
 class Link:
@@ -40,8 +73,9 @@ class Link:
         self._opening = asyncio.Lock()
         self._rest, self._retry_at, self._trouble = _FIRST_REST, 0.0, ""
         self._connection: Connection | None = None
-        self._asker: Asker | None = None
-        self._heard: list[tuple[str, Receive]] = []
+        self._inbox = subjects.new_inbox()
+        self._asked: dict[str, _Question] = {}
+        self._heard: list[tuple[str, Receive]] = [(f"{self._inbox}.*", self._hear_answer)]
         self._closed = False
         self.intake: Intake | None = None
 
@@ -57,11 +91,15 @@ class Link:
 
     async def open(self) -> None:
         """Connect, and hear answers; raises BusConnectionError."""
-        connection = Connection(self._options, self._become)
+
+        def become(state: ConnectionState) -> None:
+            if state is ConnectionState.CONNECTED and self.intake is not None:
+                self.intake.reconnected()
+            self._changed(state)
+
+        connection = Connection(self._options, become)
         await connection.open()
-        asker = Asker(connection, self._subjects)
         try:
-            await asker.open()
             for subject, receive in self._heard:
                 await connection.subscribe(subject, receive)
             if self._closed:
@@ -69,30 +107,46 @@ class Link:
         except BaseException:
             await connection.close()
             raise
-        self._connection, self._asker = connection, asker
+        self._connection = connection
         if self.intake is not None:
             self.intake.use(connection)
 
     async def ask(self, message: Mapping[str, Any], *, timeout: float) -> HookExecutionResponse:
         """The response to a request; whatever keeps it from coming is a failed one."""
-        asker = self._ready_asker()
-        if asker is None:
-            deadline = self.loop.time() + timeout
-            try:
-                asker = await self._open_within(timeout)
-            except BusConnectionError as error:
-                return unanswered_response(message, error.code, message_of(error))
-            timeout = deadline - self.loop.time()
-        return await asker.ask(message, timeout=timeout)
+        try:
+            if self.state is ConnectionState.CLOSED:
+                deadline = self.loop.time() + timeout
+                await self._ready_connection(timeout)
+                timeout = deadline - self.loop.time()
+            return await self._ask(self._open_connection(), message, timeout)
+        except HooklineError as error:
+            code = getattr(error, "code", "internal_error")
+            return unanswered_response(message, code, message_of(error))
 
     async def ask_all(self, subject: str, *, wait: float, silence: float) -> list[bytes]:
-        """What everybody who hears a subject answers; raises BusConnectionError."""
-        asker = self._ready_asker() or await self._open_within(wait)
-        return await asker.ask_all(subject, wait=wait, silence=silence)
+        """What everybody who hears a subject answers, until for a moment nobody does; ``wait`` is
+        how long that may take at most. Raises BusConnectionError."""
+        connection = await self._ready_connection(wait)
+        heard: asyncio.Queue[Incoming] = asyncio.Queue()
+        inbox, answers = self._subjects.new_inbox(), list[bytes]()
+        subscription = await connection.subscribe(inbox, heard.put_nowait)
+        try:
+            await connection.publish(subject, b"", reply=inbox)
+            async with asyncio.timeout(wait):
+                while True:
+                    async with asyncio.timeout(silence if answers else wait):
+                        answer = await heard.get()
+                    if _is_nobody_there(answer):
+                        return []
+                    answers.append(answer.data)
+        except TimeoutError:
+            return answers
+        finally:
+            await connection.unsubscribe(subscription)
 
-    async def publish(self, subject: str, body: bytes, *, reply: str = "") -> None:
+    async def publish(self, subject: str, body: bytes) -> None:
         """Send one message; raises BusConnectionError."""
-        await self._open_connection().publish(subject, body, reply=reply)
+        await self._open_connection().publish(subject, body)
 
     async def hear(self, subject: str, receive: Receive) -> None:
         """Hear a subject until the link is closed; raises BusConnectionError."""
@@ -134,68 +188,109 @@ class Link:
         self._closed = True
         if self.intake is not None:
             await self.intake.stop()
-        if self._asker is not None:
-            self._asker.close()
+        for question in self._asked.values():
+            question.fail("disconnected", "the bus was closed")
         if self._connection is not None:
             await self._connection.close()
-
-    def _ready_asker(self) -> Asker | None:
-        return None if self.state is ConnectionState.CLOSED else self._asker
-
-    async def _open_within(self, seconds: float) -> Asker:
-        try:
-            async with asyncio.timeout(seconds), self._opening:
-                return self._ready_asker() or await self._reopen()
-        except TimeoutError:
-            raise BusConnectionError(
-                f"cannot connect to {self._options.shown} within {seconds:g} s"
-            ) from None
-
-    async def _reopen(self) -> Asker:
-        if self.loop.time() < self._retry_at:
-            raise BusConnectionError(self._trouble)
-        try:
-            await self.open()
-        except BusConnectionError as error:
-            self._trouble = message_of(error)
-            self._retry_at = self.loop.time() + self._rest
-            self._rest = min(self._rest * 2, _LONGEST_REST)
-            raise
-        self._rest = _FIRST_REST
-        assert self._asker is not None
-        return self._asker
 
     def _open_connection(self) -> Connection:
         if self._connection is None or self.state is ConnectionState.CLOSED:
             raise BusConnectionError(f"there is no connection to {self._options.shown}")
         return self._connection
 
-    def _become(self, state: ConnectionState) -> None:
-        if state is ConnectionState.CONNECTED and self.intake is not None:
-            self.intake.reconnected()
-        self._changed(state)
+    async def _ready_connection(self, seconds: float) -> Connection:
+        """The connection, which is made within that time if there is none."""
+        if self._connection is not None and self.state is not ConnectionState.CLOSED:
+            return self._connection
+        try:
+            async with asyncio.timeout(seconds), self._opening:
+                if self.state is ConnectionState.CLOSED:
+                    if self.loop.time() < self._retry_at:
+                        raise BusConnectionError(self._trouble)
+                    try:
+                        await self.open()
+                    except BusConnectionError as error:
+                        self._trouble = message_of(error)
+                        self._retry_at = self.loop.time() + self._rest
+                        self._rest = min(self._rest * 2, _LONGEST_REST)
+                        raise
+                    self._rest = _FIRST_REST
+                return self._open_connection()
+        except TimeoutError:
+            raise BusConnectionError(
+                f"cannot connect to {self._options.shown} within {seconds:g} s"
+            ) from None
+
+    async def _ask(
+        self, connection: Connection, message: Mapping[str, Any], timeout: float
+    ) -> HookExecutionResponse:
+        # In this order, what is no number is the longest time too.
+        timeout = min(LONGEST_SECONDS, timeout)
+        deadline = self.loop.time() + timeout
+        until = int((time.time() + timeout) * 1000)
+        body = encode_request(message)
+        grace = min(_GRACE_SECONDS, timeout)
+        if not connection.is_connected and not await connection.wait_connected(
+            grace, since_lost=True
+        ):
+            raise RequestFailed("disconnected", "the connection to the bus is lost")
+        free, queue = self._subjects.asked(message.get("eventName"))
+        subject, attempt, overloaded = free, 0, 0
+        while True:
+            headers = encode_headers(until, attempt)
+            size, most = len(headers) + len(body), connection.max_payload
+            if size > most:
+                raise RequestFailed(
+                    "request_too_large",
+                    f"the request has {size} bytes, more than the {most} the NATS server takes; "
+                    "its max_payload says how many",
+                )
+            question = _Question(message, asyncio.Future())
+            # A caller can have a worker answer to any inbox, so nobody may guess this one.
+            token = os.urandom(8).hex()
+            self._asked[token] = question
+            # Cheaper than a timeout of asyncio's, which would take a good part of a round trip.
+            alarm = self.loop.call_at(
+                deadline, question.fail, "timeout", f"no response within {timeout:g} s"
+            )
+            try:
+                await connection.publish(
+                    subject, body, reply=f"{self._inbox}.{token}", headers=headers, until=deadline
+                )
+                response = await question.answered
+            finally:
+                alarm.cancel()
+                del self._asked[token]
+            if response is None and subject is free:
+                subject = queue
+            elif response is None:
+                if not connection.returned_within(_GRACE_SECONDS):
+                    problem = f"no worker serves {message.get('eventName')} on this bus"
+                    raise RequestFailed("unavailable", problem)
+                # The workers lost the server too, and may not be back yet.
+                await asyncio.sleep(_RETURN_SECONDS)
+                subject = free
+            else:
+                failed = response["success"] is not True
+                code = response.get("error", {}).get("code") if failed else None
+                overloaded += code == OVERLOADED
+                if code not in (BUSY, OVERLOADED) or overloaded == _OVERLOADED_WORKERS:
+                    return response
+                attempt += 1
+                subject = queue if code == OVERLOADED else free
+
+    def _hear_answer(self, answer: Incoming) -> None:
+        question = self._asked.get(answer.subject.rpartition(".")[2])
+        if question is None:
+            return
+        if _is_nobody_there(answer):
+            question.settle(None)
+            return
+        try:
+            question.settle(read_response(answer.data, question.request))
+        except RequestFailed as error:
+            question.fail(error.code, str(error))
 
 
-class BackgroundLoop:
-    """Runs from the start until ``stop()``."""
-
-    def __init__(self, name: str) -> None:
-        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
-        self._loop = self._runner.get_loop()
-        # A program that forgets to stop it still ends.
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
-
-    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Run a coroutine there."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def stop(self) -> None:
-        """Cancel what still runs in the loop, and end it and its thread."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-
-    def _run(self) -> None:
-        # Its end cancels the tasks that are left, so that no caller elsewhere waits for ever.
-        with self._runner:
-            self._loop.run_forever()
+def _is_nobody_there(answer: Incoming) -> bool:
+    return answer.headers is not None and answer.headers["Status"] == _NO_RESPONDERS

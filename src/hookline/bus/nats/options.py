@@ -65,10 +65,16 @@ def connection_options(servers: str | Sequence[str], **options: Any) -> Connecti
         raise BusConnectionError("no server was named; write nats://HOST:4222")
     if options.get("tls") is None and any(url.startswith(("tls:", "wss:")) for url in bare):
         options["tls"] = ssl.create_default_context()
-    for kind, check in (("nkey", _check_seed), ("credentials", check_credentials)):
+    for kind in ("nkey", "credentials"):
         if options.get(kind) is not None:
             options[kind] = os.fspath(options[kind])
-            check(options[kind])
+    seed = options.get("nkey")
+    if seed is not None and not _content_of("nkey", seed).strip().startswith(b"SU"):
+        raise BusConnectionError(
+            f"{seed} holds no seed of a user, which begins with SU; `nk -gen user` writes one"
+        )
+    if options.get("credentials") is not None:
+        check_credentials(options["credentials"])
     return ConnectionOptions(servers=tuple(bare), **options)
 
 
@@ -113,13 +119,6 @@ def check_credentials(file: str) -> None:
     if b"BEGIN NATS USER JWT" not in content or b"BEGIN USER NKEY SEED" not in content:
         raise BusConnectionError(
             f"{file} holds no JWT with its seed; credentials are what `nsc generate creds` writes"
-        )
-
-
-def _check_seed(file: str) -> None:
-    if not _content_of("nkey", file).strip().startswith(b"SU"):
-        raise BusConnectionError(
-            f"{file} holds no seed of a user, which begins with SU; `nk -gen user` writes one"
         )
 
 

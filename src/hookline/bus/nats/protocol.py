@@ -153,9 +153,22 @@ def read_request(incoming: Incoming, *, max_bytes: int, now: float) -> Held:
         # Who may ask for one event could otherwise ask for all, and of any worker.
         problem = "the request came by the subject of another event"
         raise RequestFailed("invalid_request", problem, message)
-    expires = now + _seconds_left(headers, message)
-    attempt = _number(headers[_ATTEMPT]) or 0 if headers and _ATTEMPT in headers else 0
-    return Held(message, correlation_id, reply, now, expires, attempt)
+    headers, left = headers or {}, DEFAULT_REQUEST_TIMEOUT
+    if _DEADLINE in headers:
+        deadline = _number(headers[_DEADLINE])
+        if deadline is None:
+            problem = f"{_DEADLINE} must be Unix milliseconds"
+            raise RequestFailed("invalid_request", problem, message)
+        left = min(deadline / 1000 - time.time(), LONGEST_SECONDS)
+        if left <= 0:
+            raise RequestFailed(
+                "deadline_exceeded",
+                f"the request came {-left:.1f} s after its deadline, unless the clocks of worker "
+                "and caller differ",
+                message,
+            )
+    attempt = _number(headers.get(_ATTEMPT, "")) or 0
+    return Held(message, correlation_id, reply, now, now + left, attempt)
 
 
 def read_response(data: bytes, request: Mapping[str, Any]) -> HookExecutionResponse:
@@ -184,24 +197,6 @@ def _check_names(request: Mapping[str, Any]) -> None:
         if isinstance(given, str) and len(given) > _LONGEST_NAME:
             problem = f"{field} must have {_LONGEST_NAME} characters at most"
             raise RequestFailed("invalid_request", problem)
-
-
-def _seconds_left(headers: Mapping[str, str] | None, request: Mapping[str, Any]) -> float:
-    given = headers.get(_DEADLINE) if headers else None
-    if given is None:
-        return DEFAULT_REQUEST_TIMEOUT
-    milliseconds = _number(given)
-    if milliseconds is None:
-        raise RequestFailed("invalid_request", f"{_DEADLINE} must be Unix milliseconds", request)
-    left = milliseconds / 1000 - time.time()
-    if left <= 0:
-        raise RequestFailed(
-            "deadline_exceeded",
-            f"the request came {-left:.1f} s after its deadline, unless the clocks of worker and "
-            "caller differ",
-            request,
-        )
-    return min(left, LONGEST_SECONDS)
 
 
 def _number(text: str) -> int | None:

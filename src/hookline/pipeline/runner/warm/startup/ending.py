@@ -117,12 +117,17 @@ def _collections() -> "list[int]":
     return [generation["collections"] for generation in gc.get_stats()[1:]]
 
 
+def is_installed(file: object) -> bool:
+    """Whether a module's file is not of the standard library; one without a file is of it."""
+    if not isinstance(file, str):
+        return False
+    return not file.startswith(_STANDARD) or "-packages" + os.sep in file
+
+
 def _is_foreign(module: object) -> bool:
     """Whether it is an extension module of which nothing is known."""
     file = getattr(module, "__file__", None)
-    if not isinstance(file, str) or file.endswith((".py", ".pyc")):
-        return False
-    return not file.startswith(_STANDARD) or "-packages" + os.sep in file
+    return is_installed(file) and not file.endswith((".py", ".pyc"))  # type: ignore[union-attr]
 
 
 def _calls_back(reference: "_weakref.ref[object]") -> bool:

@@ -88,15 +88,10 @@ class _Template:
                 self._source = file.read()
         except OSError:
             self._source = b""
-        preload = _Preload(sys.argv[0], self._source, level)
-        trouble = preload.run()
-        hello = b"".join(
-            os.fsencode(item) + b"\0"
-            for section in ([trouble] if trouble else [], *preload.findings())
-            for item in [*section, ""]
-        )
+        found = _preload(sys.argv[0], self._source, level)
+        hello = b"".join(os.fsencode(item) + b"\0" for part in found for item in [*part, ""])
         self._control.sendall(len(hello).to_bytes(4, "big") + hello)
-        if trouble:
+        if found[0]:
             os._exit(0)
         os.chdir("/")
         gc.collect()
@@ -334,69 +329,53 @@ class _Variables(dict):  # type: ignore[type-arg]
         return dict.__iter__(self)
 
 
-class _Preload:
-    """The imports of one script.
+def _preload(script: str, source: bytes, level: int) -> "tuple[list[str], ...]":
+    """Import what a script will: on level 2 all but its own modules, on 1 the standard library's.
 
-    On level 2 all of them but of modules that are the script's own, on 1 those of the standard
-    library, on 0 none.
+    Gives what speaks against going on with them, if anything; the variables that they read; the
+    directories whose modules take the place of others; their names; and their files.
     """
-
-    def __init__(self, script: str, source: bytes, level: int) -> None:
-        self._script = script
-        self._source = source
-        self._folder = os.path.dirname(os.path.realpath(script))
-        # Where warnings were asked for, a module must be imported by who is to be warned.
-        self._level = 0 if sys.warnoptions or sys.flags.dev_mode else level
-        self._variables = _Variables({})
-        self._directories: list[str] = []
-        self._names: set[str] = set()
-        self._files: list[str] = []
-
-    def findings(self) -> "tuple[list[str], ...]":
-        """Variables that were read, directories that come first, modules, and their files."""
-        variables = sorted(os.fsdecode(name) for name in self._variables.read)
-        return variables, self._directories, sorted(self._names), self._files
-
-    def run(self) -> "str | None":
-        """Import them; what speaks against going on with them, if anything."""
-        wanted = _imports_of(self._source, self._script)
-        if not self._level or not wanted:
-            return _threads()
-        at = sys.path.index(_STANDARD) if _STANDARD in sys.path else len(sys.path)
-        self._directories = [self._folder, *filter(os.path.isdir, sys.path[:at])]
-        own = {name for directory in self._directories for name in _provided(directory)}
-        before, open_before = set(sys.modules), len(os.listdir("/dev/fd"))
-        data = os.environ._data  # type: ignore[attr-defined]
-        self._variables = _Variables(data)
-        os.environ._data = os.environb._data = self._variables  # type: ignore[attr-defined]
-        # A script is told of deprecated modules that it imports, so these must be heard of.
-        _warnings.filters.insert(0, _DEPRECATION)
-        try:
-            for name, members in wanted:
-                top = name.partition(".")[0]
-                if top in own:
-                    break
-                if top not in _LOUD and (self._level > 1 or _is_standard(top)):
-                    __import__(name, None, None, members, 0)
-        except BaseException:
-            pass  # The script will meet with the same, and say so.
-        _warnings.filters.remove(_DEPRECATION)
-        os.environ._data = os.environb._data = data  # type: ignore[attr-defined]
-        new = set(sys.modules) - before
-        self._names = {name.partition(".")[0] for name in new}
-        files = [getattr(sys.modules[name], "__file__", None) for name in new]
-        self._files = sorted(filter(ending.is_installed, files))
-        if self._names and not getattr(sys.flags, "safe_path", False):
-            _remember_folder(self._folder)
-        if self._names & own:
-            return "modules beside it take the place of others"
-        if self._variables.is_changed or self._variables.is_listed:
-            return "importing its modules changes or copies the environment"
-        if len(os.listdir("/dev/fd")) != open_before:
-            return "importing its modules opens files and leaves them open"
-        if _draws_random_numbers():
-            return "importing its modules prepares random numbers"
-        return _threads()
+    folder = os.path.dirname(os.path.realpath(script))
+    wanted = _imports_of(source, script)
+    # Where warnings were asked for, a module must be imported by who is to be warned.
+    if not level or not wanted or sys.warnoptions or sys.flags.dev_mode:
+        return _threads(), [], [], [], []
+    at = sys.path.index(_STANDARD) if _STANDARD in sys.path else len(sys.path)
+    directories = [folder, *filter(os.path.isdir, sys.path[:at])]
+    own = {name for directory in directories for name in _provided(directory)}
+    before, open_before = set(sys.modules), len(os.listdir("/dev/fd"))
+    data = os.environ._data  # type: ignore[attr-defined]
+    variables = _Variables(data)
+    os.environ._data = os.environb._data = variables  # type: ignore[attr-defined]
+    # A script is told of deprecated modules that it imports, so these must be heard of.
+    _warnings.filters.insert(0, _DEPRECATION)
+    try:
+        for name, members in wanted:
+            top = name.partition(".")[0]
+            if top in own:
+                break
+            if top not in _LOUD and (level > 1 or _is_standard(top)):
+                __import__(name, None, None, members, 0)
+    except BaseException:
+        pass  # The script will meet with the same, and say so.
+    _warnings.filters.remove(_DEPRECATION)
+    os.environ._data = os.environb._data = data  # type: ignore[attr-defined]
+    new = set(sys.modules) - before
+    names = {name.partition(".")[0] for name in new}
+    files = [getattr(sys.modules[name], "__file__", None) for name in new]
+    if names and not getattr(sys.flags, "safe_path", False):
+        _remember_folder(folder)
+    trouble = _threads()
+    if names & own:
+        trouble = ["modules beside it take the place of others"]
+    elif variables.is_changed or variables.is_listed:
+        trouble = ["importing its modules changes or copies the environment"]
+    elif len(os.listdir("/dev/fd")) != open_before:
+        trouble = ["importing its modules opens files and leaves them open"]
+    elif _draws_random_numbers():
+        trouble = ["importing its modules prepares random numbers"]
+    read = sorted(map(os.fsdecode, variables.read))
+    return trouble, read, directories, sorted(names), sorted(filter(ending.is_installed, files))
 
 
 def _remember_folder(folder: str) -> None:
@@ -453,13 +432,13 @@ def _provided(directory: str) -> "set[str]":
         return set()
 
 
-def _threads() -> "str | None":
+def _threads() -> "list[str]":
     """A fork has only one thread, and what the others were about to do is never done."""
     try:
         tasks = len(os.listdir("/proc/self/task"))
     except OSError:
         tasks = 1
-    return "its interpreter has more than one thread" if _thread._count() or tasks > 1 else None
+    return ["its interpreter has more than one thread"] if _thread._count() or tasks > 1 else []
 
 
 def _draws_random_numbers() -> bool:

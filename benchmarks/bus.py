@@ -46,7 +46,7 @@ def in_process(loop: Loop) -> Group:
     return Group(
         200,
         [
-            Measurement(ours=over, baseline=direct, target=2.0),
+            Measurement(ours=over, baseline=direct, target=3.0),
             Measurement(ours=over, baseline=by_name),
         ],
     )

@@ -39,7 +39,7 @@ def firing(loop: Loop) -> Group:
             Measurement(ours=hundred, baseline=none, target=flat, peer="no-match-100"),
             Measurement(ours=thousand, baseline=none, target=flat, peer="no-match-1000"),
             Measurement(ours=elsewhere, baseline=none, target=flat, peer="other-event-1000"),
-            Measurement(ours=allowing, baseline=call, peer="in-process-allow", peer_target=0.9),
+            Measurement(ours=allowing, baseline=call, peer="in-process-allow", peer_target=1.0),
             Measurement(ours=silent, baseline=call, peer="in-process-silent"),
         ],
     )

@@ -78,7 +78,7 @@ def _read_value(dialect: str, event: HookEventName, value: object) -> Answer:
     return answer or dialect_of(dialect).read_value(event, codec.decode(text))
 
 
-# A hook says the same few bytes nearly every time, and reading them anew would add 15 % to an event
+# A hook says the same few bytes nearly every time, and reading them anew would add 12 % to an event
 # with one in-process hook. It is not for outputs with objects in them, which copies would share.
 _SHORT = 512
 

@@ -238,7 +238,7 @@ def _is_spare(channel: "_socket.socket") -> bool:
 def _rehearse(source: bytes) -> None:
     """Do what a script will, to have its pages copied or mapped while nobody waits for it.
 
-    A fork that has not done so takes a quarter to a half longer for a short hook.
+    A fork that has not done so takes half as long again for a short hook.
     """
     gc.get_objects()
     _set_environment(dict(os.environb))

@@ -34,17 +34,17 @@ async def go_on(
 ) -> Any:
     """Await what has taken its first step; raises TimedOut after ``seconds``, when it has another
     ``grace`` seconds to end in before it is abandoned, as it has when the caller is cancelled."""
-    bounds = _Bounds(seconds)
+    resumed = _Resumed(coroutine, first, seconds, grace)
     try:
-        async with bounds.clock:
-            value = await _Resumed(coroutine, first, bounds, grace)
+        async with resumed.clock:
+            value = await resumed
     except asyncio.CancelledError:
-        bounds.check()
+        resumed.raise_interruption()
         raise RuntimeError(_CANCELLED_ITSELF) from None
     except (Exception, SystemExit):
-        bounds.check()
+        resumed.raise_interruption()
         raise
-    bounds.check()
+    resumed.raise_interruption()
     return value
 
 
@@ -55,43 +55,31 @@ async def _awaiting(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
 
 
-class _Bounds:
-    """The two ways to be interrupted from outside: the clock, and the caller."""
+class _Resumed:
+    """Goes on with a coroutine that has yielded once already, and gives up on one that will not
+    end: after an interruption, by the clock or by the caller, it has ``grace`` seconds to clean up.
+    """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(
+        self, coroutine: Coroutine[Any, Any, Any], first: Any, seconds: float, grace: float
+    ) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self.task = task
-        self.clock = asyncio.timeout(seconds)
+        self._task = task
         self._cancelled_before = task.cancelling()
+        self._coroutine = coroutine
+        self._first = first
+        self._grace = grace
+        self._force: asyncio.TimerHandle | None = None
+        self._is_forced = False
+        self.clock = asyncio.timeout(seconds)
 
-    def are_passed(self) -> bool:
-        return self.clock.expired() or self._is_cancelled()
-
-    def check(self) -> None:
+    def raise_interruption(self) -> None:
         """Say what interrupted the coroutine, whatever it made of the interruption itself."""
-        if self._is_cancelled():
+        if self._task.cancelling() > self._cancelled_before:
             raise asyncio.CancelledError
         if self.clock.expired():
             raise TimedOut
-
-    def _is_cancelled(self) -> bool:
-        return self.task.cancelling() > self._cancelled_before
-
-
-class _Resumed:
-    """Goes on with a coroutine that has yielded once already, and gives up on one that will not
-    end: after an interruption it has ``grace`` seconds to clean up."""
-
-    def __init__(
-        self, coroutine: Coroutine[Any, Any, Any], first: Any, bounds: _Bounds, grace: float
-    ) -> None:
-        self._coroutine = coroutine
-        self._first = first
-        self._bounds = bounds
-        self._grace = grace
-        self._force: asyncio.TimerHandle | None = None
-        self._forced = False
 
     def __await__(self) -> Generator[Any, Any, Any]:
         yielded = self._first
@@ -110,26 +98,24 @@ class _Resumed:
                 self._force.cancel()
 
     def _interrupt(self, error: BaseException) -> Any:
-        if self._forced or isinstance(error, GeneratorExit):
-            self._abandon()
+        if self._is_forced or isinstance(error, GeneratorExit):
+            # One that ignores even GeneratorExit, or raises, is never resumed either way.
+            with contextlib.suppress(Exception):
+                self._coroutine.close()
             raise error
         yielded = self._coroutine.throw(error)
         # A timeout or a task group of its own cancels too, but takes that back by itself.
-        if self._force is None and self._bounds.are_passed():
-            loop = self._bounds.task.get_loop()
-            self._force = loop.call_later(self._grace, self._give_up)
+        if self._force is None and self._is_interrupted():
+            self._force = self._task.get_loop().call_later(self._grace, self._give_up)
         return yielded
+
+    def _is_interrupted(self) -> bool:
+        return self.clock.expired() or self._task.cancelling() > self._cancelled_before
 
     def _give_up(self) -> None:
         self._force = None
-        if not self._bounds.are_passed():
-            return
-        self._forced = True
-        self._bounds.task.cancel()
-        # This second cancellation is ours: whoever asked for the first must count only its own.
-        self._bounds.task.uncancel()
-
-    def _abandon(self) -> None:
-        # One that ignores even GeneratorExit, or raises, is never resumed either way.
-        with contextlib.suppress(Exception):
-            self._coroutine.close()
+        if self._is_interrupted():
+            self._is_forced = True
+            self._task.cancel()
+            # This second cancellation is ours: whoever asked for the first must count only its own.
+            self._task.uncancel()

@@ -49,8 +49,17 @@ class HookAggregator:
             duration += result.duration
             answer = result.output
             if result.failed:
-                errors.append(_error(result))
-                answer = _in_place_of_failed(result)
+                failure = f"{result.hook.name} failed: {result.error}"
+                if result.hook.on_failure == "block":
+                    answer = {"decision": "deny", "reason": failure}
+                error = HookError(
+                    code=f"hook_{result.failed}",
+                    message=failure,
+                    stage="execution",
+                    event_name=result.event_name,
+                    hook=result.hook.name,
+                )
+                errors.append(error)
             if answer is not None:
                 answers.append(answer)
         final = merge_outputs(plan.event_name, answers, call=call)
@@ -75,31 +84,13 @@ def merge_outputs(
     return create_hook_output(event, MERGE_RULES[event](outputs), call)
 
 
+# Most events have one hook, which says the same few things every time. To merge them each time adds
+# a third to an event with one in-process hook. The output is handed out again and again, so there
+# must be nothing in it that can be changed.
 @lru_cache(maxsize=256)
 def _lone_output(event: HookEventName, answer: bytes) -> DefaultHookOutput:
-    """Most events have one hook, and most hooks have few things to say and say them every time.
-
-    The output is handed out again and again, so there must be nothing in it that can be changed.
-    """
     output = create_hook_output(event, codec.decode(answer))
     return create_hook_output(event, MERGE_RULES[event]([output]))
-
-
-def _in_place_of_failed(result: HookExecutionResult) -> dict[str, Any] | None:
-    """What a failed hook contributes: a denial, if it was told to fail closed."""
-    if result.hook.on_failure == "block":
-        return {"decision": "deny", "reason": f"{result.hook.name} failed: {result.error}"}
-    return result.output
-
-
-def _error(result: HookExecutionResult) -> HookError:
-    return HookError(
-        code=f"hook_{result.failed}",
-        message=f"{result.hook.name} failed: {result.error}",
-        stage="execution",
-        event_name=result.event_name,
-        hook=result.hook.name,
-    )
 
 
 def _decide(outputs: Outputs) -> Merged:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hookline.pipeline.dialects import dialect_of
+from hookline.pipeline.dialects import HookAnswer, dialect_of
 from hookline.pipeline.programs import hook_variables
 from hookline.pipeline.runner.context import InputDocument, RunContext
 from hookline.pipeline.runner.guard import Guard
@@ -69,7 +69,7 @@ class CommandRunner:
                 limits=limits,
                 started=started,
                 called=hook.command,
-                guardian=self._guard,
+                guard=self._guard,
             )
         except SpawnError as error:
             outcome = not_started(str(error), started)
@@ -160,30 +160,16 @@ def _result(
 ) -> HookExecutionResult:
     stdout = outcome.stdout.decode("utf-8", "replace")
     stderr = outcome.stderr.decode("utf-8", "replace")
-    failure = _failure(hook, limits, outcome, _trimmed(stderr))
-    if failure is not None:
-        failed, error = failure
-        return HookExecutionResult(
-            hook=hook,
-            event_name=document.event,
-            success=False,
-            stdout=stdout,
-            stderr=stderr,
-            signal=_signal_name(outcome.signal),
-            failed=failed,
-            error=error,
-            duration=outcome.duration * 1000,
-            warnings=warnings,
+    said, log = _trimmed(stdout), _trimmed(stderr)
+    exit_code = outcome.exit_code if outcome.ended == "exit" else None
+    if exit_code is not None:
+        dialect = dialect_of(hook.dialect)
+        answer = dialect.read_answer(
+            document.event, hook.name, exit_code, said, log, strict=hook.on_failure == "block"
         )
-    assert outcome.exit_code is not None
-    answer = dialect_of(hook.dialect).read_answer(
-        document.event,
-        hook.name,
-        outcome.exit_code,
-        _trimmed(stdout),
-        _trimmed(stderr),
-        strict=hook.on_failure == "block",
-    )
+    else:
+        failed, error = _failure(hook, limits, outcome, log)
+        answer = HookAnswer(success=False, failed=failed, error=error)
     return HookExecutionResult(
         hook=hook,
         event_name=document.event,
@@ -192,7 +178,8 @@ def _result(
         output_format=answer.output_format,
         stdout=stdout,
         stderr=stderr,
-        exit_code=outcome.exit_code,
+        exit_code=exit_code,
+        signal=_signal_name(outcome.signal),
         failed=answer.failed,
         error=answer.error,
         duration=outcome.duration * 1000,
@@ -201,8 +188,8 @@ def _result(
 
 
 def _failure(
-    hook: CommandHook, limits: ProcessLimits, outcome: ProcessOutcome, stderr: str
-) -> tuple[FailedKind, str] | None:
+    hook: CommandHook, limits: ProcessLimits, outcome: ProcessOutcome, log: str
+) -> tuple[FailedKind, str]:
     """What kept a process from ending by itself with an exit code."""
     if outcome.ended == "timeout":
         return "timeout", f"ran longer than its timeout of {hook.timeout:g} ms and was stopped"
@@ -213,10 +200,8 @@ def _failure(
         return "spawn", outcome.error or "could not be started"
     if outcome.signal is not None:
         killed = f"was killed by {_signal_name(outcome.signal)}"
-        return "signal", f"{killed}: {stderr}" if stderr else killed
-    if outcome.exit_code is None:
-        return "error", outcome.error or "its end was not seen"
-    return None
+        return "signal", f"{killed}: {log}" if log else killed
+    return "error", outcome.error or "its end was not seen"
 
 
 def _trimmed(text: str) -> str:

@@ -78,16 +78,24 @@ class InputDocument(msgspec.Struct, frozen=True, eq=False):
 
 
 def failed_result(
-    hook: HookConfig, document: InputDocument, failed: FailedKind, error: str, *, started: float
+    hook: HookConfig,
+    document: InputDocument,
+    failed: FailedKind,
+    error: str,
+    *,
+    started: float | None = None,
 ) -> HookExecutionResult:
-    """What became of a hook that did not answer; ``started`` is a time of ``time.perf_counter``."""
+    """What became of a hook that did not answer.
+
+    ``started`` is a time of ``time.perf_counter``, None for a hook that did not run.
+    """
     return HookExecutionResult(
         hook=hook,
         event_name=document.event,
         success=False,
         failed=failed,
         error=error,
-        duration=(time.perf_counter() - started) * 1000,
+        duration=0.0 if started is None else (time.perf_counter() - started) * 1000,
     )
 
 

@@ -156,7 +156,7 @@ class Inflow:
 def _enlarge(fd: int, size: int) -> None:
     """Let a pipe hold more, where the system has that and the process may.
 
-    Without it, ten megabytes take a fifth longer to reach a hook.
+    Without it, ten megabytes take an eighth to a fifth longer to reach a hook.
     """
     with contextlib.suppress(ImportError, AttributeError, OSError):
         import fcntl

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from hookline.pipeline.runner.guard import Guard
 from hookline.pipeline.runner.loop import Loop, Waiter, running_loop
 from hookline.pipeline.runner.pipes import Head, Inflow, Outflow, Tail
 from hookline.pipeline.runner.spawning import ExitWatch, Report, SpawnError, spawn
@@ -66,14 +67,6 @@ class Child(Protocol):
         """Have it reaped by somebody, though nobody watches it."""
 
 
-class Guardian(Protocol):
-    """Who ends the processes of an agent that was killed."""
-
-    def watch(self, pid: int) -> None: ...
-
-    def release(self, pid: int) -> None: ...
-
-
 async def run_process(
     argv: Sequence[str],
     *,
@@ -98,10 +91,10 @@ async def supervise(
     limits: ProcessLimits,
     started: float,
     called: str,
-    guardian: Guardian | None = None,
+    guard: Guard | None = None,
 ) -> ProcessOutcome:
     """See a process through that was started just now; raises nothing but cancellation."""
-    run = _Run(child, stdin, limits, started=started, guardian=guardian)
+    run = _Run(child, stdin, limits, started=started, guard=guard)
     try:
         run.attach()
         return run.outcome(await run.see_through())
@@ -129,11 +122,11 @@ class _Run:
         limits: ProcessLimits,
         *,
         started: float,
-        guardian: Guardian | None,
+        guard: Guard | None,
     ) -> None:
         self._child = child
         self._owner = os.getpid()
-        self._guardian = guardian
+        self._guard = guard
         self._limits = limits
         self._started = started
         self._loop = running_loop()
@@ -156,8 +149,8 @@ class _Run:
 
     def attach(self) -> None:
         """Put the pipes and the exit of the process on the event loop."""
-        if self._guardian is not None:
-            self._guardian.watch(self._child.pid)
+        if self._guard is not None:
+            self._guard.watch(self._child.pid)
         self._watch = self._child.watch(self._loop, self._on_exit)
         for flow in self._flows:
             flow.start(self._loop)
@@ -237,9 +230,9 @@ class _Run:
         return os.getpid() != self._owner
 
     def _release(self) -> None:
-        guardian, self._guardian = self._guardian, None
-        if guardian is not None:
-            guardian.release(self._child.pid)
+        guard, self._guard = self._guard, None
+        if guard is not None:
+            guard.release(self._child.pid)
 
     def _on_exit(self, status: int | None) -> None:
         self._has_exited = True

@@ -83,19 +83,16 @@ class _Template:
 
     def prepare(self, level: int) -> None:
         """Import what the script will, and say what was found on the way."""
-        self._source = _source_of(sys.argv[0])
-        preload = _Preload(sys.argv[0], self._source, level)
-        trouble = preload.run()
-        hello = b"".join(
-            os.fsencode(item) + b"\0"
-            for section in ([trouble] if trouble else [], *preload.findings())
-            for item in [*section, ""]
-        )
+        try:
+            with open(sys.argv[0], "rb") as file:
+                self._source = file.read()
+        except OSError:
+            self._source = b""
+        found = _preload(sys.argv[0], self._source, level)
+        hello = b"".join(os.fsencode(item) + b"\0" for part in found for item in [*part, ""])
         self._control.sendall(len(hello).to_bytes(4, "big") + hello)
-        if trouble:
+        if found[0]:
             os._exit(0)
-        if preload.is_any and not getattr(sys.flags, "safe_path", False):
-            _look_into(preload.folder)
         os.chdir("/")
         gc.collect()
 
@@ -119,7 +116,7 @@ class _Template:
                 return True
             if self._agent is not None and os.getppid() != self._agent:
                 self._stop()
-            if ready or not self._are_all_spare():
+            if ready or not all(map(_is_spare, self._children.values())):
                 quiet_since = time.monotonic()
             elif time.monotonic() - quiet_since >= self._idle:
                 self._retire()
@@ -143,7 +140,10 @@ class _Template:
     def _fork(self) -> bool:
         """Have one more child ready; true in the child, once it has a request."""
         try:
-            theirs, its = _channel()
+            theirs, its = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
+            # A request must fit in, and there are systems where it would not.
+            theirs.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, _REQUEST_BYTES)
+            its.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, _REQUEST_BYTES)
             child = os.fork()
         except OSError:
             # Whoever waits for it will have to go without.
@@ -190,9 +190,6 @@ class _Template:
                 _indifferently(channel.send, status.to_bytes(4, "big"), _socket.MSG_DONTWAIT)
                 channel.close()
 
-    def _are_all_spare(self) -> bool:
-        return all(_is_spare(channel) for channel in self._children.values())
-
     def _retire(self) -> None:
         """Fork no more; end when the last child has."""
         self._is_retiring = True
@@ -212,30 +209,11 @@ class _Template:
         os._exit(0)
 
 
-def _look_into(path: str) -> None:
-    """Remember what can be imported from a place, as an import of the script would."""
-    for hook in sys.path_hooks:
-        try:
-            sys.path_importer_cache[path] = hook(path)
-        except ImportError:
-            continue
-        return
-    sys.path_importer_cache[path] = None
-
-
-def _channel() -> "tuple[_socket.socket, _socket.socket]":
-    theirs, its = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    # A request must fit in, and there are systems where it would not.
-    theirs.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, _REQUEST_BYTES)
-    its.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, _REQUEST_BYTES)
-    return theirs, its
-
-
 def _indifferently(call: "object", *arguments: object) -> None:
     """Make a call that may fail, where it does not matter if it does."""
     try:
         call(*arguments)  # type: ignore[operator]
-    except OSError:
+    except (OSError, ImportError):
         return
 
 
@@ -258,11 +236,14 @@ def _is_spare(channel: "_socket.socket") -> bool:
 
 
 def _rehearse(source: bytes) -> None:
-    """Do what a script will, to have its pages copied or mapped while nobody waits for it."""
+    """Do what a script will, to have its pages copied or mapped while nobody waits for it.
+
+    A fork that has not done so takes half as long again for a short hook.
+    """
     gc.get_objects()
     _set_environment(dict(os.environb))
     _compiled(source, "rehearsal")
-    _indifferently(_attempt, "sitecustomize.rehearsal")
+    _indifferently(__import__, "sitecustomize.rehearsal")
     json, re = sys.modules.get("json"), sys.modules.get("re")
     if json is not None:
         json.loads(json.dumps({"a": [1.5, True, "b"]}))
@@ -271,13 +252,6 @@ def _rehearse(source: bytes) -> None:
         compiler.compile("(a|b)+[^c]$", 0).search("ab")
     with open(os.devnull, "w", encoding=sys.stdout.encoding) as file:
         file.write("a\n")
-
-
-def _attempt(name: str) -> None:
-    try:
-        __import__(name)
-    except ImportError:
-        return
 
 
 def _receive(channel: "_socket.socket") -> "tuple[list[bytes], list[int]] | None":
@@ -355,77 +329,64 @@ class _Variables(dict):  # type: ignore[type-arg]
         return dict.__iter__(self)
 
 
-class _Preload:
-    """The imports of one script.
+def _preload(script: str, source: bytes, level: int) -> "tuple[list[str], ...]":
+    """Import what a script will: on level 2 all but its own modules, on 1 the standard library's.
 
-    On level 2 all of them but of modules that are the script's own, on 1 those of the standard
-    library, on 0 none.
+    Gives what speaks against going on with them, if anything; the variables that they read; the
+    directories whose modules take the place of others; their names; and their files.
     """
-
-    def __init__(self, script: str, source: bytes, level: int) -> None:
-        self._script = script
-        self._source = source
-        self.folder = os.path.dirname(os.path.realpath(script))
-        # Where warnings were asked for, a module must be imported by who is to be warned.
-        self._level = 0 if sys.warnoptions or sys.flags.dev_mode else level
-        self._variables = _Variables({})
-        self._directories: list[str] = []
-        self._names: set[str] = set()
-        self._files: list[str] = []
-
-    @property
-    def is_any(self) -> bool:
-        """Whether there was anything to import."""
-        return bool(self._names)
-
-    def findings(self) -> "tuple[list[str], ...]":
-        """Variables that were read, directories that come first, modules, and their files."""
-        variables = sorted(os.fsdecode(name) for name in self._variables.read)
-        return variables, self._directories, sorted(self._names), self._files
-
-    def run(self) -> "str | None":
-        """Import them; what speaks against going on with them, if anything."""
-        wanted = _imports_of(self._source, self._script)
-        if not self._level or not wanted:
-            return _threads()
-        at = sys.path.index(_STANDARD) if _STANDARD in sys.path else len(sys.path)
-        self._directories = [self.folder, *filter(os.path.isdir, sys.path[:at])]
-        own = {name for directory in self._directories for name in _provided(directory)}
-        before, open_before = set(sys.modules), _open_descriptors()
-        # A script is told of deprecated modules that it imports, so these must be heard of.
-        _warnings.filters.insert(0, _DEPRECATION)
-        self._import(wanted, own)
-        _warnings.filters.remove(_DEPRECATION)
-        new = set(sys.modules) - before
-        self._names = {name.partition(".")[0] for name in new}
-        self._files = sorted(filter(None, (_installed_file(sys.modules[name]) for name in new)))
-        if self._names & own:
-            return "modules beside it take the place of others"
-        return _trouble(self._variables, open_before)
-
-    def _import(self, wanted: "list[tuple[str, tuple[str, ...]]]", own: "set[str]") -> None:
-        data = os.environ._data  # type: ignore[attr-defined]
-        self._variables = _Variables(data)
-        os.environ._data = os.environb._data = self._variables  # type: ignore[attr-defined]
-        try:
-            for name, members in wanted:
-                top = name.partition(".")[0]
-                if top in own:
-                    break
-                if top not in _LOUD and (self._level > 1 or _is_standard(top)):
-                    __import__(name, None, None, members, 0)
-        except BaseException:
-            return  # The script will meet with the same, and say so.
-        finally:
-            os.environ._data = os.environb._data = data  # type: ignore[attr-defined]
-
-
-def _source_of(script: str) -> bytes:
+    folder = os.path.dirname(os.path.realpath(script))
+    wanted = _imports_of(source, script)
+    # Where warnings were asked for, a module must be imported by who is to be warned.
+    if not level or not wanted or sys.warnoptions or sys.flags.dev_mode:
+        return _threads(), [], [], [], []
+    at = sys.path.index(_STANDARD) if _STANDARD in sys.path else len(sys.path)
+    directories = [folder, *filter(os.path.isdir, sys.path[:at])]
+    own = {name for directory in directories for name in _provided(directory)}
+    before, open_before = set(sys.modules), len(os.listdir("/dev/fd"))
+    data = os.environ._data  # type: ignore[attr-defined]
+    variables = _Variables(data)
+    os.environ._data = os.environb._data = variables  # type: ignore[attr-defined]
+    # A script is told of deprecated modules that it imports, so these must be heard of.
+    _warnings.filters.insert(0, _DEPRECATION)
     try:
-        with open(script, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
+        for name, members in wanted:
+            top = name.partition(".")[0]
+            if top in own:
+                break
+            if top not in _LOUD and (level > 1 or _is_standard(top)):
+                __import__(name, None, None, members, 0)
+    except BaseException:
+        pass  # The script will meet with the same, and say so.
+    _warnings.filters.remove(_DEPRECATION)
+    os.environ._data = os.environb._data = data  # type: ignore[attr-defined]
+    new = set(sys.modules) - before
+    names = {name.partition(".")[0] for name in new}
+    files = [getattr(sys.modules[name], "__file__", None) for name in new]
+    if names and not getattr(sys.flags, "safe_path", False):
+        _remember_folder(folder)
+    trouble = _threads()
+    if names & own:
+        trouble = ["modules beside it take the place of others"]
+    elif variables.is_changed or variables.is_listed:
+        trouble = ["importing its modules changes or copies the environment"]
+    elif len(os.listdir("/dev/fd")) != open_before:
+        trouble = ["importing its modules opens files and leaves them open"]
+    elif _draws_random_numbers():
+        trouble = ["importing its modules prepares random numbers"]
+    read = sorted(map(os.fsdecode, variables.read))
+    return trouble, read, directories, sorted(names), sorted(filter(ending.is_installed, files))
+
+
+def _remember_folder(folder: str) -> None:
+    """Know what can be imported from the folder of a script, as if the script had imported it."""
+    for hook in sys.path_hooks:
+        try:
+            sys.path_importer_cache[folder] = hook(folder)
+        except ImportError:
+            continue
+        return
+    sys.path_importer_cache[folder] = None
 
 
 def _compiled(source: bytes, script: str, flags: int = 0) -> object:
@@ -444,20 +405,14 @@ def _imports_of(source: bytes, script: str) -> "list[tuple[str, tuple[str, ...]]
     tree = _compiled(source, script, _SYNTAX_TREE)
     found: list[tuple[str, tuple[str, ...]]] = []
     for node in getattr(tree, "body", ()):
-        kind = type(node).__name__
+        kind, value = type(node).__name__, type(getattr(node, "value", None)).__name__
         if kind == "Import":
             found += [(alias.name, ()) for alias in node.names]
         elif kind == "ImportFrom" and not node.level:
             found.append((node.module, tuple(alias.name for alias in node.names)))
-        elif not _is_inert(node):
-            break
+        elif kind not in ("Expr", "Assign") or value not in ("Constant", "Str"):
+            break  # Only a text or a constant has no influence on imports behind it.
     return found
-
-
-def _is_inert(node: object) -> bool:
-    """Whether a statement can have no influence on imports behind it: a text, or a constant."""
-    value = getattr(node, "value", None)
-    return type(node).__name__ in ("Expr", "Assign") and type(value).__name__ in ("Constant", "Str")
 
 
 def _is_standard(top: str) -> bool:
@@ -477,34 +432,13 @@ def _provided(directory: str) -> "set[str]":
         return set()
 
 
-def _installed_file(module: object) -> "str | None":
-    """Where a module came from that is not of the standard library."""
-    file = getattr(module, "__file__", None)
-    if not isinstance(file, str):
-        return None
-    if file.startswith(_STANDARD + os.sep) and "-packages" + os.sep not in file:
-        return None
-    return file
-
-
-def _open_descriptors() -> int:
-    return len(os.listdir("/dev/fd"))
-
-
-def _trouble(variables: _Variables, open_before: int) -> "str | None":
-    """Why what was imported cannot be shared by all calls."""
-    if variables.is_changed or variables.is_listed:
-        return "importing its modules changes or copies the environment"
-    if _open_descriptors() != open_before:
-        return "importing its modules opens files and leaves them open"
-    if _draws_random_numbers():
-        return "importing its modules prepares random numbers"
-    return _threads()
-
-
-def _threads() -> "str | None":
+def _threads() -> "list[str]":
     """A fork has only one thread, and what the others were about to do is never done."""
-    return "its interpreter has more than one thread" if _thread._count() or _tasks() > 1 else None
+    try:
+        tasks = len(os.listdir("/proc/self/task"))
+    except OSError:
+        tasks = 1
+    return ["its interpreter has more than one thread"] if _thread._count() or tasks > 1 else []
 
 
 def _draws_random_numbers() -> bool:
@@ -516,13 +450,6 @@ def _draws_random_numbers() -> bool:
     known, system = random._inst, random.SystemRandom
     things = [thing for thing in gc.get_objects() if isinstance(thing, random.Random)]
     return any(thing is not known and not isinstance(thing, system) for thing in things)
-
-
-def _tasks() -> int:
-    try:
-        return len(os.listdir("/proc/self/task"))
-    except OSError:
-        return 1
 
 
 _here = os.path.dirname(os.path.abspath(__file__))

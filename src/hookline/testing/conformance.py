@@ -18,8 +18,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from hookline.answer import Answer
 from hookline.config import Config
 from hookline.errors import HooklineError, TranslationError
+from hookline.handler import HookEventHandler
 from hookline.hooktests.comparing import differences
 from hookline.hooktests.running import replace_texts, variables
 from hookline.pipeline.redaction import Redaction
@@ -157,12 +159,8 @@ async def answer_of(case: Mapping[str, Any], work: Path) -> dict[str, Any]:
         registry = [_described(entry) for entry in system.get_all_hooks()]
         trust["now"] = settings.get("trusted_at_run", trust["now"])
         args = case.get("args", {})
-        renamed = {"sdk_request": "model_request", "sdk_response": "model_response"}
-        payload = {renamed.get(name, name): value for name, value in args.items()}
-        if "confirmation" in args:
-            payload = msgspec.structs.asdict(tool_notification(args["confirmation"]))
         for _ in range(max(1, case.get("fire_times", 1))):
-            answer = await system.get_event_handler().fire(case["event"], payload)
+            answer = await _fire(system.get_event_handler(), case["event"], args)
     finally:
         system.dispose()
     # What ``fire --json`` says, as far as a case speaks of it.
@@ -183,6 +181,14 @@ async def answer_of(case: Mapping[str, Any], work: Path) -> dict[str, Any]:
         **({"collected": collected} if "collect" in case else {}),
         **({"runtime_inputs": inputs} if inputs else {}),
     }
+
+
+async def _fire(handler: HookEventHandler, event: str, args: Mapping[str, Any]) -> Answer:
+    renamed = {"sdk_request": "model_request", "sdk_response": "model_response"}
+    payload = {renamed.get(name, name): value for name, value in args.items()}
+    if "confirmation" in args:
+        payload = msgspec.structs.asdict(tool_notification(args["confirmation"]))
+    return await handler.fire(event, payload)
 
 
 def _register(system: HookSystem, hooks: Any, inputs: dict[str, list[Any]]) -> int:

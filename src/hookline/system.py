@@ -284,17 +284,19 @@ class HookSystem:
     def _start_watch(self) -> None:
         from hookline.watching import FileWatch
 
-        # The thread must not keep alive a system that nobody else remembers.
-        reference, on_reload, warn = weakref.ref(self), self._on_reload, self._log.warning
+        # The thread must not keep alive a system that nobody else remembers, nor what it calls.
+        reference, warn = weakref.ref(self), self._log.warning
 
         def reload() -> None:
             system = reference()
-            report = None if system is None else system.reload_blocking()
-            if report is not None and on_reload is not None:
-                try:
-                    on_reload(report)
-                except Exception as error:
-                    warn(f"the on_reload callback raised: {message_of(error)}")
+            if system is None:
+                return
+            report = system.reload_blocking()
+            try:
+                if system._on_reload is not None:
+                    system._on_reload(report)
+            except Exception as error:
+                warn(f"the on_reload callback raised: {message_of(error)}")
 
         self._watch = FileWatch(self._config.get_settings_files(), reload, warn)
         weakref.finalize(self, self._watch.stop)

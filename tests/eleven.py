@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from hookline.answer import ProcessedHookResult
 from hookline.bus.messages import MessageBus
 from hookline.config import Config
 from hookline.debuglog import DebugLogger
@@ -21,7 +22,6 @@ from hookline.wire.events import (
     SessionEndReason,
     SessionStartSource,
 )
-from hookline.wire.results import ProcessedHookResult
 
 Json: TypeAlias = dict[str, Any]
 

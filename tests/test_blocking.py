@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hookline.answer import Answer
+from hookline.answer import Answer, ProcessedHookResult
 from hookline.config import Config
 from hookline.system import HookSystem
-from hookline.wire.results import ProcessedHookResult
 from tests.eleven import FIRINGS, Firing, Json, command, label, on_every_event
 
 TOOL: Json = {"tool_name": "read", "tool_input": {}}

@@ -15,6 +15,7 @@ import pytest
 
 import hookline
 from hookline import debuglog
+from hookline.answer import ProcessedHookResult
 from hookline.bus import InProcessMessageBus, request_hook_execution
 from hookline.debuglog import (
     CLIP_CHARACTERS,
@@ -24,7 +25,7 @@ from hookline.debuglog import (
     clipped,
     default_trace_file,
 )
-from hookline.wire.results import ProcessedHookResult, make_empty_success_result
+from hookline.wire.results import make_empty_success_result
 from tests.eleven import ONE_EACH, Firing, Json, answering, command, label, on_every_event, started
 from tests.harness.scratch import Project
 

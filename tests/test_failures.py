@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hookline
+from hookline.answer import ProcessedHookResult
 from hookline.config import Config
 from hookline.debuglog import DebugLogger
 from hookline.system import HookSystem
 from hookline.wire.events import HookEventName
-from hookline.wire.results import ProcessedHookResult
 from tests.arbitrary import PAYLOADS, TEXT
 from tests.eleven import REQUEST, Json, command, handler_of, on_every_event, started
 from tests.harness.scratch import Project

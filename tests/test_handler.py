@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from google.genai import types
 
+from hookline.answer import ProcessedHookResult
 from hookline.pipeline.runner.context import RunLimits
 from hookline.translate.genai import GenerateContentParameters
 from hookline.wire.events import HookEventName
-from hookline.wire.results import ProcessedHookResult
 from tests.eleven import (
     FIRINGS,
     ONE_EACH,

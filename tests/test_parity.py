@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from hookline.answer import ProcessedHookResult
 from hookline.bus import InProcessMessageBus, request_hook_execution
 from hookline.bus.messages import success_response
 from hookline.system import HookSystem
 from hookline.wire import codec
-from hookline.wire.results import ProcessedHookResult
 from tests.eleven import (
     FIRINGS,
     ONE_EACH,

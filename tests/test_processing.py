@@ -5,13 +5,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from hookline.answer import process_common_hook_output_fields
+from hookline.answer import ProcessedHookResult, process_common_hook_output_fields
 from hookline.pipeline.aggregator import merge_outputs
 from hookline.wire.events import HookEventName
 from hookline.wire.outputs import create_hook_output
 from hookline.wire.results import (
     AggregatedHookResult,
-    ProcessedHookResult,
     build_failure_envelope,
     make_empty_success_result,
 )

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from hookline.answer import ProcessedHookResult
 from hookline.bus import InProcessMessageBus
 from hookline.bus.messages import success_response
 from hookline.bus.nats import NatsMessageBus
@@ -20,7 +21,6 @@ from hookline.system import HookSystem
 from hookline.translate.genai import GenAITranslator, GenerateContentParameters
 from hookline.triggers import fire_before_model_hook, fire_before_tool_hook
 from hookline.wire import codec
-from hookline.wire.results import ProcessedHookResult
 from tests.eleven import (
     FIRINGS,
     ONE_EACH,

@@ -7,7 +7,7 @@ loads no SDK.
 # Module -> the public names it has.
 _HOMES = {
     "hookline._version": ("__version__",),
-    "hookline.answer": ("Answer",),
+    "hookline.answer": ("Answer", "ProcessedHookResult"),
     "hookline.bus": (
         "InProcessMessageBus",
         "MessageBus",
@@ -60,7 +60,6 @@ _HOMES = {
         "AggregatedHookResult",
         "HookError",
         "HookExecutionResult",
-        "ProcessedHookResult",
     ),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

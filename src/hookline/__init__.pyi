@@ -1,5 +1,5 @@
 from hookline._version import __version__
-from hookline.answer import Answer
+from hookline.answer import Answer, ProcessedHookResult
 from hookline.bus import (
     InProcessMessageBus,
     MessageBus,
@@ -52,7 +52,6 @@ from hookline.wire.results import (
     AggregatedHookResult,
     HookError,
     HookExecutionResult,
-    ProcessedHookResult,
 )
 
 __all__ = [

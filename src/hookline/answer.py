@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import msgspec
+
 from hookline.errors import TranslationError
 from hookline.fired import FiredEvent
 from hookline.wire.events import EVENTS, HookEventName
@@ -25,8 +27,8 @@ from hookline.wire.outputs import (
 from hookline.wire.results import (
     AggregatedHookResult,
     HookError,
+    HookExecutionPlan,
     HookExecutionResult,
-    ProcessedHookResult,
     make_empty_success_result,
 )
 
@@ -69,6 +71,55 @@ _DOES: dict[str, str] = {
     "toolConfig": "restricts",
     "additionalContext": "adds",
 }
+
+
+class ProcessedHookResult(msgspec.Struct, frozen=True):
+    """The aggregate with its common fields interpreted once, for every caller alike.
+
+    ``stop_reason`` is set exactly when ``should_stop`` is; ``system_message`` is the text to
+    display, None when it was suppressed (the raw text is in ``final_output``).
+    """
+
+    aggregated: AggregatedHookResult
+    should_stop: bool = False
+    stop_reason: str | None = None
+    system_message: str | None = None
+    suppress_output: bool = False
+
+    @property
+    def success(self) -> bool:
+        """Whether every hook ran without failing."""
+        return self.aggregated.success
+
+    @property
+    def final_output(self) -> DefaultHookOutput | None:
+        """The merged answer, None when no hook gave one."""
+        return self.aggregated.final_output
+
+    @property
+    def all_outputs(self) -> list[dict[str, Any]]:
+        """Every hook's answer in plan order, as it was given."""
+        return self.aggregated.all_outputs
+
+    @property
+    def errors(self) -> list[HookError]:
+        """What failed."""
+        return self.aggregated.errors
+
+    @property
+    def total_duration(self) -> float:
+        """The sum of the hooks' durations, in milliseconds."""
+        return self.aggregated.total_duration
+
+    @property
+    def plan(self) -> HookExecutionPlan | None:
+        """The hooks that matched, None when none did."""
+        return self.aggregated.plan
+
+    @property
+    def results(self) -> tuple[HookExecutionResult, ...]:
+        """Each hook's own result in plan order."""
+        return self.aggregated.results
 
 
 class Answer(ProcessedHookResult, frozen=True, dict=True):

@@ -13,13 +13,14 @@ from collections.abc import Callable, Mapping
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from hookline.answer import ProcessedHookResult
 from hookline.errors import HooklineError
 from hookline.notices import Notice
 from hookline.notices import warn as warn_people
 from hookline.places import user_state_dir
 from hookline.wire import codec
-from hookline.wire.clock import timestamp
-from hookline.wire.results import HookExecutionResult, ProcessedHookResult
+from hookline.wire.codec import timestamp
+from hookline.wire.results import HookExecutionResult
 
 # Only who keeps a trace needs paths: 3.11 takes longer to load them than a hook runs.
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from hookline.errors import InvalidPayloadError
-from hookline.wire.clock import timestamp
+from hookline.wire.codec import is_json, show, timestamp
 from hookline.wire.events import EVENTS, EventSpec, HookEventName
-from hookline.wire.shown import is_json, show
 from hookline.wire.validators import ALIASES, read_values
 
 if TYPE_CHECKING:

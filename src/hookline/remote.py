@@ -18,9 +18,9 @@ from hookline.errors import HooklineError, message_of
 from hookline.executor import LocalExecutor
 from hookline.fired import FiredEvent, translate_values
 from hookline.pipeline.aggregator import merge_outputs
+from hookline.wire.codec import show
 from hookline.wire.outputs import ModelCall, create_hook_output
 from hookline.wire.results import AggregatedHookResult, HookError
-from hookline.wire.shown import show
 from hookline.wire.validators import ALIASES
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from hookline.answer import Answer
 from hookline.errors import describe
 from hookline.fired import FiredEvent
 from hookline.wire import codec
+from hookline.wire.codec import show
 from hookline.wire.events import HookEventName
-from hookline.wire.shown import show
 
 MAX_TAIL_CALLS = 8
 BLOCKED_BY_HOOK = "blocked_by_hook"

@@ -7,6 +7,7 @@ import pytest
 import typing_extensions
 
 from hookline import handler as handling
+from hookline.answer import ProcessedHookResult
 from hookline.handler import HookEventHandler
 from hookline.wire import inputs, validators
 from hookline.wire.events import (
@@ -15,7 +16,6 @@ from hookline.wire.events import (
     SessionEndReason,
     SessionStartSource,
 )
-from hookline.wire.results import ProcessedHookResult
 
 FIRE_METHODS = [
     method

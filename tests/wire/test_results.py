@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from hookline.answer import ProcessedHookResult
 from hookline.errors import (
     HooklineError,
     InvalidPayloadError,
@@ -19,7 +20,6 @@ from hookline.wire.results import (
     HookError,
     HookExecutionPlan,
     HookExecutionResult,
-    ProcessedHookResult,
     build_failure_envelope,
     make_empty_success_result,
 )

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from hookline.answer import ProcessedHookResult
 from hookline.system import HookSystem
-from hookline.wire.results import ProcessedHookResult
 from tools.soak.kinds import Json, Kind
 from tools.soak.memory import Memory
 from tools.soak.storms import Storms

@@ -42,20 +42,27 @@ class HookPlanner:
             return plans.known[key]
         except KeyError:
             pass
-        # The first of equal hooks stays; if any of them fails closed, it does.
-        kept: dict[object, HookConfig] = {}
-        sequential = False
-        for entry in snapshot.by_event.get(event, ()):
-            if not (entry.enabled and entry.trusted and self._matches(entry, target)):
-                continue
-            identity = entry.hook.identity()
-            first = kept.get(identity)
-            if first is None:
-                kept[identity] = entry.hook
-                sequential = sequential or entry.sequential
-            elif entry.hook.on_failure == "block" != first.on_failure:
-                kept[identity] = msgspec.structs.replace(first, on_failure="block")
-        plan = HookExecutionPlan(event, tuple(kept.values()), sequential) if kept else None
+        matched = [
+            entry
+            for entry in snapshot.by_event.get(event, ())
+            if entry.enabled and entry.trusted and self._matches(entry, target)
+        ]
+        plan = None
+        if len(matched) == 1:
+            plan = HookExecutionPlan(event, (matched[0].hook,), matched[0].sequential)
+        elif matched:
+            # The first of equal hooks stays; if any of them fails closed, it does.
+            kept: dict[object, HookConfig] = {}
+            sequential = False
+            for entry in matched:
+                identity = entry.hook.identity()
+                first = kept.get(identity)
+                if first is None:
+                    kept[identity] = entry.hook
+                    sequential = sequential or entry.sequential
+                elif entry.hook.on_failure == "block" != first.on_failure:
+                    kept[identity] = msgspec.structs.replace(first, on_failure="block")
+            plan = HookExecutionPlan(event, tuple(kept.values()), sequential)
         if len(plans.known) >= _MAX_CACHED_PLANS:
             plans.known.clear()
         plans.known[key] = plan

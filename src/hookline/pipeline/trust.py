@@ -18,7 +18,7 @@ from hookline.pipeline.programs import argv_of, hook_variables, words_in
 from hookline.pipeline.shell import expand
 from hookline.places import user_state_dir
 from hookline.wire import codec
-from hookline.wire.clock import timestamp
+from hookline.wire.codec import timestamp
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookConfig
 

@@ -30,7 +30,7 @@ from hookline.system import HookSystem
 from hookline.translate.genai import GenAITranslator
 from hookline.triggers import tool_notification
 from hookline.wire import codec
-from hookline.wire.clock import timestamp
+from hookline.wire.codec import timestamp
 
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _TRANSLATIONS = {

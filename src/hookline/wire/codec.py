@@ -1,11 +1,20 @@
-"""The one JSON encoder and decoder: msgspec's speed, and nothing lost on text it refuses.
+"""How values are written for hooks and read back: one JSON encoder and decoder, one form of time,
+and a form for what JSON has none for.
 
 msgspec is stricter than JSON's grammar: lone surrogates, which models and scripts do produce
 (``"\\ud800"``), and numbers beyond a double. Refusing them would let a payload slip past every
 hook, or a denial be lost, so what msgspec turns down gets a second reading by the standard library.
+
+A hook must not be skipped either because a tool was called with a path, an enum or an object of
+somebody's library: ``show`` makes plain data of it. What cannot be shown whole is cut with a marker
+and reported, because something could hide below the cut.
 """
 
-from typing import TYPE_CHECKING, Any
+import math
+import os
+import time
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -18,6 +27,11 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
 
 DecodeError = msgspec.DecodeError
+
+MAX_DEPTH = 200
+MAX_REPR = 10_000
+
+_SCALARS = (str, int, bool, type(None))
 
 
 def encode(value: object) -> bytes:
@@ -68,3 +82,167 @@ def lenient_decoder(**options: Any) -> "JSONDecoder":
         raise ValueError(f"{constant} is not JSON")
 
     return json.JSONDecoder(parse_constant=refuse, **options)
+
+
+# The second that was written last, and how: events come in bursts, and the calendar is slow.
+_last_second = ("", "")
+
+
+def timestamp() -> str:
+    """Now, as ISO 8601 in UTC with milliseconds and a ``Z``."""
+    global _last_second
+    digits = str(time.time_ns())
+    second, milliseconds = digits[:-9], digits[-9:-6]
+    written = _last_second
+    if written[0] != second:
+        text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(int(second)))
+        written = _last_second = (second, text)
+    return f"{written[1]}.{milliseconds}Z"
+
+
+class Shown(NamedTuple):
+    """A value as JSON data. ``cuts`` says what of it was left out, ``as_text`` the types of which
+    nothing but their ``repr`` could be shown."""
+
+    value: Any
+    cuts: list[str]
+    as_text: list[str]
+
+
+def is_json(value: Any, depth: int = MAX_DEPTH) -> bool:
+    """Whether a value is JSON data as it is, no deeper than may be shown."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return True
+    if kind is float:
+        return math.isfinite(value)
+    if (kind is not dict and kind is not list) or depth < 0:
+        return False
+    # A plain loop: each event that a hook reads comes through here, and most are flat.
+    if kind is dict:
+        for name, item in value.items():
+            if type(name) is not str or not (type(item) is str or is_json(item, depth - 1)):
+                return False
+        return True
+    return all(is_json(item, depth - 1) for item in value)
+
+
+def show(value: Any) -> Shown:
+    """A value as JSON data; JSON data is shown as it is, and nothing that is given is altered."""
+    if is_json(value):
+        return Shown(value, [], [])
+    showing = _Showing()
+    return Shown(showing.value(value, 0), showing.cuts, showing.as_text)
+
+
+class _Showing:
+    """One look at a value, and what there is to say about it."""
+
+    def __init__(self) -> None:
+        self.cuts: list[str] = []
+        self.as_text: list[str] = []
+        self._open: set[int] = set()
+
+    def value(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind in _SCALARS:
+            return value
+        if kind is float:
+            return value if math.isfinite(value) else str(value)
+        if kind is dict or kind is list or kind is tuple:
+            return self._container(value, value, depth)
+        try:
+            found, plain = _plain_form(value)
+            if not found or plain is value:  # itself would never come to an end
+                text = repr(value)
+                self.as_text.append(kind.__name__)
+                if len(text) <= MAX_REPR:
+                    return text
+                marker = f"… (+{len(text) - MAX_REPR} characters)"
+                return text[:MAX_REPR] + self._cut(marker, f"a {kind.__name__} is too long to show")
+            if isinstance(plain, Mapping | list | tuple | set | frozenset):
+                # The value, not its plain form, is what could be met again below itself.
+                return self._container(value, plain, depth)
+            return self.value(plain, depth)
+        except Exception:
+            # A value that fails to explain itself is its type.
+            return self._cut(f"<{kind.__name__}>", f"a {kind.__name__} has no text")
+
+    def _container(self, value: Any, plain: Any, depth: int) -> Any:
+        """A mapping or a sequence, unless it contains itself or is nested too deeply."""
+        if depth > MAX_DEPTH:
+            return self._cut(f"… (nested deeper than {MAX_DEPTH})", "it is nested too deeply")
+        if id(value) in self._open:
+            return self._cut("… (contains itself)", "it contains itself")
+        self._open.add(id(value))
+        try:
+            if not isinstance(plain, Mapping):
+                return [self.value(item, depth + 1) for item in plain]
+            shown: dict[str, Any] = {}
+            for key, item in plain.items():
+                name = key if type(key) is str else self.value(key, 0)
+                if name is None or isinstance(name, bool):
+                    name = {None: "null", True: "true", False: "false"}[name]
+                name = name if isinstance(name, str) else str(name)
+                if name in shown:
+                    self.cuts.append(f"two of its keys are both written {name!r}")
+                    name = f"{name} ({len(shown)})"
+                shown[name] = self.value(item, depth + 1)
+            return shown
+        finally:
+            self._open.discard(id(value))
+
+    def _cut(self, marker: str, why: str) -> str:
+        self.cuts.append(why)
+        return marker
+
+
+# Pydantic's models; dates and times; numpy's arrays and scalars, and what imitates them.
+_OWN_FORMS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("model_dump", {"mode": "json", "by_alias": True, "exclude_none": True}),
+    ("isoformat", {}),
+    ("tolist", {}),
+)
+
+
+def _plain_form(value: Any) -> tuple[bool, Any]:
+    """Whether a value has a plainer form that says all of it, and that form."""
+    # By what a value can do, not by its library: none of these is imported for it.
+    if isinstance(value, str):
+        return True, str.__str__(value)
+    if hasattr(value, "_value_") and hasattr(type(value), "__members__"):  # an enum's member
+        return True, value.value
+    if isinstance(value, int):
+        return True, int(value)
+    if isinstance(value, float):
+        return True, float(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return True, bytes(value).decode("utf-8", "backslashreplace")
+    if isinstance(value, os.PathLike):
+        path = os.fspath(value)
+        return True, path if isinstance(path, str) else os.fsdecode(path)
+    if isinstance(value, Mapping):
+        return True, dict(value)
+    if isinstance(value, list | tuple):
+        return True, list(value)
+    if isinstance(value, set | frozenset):
+        return True, sorted(value, key=repr)
+    if isinstance(value, type):
+        return False, None
+    for method, arguments in _OWN_FORMS:
+        form = getattr(value, method, None)
+        if callable(form):
+            return True, form(**arguments)
+    kind = type(value)
+    fields: Iterable[str] | None = None
+    if hasattr(kind, "__dataclass_fields__"):
+        fields = kind.__dataclass_fields__
+    elif hasattr(kind, "__struct_fields__"):  # msgspec's
+        fields = kind.__struct_fields__
+    elif hasattr(kind, "__attrs_attrs__"):
+        fields = [attribute.name for attribute in kind.__attrs_attrs__]
+    if fields is not None:
+        return True, {name: getattr(value, name) for name in fields if hasattr(value, name)}
+    if kind.__module__ in ("decimal", "fractions", "uuid", "datetime", "ipaddress"):
+        return True, str(value)
+    return False, None

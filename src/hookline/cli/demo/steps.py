@@ -11,13 +11,12 @@ import msgspec
 
 from hookline.agent.providers import FunctionCall
 from hookline.agent.scheduler import CallStatus, ScheduledCall
-from hookline.answer import Answer
+from hookline.answer import Answer, ProcessedHookResult
 from hookline.cli.demo.tools import describe, not_done
 from hookline.debuglog import DebugLogger
 from hookline.fired import FiredEvent
 from hookline.toolcall import BLOCKED_BY_HOOK
 from hookline.wire.events import HookEventName
-from hookline.wire.results import ProcessedHookResult
 
 Word: TypeAlias = Literal[
     "added", "restricted", "blocked", "refused", "rewritten", "redacted", "failed", "allowed"

@@ -4,7 +4,7 @@ import re
 import time
 from datetime import UTC, datetime, timedelta
 
-from hookline.wire.clock import timestamp
+from hookline.wire.codec import timestamp
 
 
 def test_a_timestamp_is_iso_8601_in_utc_with_milliseconds_and_z() -> None:

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookline.wire import codec
-from hookline.wire.shown import MAX_DEPTH, MAX_REPR, show
+from hookline.wire.codec import MAX_DEPTH, MAX_REPR, show
 
 
 class Shade(enum.Enum):

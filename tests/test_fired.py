@@ -37,7 +37,7 @@ class Session:
 
 
 def payload(event: HookEventName, given: Json) -> Any:
-    return build_payload(read_fired_event(event, given), Session(), GenAITranslator()).value
+    return build_payload(read_fired_event(event, given), Session(), GenAITranslator())[0]
 
 
 @pytest.mark.requirement("INV-6")

@@ -12,9 +12,10 @@ import msgspec
 
 from hookline.config import Config
 from hookline.front import Hooks
-from hookline.toolcall import Confirm, Execute, ToolInput, ToolResult
+from hookline.toolcall import Confirm, Execute, ToolInput
 from hookline.toolcall import ConfirmationRequest as ConfirmationRequest
 from hookline.toolcall import ToolError as ToolError
+from hookline.toolcall import ToolResult as ToolResult
 from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionStartSource
 from hookline.wire.outputs import BeforeToolSelectionHookOutput, DefaultHookOutput
 

@@ -75,7 +75,7 @@ def _agent_config(case: Mapping[str, Any], work: Path, bus: NatsMessageBus) -> C
 def _recorded(handler: Any) -> list[ProcessedHookResult]:
     """What the handler's hooks answer to requests from now on."""
     answered: list[ProcessedHookResult] = []
-    executor = handler._serves
+    executor = handler._local
     execute = executor.execute
 
     async def record(fired: FiredEvent) -> ProcessedHookResult:

@@ -12,7 +12,6 @@ from hookline.debuglog import DebugLogger
 from hookline.errors import HookSystemNotInitializedError, InvalidHookError, message_of
 from hookline.executor import Executor, LocalExecutor
 from hookline.fired import FiredEvent, read_fired_event
-from hookline.handler import HookEventHandler
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.definitions import command_hook, runtime_hook
 from hookline.pipeline.dialects import dialect_of
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from hookline.bus.messages import MessageBus
     from hookline.config import Config, HookOptions
+    from hookline.handler import HookEventHandler
     from hookline.translate import HookTranslator
     from hookline.watching import FileWatch
 
@@ -95,13 +95,10 @@ class HookSystem:
             from hookline.remote import RemoteExecutor
 
             self._executor = RemoteExecutor(local, remote)
-        self._handler = HookEventHandler(
-            local,
-            executor=self._executor,
-            message_bus=config.get_message_bus() if message_bus is None else message_bus,
-            warn=self._log.warning,
-            ready=self.initialize,
-        )
+        self._bus = config.get_message_bus() if message_bus is None else message_bus
+        self._handler: HookEventHandler | None = None
+        if self._bus is not None:
+            self._make_handler()
 
     async def initialize(self) -> None:
         """Load the hooks, once; whoever calls while that happens waits for it."""
@@ -131,10 +128,10 @@ class HookSystem:
             self._initialized = True
         return ReloadReport(self._registry.count(), self._problems)
 
-    def get_event_handler(self) -> HookEventHandler:
+    def get_event_handler(self) -> "HookEventHandler":
         """What fires events; raises HookSystemNotInitializedError before ``initialize()``."""
         self._require_initialized()
-        return self._handler
+        return self._handler or self._make_handler()
 
     def get_registry(self) -> HookRegistry:
         """The hooks; raises HookSystemNotInitializedError before ``initialize()``."""
@@ -271,7 +268,8 @@ class HookSystem:
         watch, self._watch = self._watch, None
         if watch is not None:
             watch.stop()
-        self._handler.dispose()
+        if self._handler is not None:
+            self._handler.dispose()
         self._runner.dispose()
 
     async def __aenter__(self) -> "HookSystem":
@@ -280,6 +278,22 @@ class HookSystem:
 
     async def __aexit__(self, *_exception: object) -> None:
         self.dispose()
+
+    def _make_handler(self) -> "HookEventHandler":
+        """The event handler, made once: with the system if it serves a bus, else when it is asked
+        for, as most callers fire through the front."""
+        from hookline.handler import HookEventHandler
+
+        with self._load_lock:
+            if self._handler is None:
+                self._handler = HookEventHandler(
+                    self._local,
+                    executor=self._executor,
+                    message_bus=self._bus,
+                    warn=self._log.warning,
+                    ready=self.initialize,
+                )
+            return self._handler
 
     def _start_watch(self) -> None:
         from hookline.watching import FileWatch

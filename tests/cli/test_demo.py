@@ -13,7 +13,7 @@ from hookline.agent import ScriptedProvider
 from hookline.cli.demo import PROJECT, PROMPT, Session, scripted_model
 from hookline.cli.demo.steps import Step
 from hookline.cli.demo.tools import demo_tools
-from hookline.cli.layout import width_of
+from hookline.cli.screen import width_of
 from tests.agent.gemini import GeminiServer
 from tests.cli.command import (
     ESCAPE,

@@ -10,9 +10,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from hookline.check import Checked, Finding, Severity, check, read
-from hookline.cli.layout import DIFF_ROLES, count, diff, shown_path
 from hookline.cli.options import Options, flag
-from hookline.cli.screen import Screen
+from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
 from hookline.pipeline.jsonc import spoken
 from hookline.pipeline.settings import SettingsFile, find_project_dir, find_settings_files
 from hookline.places import home_dir

@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 
 from hookline.cli.failures import CommandError, unknown_hook
-from hookline.cli.layout import shown_path, shown_place
 from hookline.cli.options import Option, Options, flag
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Screen, shown_path, shown_place
 from hookline.config import Config
 from hookline.edit.switching import (
     Place,

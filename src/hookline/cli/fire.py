@@ -19,9 +19,8 @@ from hookline.cli.firing import (
     read_event,
     read_payload,
 )
-from hookline.cli.layout import Row, Span, count, duration
 from hookline.cli.options import TRUST, Option, Options, event_options, explain_unknown_event
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Row, Screen, Span, count, duration
 from hookline.config import Config
 from hookline.errors import InvalidPayloadError, UnknownEventError
 from hookline.fired import FiredEvent

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hookline.cli.failures import MENDING, tell_problems
-from hookline.cli.layout import Row, count, duration, shown_place
 from hookline.cli.options import Option, Options
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Row, Screen, count, duration, shown_place
 from hookline.config import Config
 from hookline.pipeline.layers import Settings
 from hookline.pipeline.registry import HookRegistryEntry

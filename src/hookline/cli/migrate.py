@@ -11,9 +11,8 @@ from itertools import groupby
 from typing import Any, cast
 
 from hookline.cli.failures import CommandError
-from hookline.cli.layout import count, shown_path, shown_place, width_of
 from hookline.cli.options import Option, Options, flag
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Screen, count, shown_path, shown_place, width_of
 from hookline.edit.updating import (
     Updated,
     add_to_settings,

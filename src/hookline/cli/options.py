@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, cast
 
 import msgspec
 
-from hookline.cli.failures import CommandError
+from hookline.cli.failures import CommandError, report_unwritten
 from hookline.cli.screen import Screen
 from hookline.errors import UnknownEventError
 from hookline.wire.events import HookEventName, narrow_event
@@ -147,7 +147,8 @@ def run_verb(name: str, summary: str, arguments: Sequence[str]) -> int:
         if not os.path.isfile(file):
             raise CommandError(f"--settings: there is no file {file}")
     screen = Screen(sys.stdout, sys.stderr)
-    return screen.status(verb.run(options, screen))
+    status = verb.run(options, screen)
+    return status if screen.lost is None else report_unwritten(screen.lost, status)
 
 
 def read_quickly(table: Sequence[Option], arguments: Sequence[str]) -> Options | None:

@@ -6,8 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from hookline.cli.layout import head, printable, width_of
-from hookline.cli.screen import terminal_width
+from hookline.cli.screen import head, printable, terminal_width, width_of
 
 if TYPE_CHECKING:
     from hookline.pipeline.runner.loop import Loop

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from hookline.cli.failures import CommandError
 from hookline.cli.firing import ENDING_SIGNALS, open_bus
-from hookline.cli.layout import count, duration
 from hookline.cli.options import TRUST, Option, Options, flag
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Screen, count, duration
 from hookline.config import Config
 from hookline.notices import warn
 from hookline.wire.events import narrow_event

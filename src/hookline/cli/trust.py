@@ -8,9 +8,8 @@ import sys
 from collections.abc import Sequence
 
 from hookline.cli.failures import MENDING, CommandError, tell_problems
-from hookline.cli.layout import DIFF_ROLES, count, diff, shown_path
 from hookline.cli.options import Options, flag
-from hookline.cli.screen import Screen
+from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
 from hookline.config import Config
 from hookline.pipeline.trust import Review, ReviewedHook, TrustError, TrustStore
 

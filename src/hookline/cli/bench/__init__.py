@@ -14,10 +14,9 @@ import msgspec
 from hookline.cli.bench.startup import Baseline, baseline_of
 from hookline.cli.failures import CommandError, unknown_hook
 from hookline.cli.firing import load_config, read_payload, run_to_end
-from hookline.cli.layout import Column, Row, count
 from hookline.cli.options import Option, Options, event_options, flag
 from hookline.cli.progress import Progress
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Column, Row, Screen, count
 from hookline.config import Config
 from hookline.debuglog import DebugLogger
 from hookline.notices import heard_warnings

@@ -20,9 +20,8 @@ from hookline.cli.demo.tools import demo_tools
 from hookline.cli.failures import CommandError
 from hookline.cli.fire import decide, hook_row
 from hookline.cli.firing import run_on_asyncio
-from hookline.cli.layout import Column, Row, count, duration
 from hookline.cli.options import Option, Options
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Column, Row, Screen, count, duration
 from hookline.errors import HooklineError
 from hookline.front import Hooks
 from hookline.notices import heard_warnings

@@ -10,7 +10,7 @@ from typing import Any
 
 from hookline.agent.providers import FunctionCall
 from hookline.agent.tools import Tool
-from hookline.cli.layout import count
+from hookline.cli.screen import count
 from hookline.toolcall import ToolResult
 from hookline.wire import codec
 

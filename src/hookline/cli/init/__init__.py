@@ -13,9 +13,8 @@ from typing import Any
 import msgspec
 
 from hookline.cli.failures import CommandError
-from hookline.cli.layout import shown_path
 from hookline.cli.options import Option, Options, read_event_name
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Screen, shown_path
 from hookline.edit.updating import (
     Updated,
     add_to_settings,

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 
 from hookline.cli.failures import FAILED, CommandError
 from hookline.cli.firing import fire
-from hookline.cli.layout import count, shown_path
 from hookline.cli.options import TRUST, Option, Options, event_options, flag
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Screen, count, shown_path
 from hookline.cli.test.report import TestReport, make_document
 from hookline.errors import HooklineError
 from hookline.hooktests.cases import (

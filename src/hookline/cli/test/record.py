@@ -6,9 +6,8 @@ from typing import Any
 
 from hookline.cli.failures import CommandError
 from hookline.cli.firing import example, read_event, read_payload
-from hookline.cli.layout import shown_path
 from hookline.cli.options import Options, read_event_name
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Screen, shown_path
 from hookline.hooktests.cases import HookTest
 from hookline.hooktests.recording import ends_of, recorded_test, recording_place, write_test
 from hookline.hooktests.running import Fire, HookTestRunner, NotTrusted, project_of

@@ -4,9 +4,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hookline.cli.layout import count, duration, shown_path
 from hookline.cli.progress import Progress
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Screen, count, duration, shown_path
 from hookline.hooktests.cases import HookTest, HookTestFile, Outcome
 from hookline.hooktests.comparing import Failure, failure_lines
 from hookline.notices import Notice

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from hookline.cli.failures import CommandError
-from hookline.cli.layout import count, shown_path
 from hookline.cli.options import Option, Options, flag
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Screen, count, shown_path
 from hookline.cli.trace.screen import (
     EventRows,
     only_session,

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from hookline.answer import TONES
-from hookline.cli.layout import GAP, Column, Row, Span, count, cut, duration, width_of
-from hookline.cli.screen import Screen
+from hookline.cli.screen import GAP, Column, Row, Screen, Span, count, cut, duration, width_of
 from hookline.trace.events import HookRun, TracedEvent
 from hookline.trace.queries import HookLatency
 from hookline.wire import codec

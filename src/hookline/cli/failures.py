@@ -10,6 +10,7 @@ from hookline.cli.screen import Screen, discard, printable, shown_path
 from hookline.errors import HooklineError
 
 if TYPE_CHECKING:
+    from hookline.pipeline.layers import Settings
     from hookline.problem import Problem
 
 # Exit statuses: the command failed; hooks block or stop; a hook asks for confirmation. 0 is go on.
@@ -42,13 +43,11 @@ def unknown_verb(verb: str, known: Iterable[str]) -> CommandError:
     return CommandError(f"{verb!r} is not a verb; {hint}")
 
 
-def unknown_hook(
-    name: str, known: Iterable[str], problems: "Iterable[Problem]", screen: Screen
-) -> CommandError:
+def unknown_hook(name: str, settings: "Settings", screen: Screen) -> CommandError:
     """The error for a name that no hook has, with the nearest that are; what is wrong in the
     settings may be why, so that is told first."""
-    is_broken = tell_problems(screen, problems)
-    names = list(dict.fromkeys(known))
+    is_broken = tell_problems(screen, settings.problems)
+    names = list(dict.fromkeys(entry.name for entry in settings.entries))
     if not names:
         hint = MENDING if is_broken else "`hookline init` makes a first one"
         return CommandError(f"no hook is named {name!r}, for none is configured; {hint}")

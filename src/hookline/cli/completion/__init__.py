@@ -75,7 +75,11 @@ class VerbGrammar(msgspec.Struct, frozen=True):
 def run(options: Options, screen: Screen) -> int:
     """Print the script, or for a script the names of hooks."""
     if options.names:
-        _print_names(options.shell)
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        for name in _find_names(options.shell):
+            # One that the shell could not be told as it is would be a hook that is not there.
+            if name.encode(encoding, "replace").decode(encoding) == name:
+                print(name)
         return 0
     if len(options.shell) != 1 or options.shell[0] not in _SHELLS:
         used = os.path.basename(os.environ.get("SHELL", ""))
@@ -117,16 +121,6 @@ def read_value(option: Option) -> Value | None:
     if words:
         return Value(label, "words", words)
     return Value(label, "hooks" if option.name in _HOOKS else _KINDS.get(label, "other"))
-
-
-def _print_names(words: list[str]) -> None:
-    if sys.stdout is None:
-        return
-    encoding = sys.stdout.encoding or "utf-8"
-    for name in _find_names(words):
-        # One that the shell could not be told as it is would be a hook that is not there.
-        if name.encode(encoding, "replace").decode(encoding) == name:
-            print(name)
 
 
 def _find_names(words: Sequence[str]) -> list[str]:

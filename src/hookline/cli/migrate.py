@@ -5,26 +5,20 @@ after, what stays behind, and what is to be done.
 """
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import groupby
 from typing import Any, cast
 
 from hookline.cli.failures import CommandError
 from hookline.cli.options import Option, Options, flag
 from hookline.cli.screen import Screen, count, shown_path, shown_place, width_of
-from hookline.edit.updating import (
-    Updated,
-    add_to_settings,
-    read_settings_text,
-)
+from hookline.edit.updating import Updated, add_to_settings, read_settings_text
 from hookline.migrate.claude import EVENTS
 from hookline.migrate.moves import Before, Finding, Kind, Move
 from hookline.migrate.planning import (
     Agent,
-    Places,
     Plan,
-    Source,
     Target,
     additions,
     find_places,
@@ -47,6 +41,12 @@ _AGENTS: dict[str, tuple[Agent, ...]] = {
     "gemini": ("gemini",),
 }
 _WIDEST = 36
+# What is told of a plan besides its hooks: title and role.
+_FINDINGS = (
+    (Kind.LOST, "What has no equivalent", "bad"),
+    (Kind.SCRIPT, "What scripts must change", "care"),
+    (Kind.NOTE, "What is different here", "title"),
+)
 _NEXT = ("hookline check", "hookline trust")
 OPTIONS = (
     Option(
@@ -68,9 +68,25 @@ OPTIONS = (
 def run(options: Options, screen: Screen) -> int:
     """Show the migration, and carry it out if that was asked for."""
     places = find_places(os.path.abspath(options.cwd or os.getcwd()))
-    plan = make_plan(_find_sources(options, places), places)
+    if options.settings:
+        sources = [given_source(f, _find_agent(f, options.agent), places) for f in options.settings]
+    else:
+        sources = find_sources(places, _AGENTS[options.agent])
+        if options.only:
+            sources = [source for source in sources if source.layer == options.only]
+        if options.agent == "auto":
+            # The others' files are read as they are, so they are moved only where that is all
+            # there is.
+            sources = [source for source in sources if source.agent == "claude"] or sources
+    plan = make_plan(sources, places)
     written = _write(plan) if options.write else None
-    again = _write_command(options)
+    # The command that carries out what is shown.
+    words = ["hookline", "migrate", "--write"]
+    words += [] if options.agent == "auto" else ["--from", options.agent]
+    words += ["--only", options.only] if options.only else []
+    words += ["--cwd", options.cwd] if options.cwd else []
+    words += [word for file in options.settings or () for word in ("--settings", file)]
+    again = shlex.join(words)
     if options.json:
         screen.document(_document(plan, written, again))
         return 0
@@ -83,11 +99,12 @@ def run(options: Options, screen: Screen) -> int:
         return 0
     for target in plan.targets:
         _show_target(screen, plan, target)
-    _show_findings(screen, plan, Kind.LOST, "has no equivalent", "bad")
-    scripts = [finding for finding in plan.findings if finding.kind is Kind.SCRIPT]
-    if scripts:
-        _show_scripts(screen, scripts)
-    _show_findings(screen, plan, Kind.NOTE, "is different here", "title")
+    for kind, title, role in _FINDINGS:
+        findings = [finding for finding in plan.findings if finding.kind is kind]
+        if findings:
+            screen.line((title, role))
+            _show_findings(screen, kind, findings)
+            screen.line()
     _show_outcome(screen, plan, written, again)
     if {source.agent for source in plan.sources} == {"claude"}:
         # Left aside, because they need no migration.
@@ -95,21 +112,6 @@ def run(options: Options, screen: Screen) -> int:
             file = shown_path(source.file)
             screen.line(f"{file} is read as it is; --from gemini moves it all the same")
     return 0
-
-
-def _find_sources(options: Options, places: Places) -> list[Source]:
-    if options.settings:
-        return [
-            given_source(file, _find_agent(file, options.agent), places)
-            for file in options.settings
-        ]
-    found = find_sources(places, _AGENTS[options.agent])
-    if options.only:
-        found = [source for source in found if source.layer == options.only]
-    if options.agent == "auto":
-        # The others' files are read as they are, so they are moved only where that is all there is.
-        found = [source for source in found if source.agent == "claude"] or found
-    return found
 
 
 def _find_agent(file: str, asked: str) -> Agent:
@@ -122,35 +124,23 @@ def _find_agent(file: str, asked: str) -> Agent:
     return "gemini" if named & set(HookEventName) - set(EVENTS) else "claude"
 
 
-def _write_command(options: Options) -> str:
-    """The command that carries out what was shown."""
-    import shlex
-
-    words = ["hookline", "migrate", "--write"]
-    words += [] if options.agent == "auto" else ["--from", options.agent]
-    words += ["--only", options.only] if options.only else []
-    words += ["--cwd", options.cwd] if options.cwd else []
-    words += [word for file in options.settings or () for word in ("--settings", file)]
-    return shlex.join(words)
-
-
 def _write(plan: Plan) -> list[Updated]:
     written: list[Updated] = []
     for target in plan.targets:
         if not target.new and not target.disabled:
             written.append(Updated(file=target.file, created=False, changed=False))
             continue
+
+        def choose(value: Mapping[str, Any], target: Target = target) -> Mapping[str, Any]:
+            return additions(value, target.moves, target.disabled)[0]
+
         try:
-            written.append(add_to_settings(target.file, partial(_choose, target)))
+            written.append(add_to_settings(target.file, choose))
         except SettingsFileError as error:
             done = [each.file for each in written if each.changed]
             before = f" ({', '.join(done)} was written before)" if done else ""
             raise CommandError(f"{error}{before}") from None
     return written
-
-
-def _choose(target: Target, value: Mapping[str, Any]) -> Mapping[str, Any]:
-    return additions(value, target.moves, target.disabled)[0]
 
 
 def _show_target(screen: Screen, plan: Plan, target: Target) -> None:
@@ -186,26 +176,18 @@ def _when(hook: Before | Move) -> str:
     return f"{hook.event} {hook.matcher}" if hook.matcher else hook.event
 
 
-def _show_findings(screen: Screen, plan: Plan, kind: Kind, title: str, role: str) -> None:
-    findings = [finding for finding in plan.findings if finding.kind is kind]
-    if not findings:
+def _show_findings(screen: Screen, kind: Kind, findings: list[Finding]) -> None:
+    if kind is Kind.SCRIPT:
+        findings.sort(key=lambda finding: (finding.file, finding.line))
+        for file, group in groupby(findings, key=lambda finding: finding.file):
+            screen.line((shown_path(file), "name"), indent=2)
+            screen.table([(str(f.line), _sentence(f)) for f in group], ("right",), indent=4)
         return
-    screen.line((f"What {title}", role))
     for finding in findings:
         subject = f"  {finding.subject}" if finding.subject else ""
         place = shown_place(finding.file, finding.line)
         screen.line((place, "faint"), (subject, "name"), indent=2)
         screen.line(_sentence(finding), indent=4)
-    screen.line()
-
-
-def _show_scripts(screen: Screen, findings: list[Finding]) -> None:
-    screen.line(("What scripts must change", "care"))
-    findings.sort(key=lambda finding: (finding.file, finding.line))
-    for file, group in groupby(findings, key=lambda finding: finding.file):
-        screen.line((shown_path(file), "name"), indent=2)
-        screen.table([(str(f.line), _sentence(f)) for f in group], ("right",), indent=4)
-    screen.line()
 
 
 def _sentence(finding: Finding) -> str:

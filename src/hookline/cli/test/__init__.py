@@ -12,7 +12,6 @@ from hookline.errors import HooklineError
 from hookline.hooktests.cases import (
     PASSED_BY,
     SUFFIX,
-    HookTest,
     HookTestFile,
     Outcome,
     find_test_files,
@@ -100,7 +99,9 @@ def _run_tests(options: Options, screen: Screen) -> int:
         for unread in file.problems:
             place = shown_path(str(unread.place))
             screen.note(("error:", "bad"), f" {place}: {unread.text}")
-    _require_tests(files, tests, places, options.pattern)
+    if not tests:
+        # A run of no tests is a mistake in how it was asked for, and must not look like success.
+        raise CommandError(_explain_none(files, places, options.pattern))
     report.conclude(files, outcomes, left=len(tests) - len(outcomes))
     is_good = all(outcome.status != "failed" for outcome in outcomes)
     return 0 if is_good and not any(file.problems for file in files) else FAILED
@@ -115,26 +116,18 @@ def _find_places(options: Options) -> list[str]:
     return [min(project, os.path.relpath(project), key=len)]
 
 
-def _require_tests(
-    files: Sequence[HookTestFile],
-    tests: Sequence[HookTest],
-    places: Sequence[str],
-    pattern: str | None,
-) -> None:
-    """A run of no tests is a mistake in how it was asked for, and must not look like success."""
-    if tests:
-        return
+def _explain_none(files: Sequence[HookTestFile], places: Sequence[str], pattern: str | None) -> str:
     known = [test.name for file in files for test in file.tests]
     if known:
         import shlex
 
-        raise CommandError(
+        return (
             f"-k {shlex.quote(pattern or '')} is in the name of none of "
             f"{count(len(known), 'test')}; there is {known[0]!r}"
         )
     if any(file.problems for file in files):
-        raise CommandError("no tests to run: mend what is wrong with the files first")
-    raise CommandError(
+        return "no tests to run: mend what is wrong with the files first"
+    return (
         f"no tests found: there is no *{SUFFIX} in {', '.join(map(shown_path, places))}; "
         "record one: hookline test --record NAME EVENT --input JSON"
     )

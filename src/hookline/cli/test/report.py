@@ -1,7 +1,7 @@
 """Hook tests on the screen: a line each as it ends, and for one that failed what is different."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hookline.cli.progress import Progress
@@ -49,8 +49,10 @@ class TestReport:
                 self._show(failure)
             for result in outcome.document["results"] if outcome.document else ():
                 self._screen.line((f"{result['hook']}: ", "name"), _describe(result), indent=6)
-            for warning in _find_news(outcome):
-                self._screen.line(("warning: ", "care"), warning, indent=6)
+            for warning in outcome.warnings:
+                # That hooks or the event failed is among the failures, or expected.
+                if not (isinstance(warning, Notice) and warning.kind):
+                    self._screen.line(("warning: ", "care"), warning, indent=6)
         self._screen.flush()
 
     def _show(self, failure: Failure) -> None:
@@ -95,14 +97,29 @@ def make_document(
     files: Sequence[HookTestFile], outcomes: Sequence[Outcome], problems: Sequence[Any]
 ) -> dict[str, Any]:
     """The document of ``test --json``."""
+    tests = []
+    for outcome in outcomes:
+        test = outcome.test
+        document: dict[str, Any] = {
+            "file": test.file,
+            "line": test.line,
+            "name": test.name,
+            "event": test.event.value,
+            "status": outcome.status,
+            "duration_ms": round(outcome.duration, 3),
+        }
+        if test.skip is not None:
+            document["skip"] = test.skip
+        if outcome.status == "failed":
+            warnings = [str(warning) for warning in outcome.warnings]
+            document |= {"failures": outcome.failures, "warnings": warnings}
+            document["fired"] = outcome.document
+        tests.append(document)
+    unread = [problem for file in files for problem in file.problems]
     return {
         "summary": _sum_up(files, outcomes),
-        "tests": [dict(_describe_outcome(outcome)) for outcome in outcomes],
-        "errors": [
-            {"place": problem.place, "message": problem.text}
-            for file in files
-            for problem in file.problems
-        ],
+        "tests": tests,
+        "errors": [{"place": problem.place, "message": problem.text} for problem in unread],
         "problems": [{"place": problem.place, "message": problem.text} for problem in problems],
     }
 
@@ -116,28 +133,6 @@ def _sum_up(files: Sequence[HookTestFile], outcomes: Sequence[Outcome]) -> dict[
         "errors": sum(len(file.problems) for file in files),
         "duration_ms": round(sum(outcome.duration for outcome in outcomes), 3),
     }
-
-
-def _describe_outcome(outcome: Outcome) -> Iterator[tuple[str, Any]]:
-    test = outcome.test
-    yield "file", test.file
-    yield "line", test.line
-    yield "name", test.name
-    yield "event", test.event.value
-    yield "status", outcome.status
-    yield "duration_ms", round(outcome.duration, 3)
-    if test.skip is not None:
-        yield "skip", test.skip
-    if outcome.status == "failed":
-        yield "failures", outcome.failures
-        yield "warnings", [str(warning) for warning in outcome.warnings]
-        yield "fired", outcome.document
-
-
-def _find_news(outcome: Outcome) -> list[str]:
-    """The warnings but for those that hooks or the event failed: that is among the failures, or
-    expected."""
-    return [text for text in outcome.warnings if not (isinstance(text, Notice) and text.kind)]
 
 
 def _describe(result: Mapping[str, Any]) -> str:

@@ -4,7 +4,6 @@ Hooks and settings lie outside that folder, so what a model writes is never run;
 fetches are not carried out at all.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,25 +31,51 @@ _NOT_DONE = {
 
 def demo_tools(folder: Path) -> list[Tool]:
     """Four tools as a coding agent has them."""
+
+    def find_file(given: dict[str, Any]) -> Path:
+        """The file that the input names, if it lies in the folder, links followed."""
+        path = (folder / str(given.get("file_path", ""))).resolve()
+        if not path.is_relative_to(folder.resolve()) or path == folder.resolve():
+            raise PermissionError(f"{given.get('file_path')} is not a file of the demo's folder")
+        return path
+
+    def write(given: dict[str, Any]) -> ToolResult:
+        path, text = find_file(given), str(given.get("content", ""))[:_LONGEST]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        lines = count(len(text.splitlines()), "line")
+        said = f"Wrote {lines} to {given['file_path']}."
+        return ToolResult(said, return_display=f"{lines} written")
+
+    def read(given: dict[str, Any]) -> ToolResult:
+        text = find_file(given).read_text(encoding="utf-8", errors="replace")[:_LONGEST]
+        lines = count(len(text.splitlines()), "line")
+        return ToolResult(text, return_display=f"the model reads {lines}")
+
+    def show_command(given: dict[str, Any]) -> ToolResult:
+        command = str(given.get("command", ""))
+        said = f"This is a demo: the command was allowed and not run: {command}"
+        return ToolResult(said, return_display=f"{command} (not run: a demo)")
+
     return [
         Tool(
             name="write_file",
             description="Writes a text file in the project.",
             parameters=_texts("file_path", "content"),
-            run=_in(folder, _write),
+            run=write,
             kind="edit",
         ),
         Tool(
             name="read_file",
             description="Reads a text file of the project.",
             parameters=_texts("file_path"),
-            run=_in(folder, _read),
+            run=read,
         ),
         Tool(
             name="run_shell_command",
             description="Runs a shell command in the project.",
             parameters=_texts("command"),
-            run=_show_command,
+            run=show_command,
             kind="exec",
         ),
         Tool(
@@ -79,39 +104,3 @@ def not_done(call: FunctionCall) -> str:
 def _texts(*names: str) -> dict[str, Any]:
     properties = {name: {"type": "string"} for name in names}
     return {"type": "object", "properties": properties, "required": list(names)}
-
-
-def _in(
-    folder: Path, work: Callable[[Path, dict[str, Any]], ToolResult]
-) -> Callable[[dict[str, Any]], ToolResult]:
-    """The work on the file that the input names, if it lies in the folder, links followed."""
-
-    def run(given: dict[str, Any]) -> ToolResult:
-        path = (folder / str(given.get("file_path", ""))).resolve()
-        if not path.is_relative_to(folder.resolve()) or path == folder.resolve():
-            raise PermissionError(f"{given.get('file_path')} is not a file of the demo's folder")
-        return work(path, given)
-
-    return run
-
-
-def _write(path: Path, given: dict[str, Any]) -> ToolResult:
-    text = str(given.get("content", ""))[:_LONGEST]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    lines = count(len(text.splitlines()), "line")
-    return ToolResult(f"Wrote {lines} to {given['file_path']}.", return_display=f"{lines} written")
-
-
-def _read(path: Path, _given: dict[str, Any]) -> ToolResult:
-    text = path.read_text(encoding="utf-8", errors="replace")[:_LONGEST]
-    lines = count(len(text.splitlines()), "line")
-    return ToolResult(text, return_display=f"the model reads {lines}")
-
-
-def _show_command(given: dict[str, Any]) -> ToolResult:
-    command = str(given.get("command", ""))
-    return ToolResult(
-        f"This is a demo: the command was allowed and not run: {command}",
-        return_display=f"{command} (not run: a demo)",
-    )

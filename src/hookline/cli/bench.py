@@ -1,8 +1,10 @@
 """``hookline bench``: how long one hook takes, and how much of it is only starting.
 
-The hook runs many times, in turn with what it is compared with, so both meet the same machine.
+The hook runs many times, in turn with its interpreter started on no work, so both meet the same
+machine, and what differs is the work of the script alone.
 """
 
+import os
 import sys
 import time
 from collections import Counter
@@ -12,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from hookline.cli.bench.startup import baseline_of
 from hookline.cli.failures import CommandError, unknown_hook
 from hookline.cli.firing import load_config, read_payload, run_to_end
 from hookline.cli.options import Option, Options, event_options, flag
@@ -22,7 +23,13 @@ from hookline.config import Config
 from hookline.debuglog import DebugLogger
 from hookline.notices import heard_warnings
 from hookline.pipeline.matcher import MatchTimeout
-from hookline.pipeline.programs import hook_variables
+from hookline.pipeline.programs import (
+    argv_of,
+    find_program,
+    hook_variables,
+    interpreter_in,
+    read_shebang,
+)
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.system import HookSystem
 from hookline.trace.queries import percentile
@@ -75,6 +82,25 @@ _VALUES: dict[str, Any] = {
     "message": "Build finished",
 }
 _TARGETS = ("write_file", "read_file", "run_shell_command", "replace", "startup", "exit", "manual")
+
+# Kind of interpreter -> the arguments that give it nothing to do.
+_IDLE: dict[str, tuple[str, ...]] = {
+    "python": ("-c", "pass"),
+    "sh": ("-c", ":"),
+    "node": ("-e", "0"),
+    "ruby": ("-e", "0"),
+    "perl": ("-e", "0"),
+}
+# Those that change how Python starts, and take no argument of their own.
+_FLAGS = frozenset("bBdEIOPqsSuv")
+
+
+class Baseline(msgspec.Struct, frozen=True):
+    """A hook that only starts, and what it is in words."""
+
+    words: str
+    hook: CommandHook
+    is_python: bool = False
 
 
 class Runs(msgspec.Struct, frozen=True):
@@ -138,22 +164,7 @@ def run(options: Options, screen: Screen) -> int:
         on = f"{entry.event.value} {target}" if target else entry.event.value
         number = count(len(startup.durations), "run")
         screen.line((hook.name, "name"), f"  {on}  ", (number, "faint"))
-        rows: list[Row] = [("", *((field, "faint") for field in startup.times), "")]
-        for name, each in {**found, _START: startup}.items():
-            values = each.times.values()
-            times = [f"{value:.3g} ms" if value < 1000 else f"{value:.0f} ms" for value in values]
-            rows.append(((name, "name"), *times, ""))
-        screen.table(rows, ("keep", "right", "right", "right", "right", "right"))
-        screen.line(
-            f"{share:.0%} of its time is start-up, measured as ",
-            (baseline.words, "matcher"),
-            " run in turn with it, by p50",
-        )
-        if "warm" in found:
-            ratio = found["warm"].times["p50"] / found["cold"].times["p50"]
-            is_worth_it = ratio <= _WORTH_IT and not hook.warm
-            advice = '; "warm": true in its settings turns it on' if is_worth_it else ""
-            screen.line(f"warm it takes {ratio:.0%} of what it takes cold{advice}")
+        _show_times(screen, hook, {**found, _START: startup}, share, baseline.words)
     for runs in found.values():
         for error, failed in runs.errors.items():
             of = count(len(runs.durations), "run")
@@ -163,6 +174,27 @@ def run(options: Options, screen: Screen) -> int:
         for warning in runs.warnings:
             screen.warning(f"{hook.name}: {warning}")
     return 0
+
+
+def _show_times(
+    screen: Screen, hook: CommandHook, found: Mapping[str, Runs], share: float, measured_as: str
+) -> None:
+    rows: list[Row] = [("", *((field, "faint") for field in found[_START].times), "")]
+    for name, runs in found.items():
+        values = runs.times.values()
+        times = [f"{value:.3g} ms" if value < 1000 else f"{value:.0f} ms" for value in values]
+        rows.append(((name, "name"), *times, ""))
+    screen.table(rows, ("keep", "right", "right", "right", "right", "right"))
+    screen.line(
+        f"{share:.0%} of its time is start-up, measured as ",
+        (measured_as, "matcher"),
+        " run in turn with it, by p50",
+    )
+    if "warm" in found:
+        ratio = found["warm"].times["p50"] / found["cold"].times["p50"]
+        is_worth_it = ratio <= _WORTH_IT and not hook.warm
+        advice = '; "warm": true in its settings turns it on' if is_worth_it else ""
+        screen.line(f"warm it takes {ratio:.0%} of what it takes cold{advice}")
 
 
 def _find_entry(config: Config, options: Options, screen: Screen) -> HookRegistryEntry:
@@ -251,6 +283,35 @@ def _run_in_turn(
         )
         for name, found in results.items()
     }
+
+
+def baseline_of(hook: CommandHook, values: Mapping[str, str], *, cwd: str) -> Baseline:
+    """The bare start of whatever runs a hook; ``values`` are the variables of its command."""
+    words = argv_of(hook, values)
+    if words is None:
+        return Baseline("the shell's bare start", _replaced(hook, ":", None))
+    if interpreter_in(words) is None:
+        path = os.environ.get("PATH", os.defpath)
+        file = find_program(words[0], path, cwd=cwd) or words[0]
+        words = list(read_shebang(os.path.join(cwd, file)) or ())
+    found = interpreter_in(words)
+    if found is None:
+        return Baseline("true", _replaced(hook, "true", ()))
+    program, flags = words[found.at], []
+    for option, _ in found.options if found.kind == "python" else ():
+        if option[1:] not in _FLAGS:
+            break
+        flags.append(option)
+    arguments = (*flags, *_IDLE[found.kind])
+    name = os.path.basename(program)
+    shown = " ".join([name, *arguments])
+    is_python = name.startswith("python")
+    return Baseline(shown, _replaced(hook, program, arguments), is_python)
+
+
+def _replaced(hook: CommandHook, command: str, args: tuple[str, ...] | None) -> CommandHook:
+    name = f"start of {hook.name}"
+    return msgspec.structs.replace(hook, name=name, command=command, args=args, warm=False)
 
 
 def _describe(runs: Runs) -> dict[str, Any]:

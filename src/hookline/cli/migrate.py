@@ -8,7 +8,7 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any, cast
+from typing import Any
 
 from hookline.cli.failures import CommandError
 from hookline.cli.options import Option, Options, flag
@@ -18,7 +18,9 @@ from hookline.migrate.claude import EVENTS
 from hookline.migrate.moves import Before, Finding, Kind, Move
 from hookline.migrate.planning import (
     Agent,
+    Places,
     Plan,
+    Source,
     Target,
     additions,
     find_places,
@@ -68,17 +70,7 @@ OPTIONS = (
 def run(options: Options, screen: Screen) -> int:
     """Show the migration, and carry it out if that was asked for."""
     places = find_places(os.path.abspath(options.cwd or os.getcwd()))
-    if options.settings:
-        sources = [given_source(f, _find_agent(f, options.agent), places) for f in options.settings]
-    else:
-        sources = find_sources(places, _AGENTS[options.agent])
-        if options.only:
-            sources = [source for source in sources if source.layer == options.only]
-        if options.agent == "auto":
-            # The others' files are read as they are, so they are moved only where that is all
-            # there is.
-            sources = [source for source in sources if source.agent == "claude"] or sources
-    plan = make_plan(sources, places)
+    plan = make_plan(_find_sources(options, places), places)
     written = _write(plan) if options.write else None
     # The command that carries out what is shown.
     words = ["hookline", "migrate", "--write"]
@@ -97,14 +89,7 @@ def run(options: Options, screen: Screen) -> int:
         screen.line("name a file: ", ("hookline migrate --settings FILE", "name"))
         screen.line("or start anew: ", ("hookline init", "name"))
         return 0
-    for target in plan.targets:
-        _show_target(screen, plan, target)
-    for kind, title, role in _FINDINGS:
-        findings = [finding for finding in plan.findings if finding.kind is kind]
-        if findings:
-            screen.line((title, role))
-            _show_findings(screen, kind, findings)
-            screen.line()
+    _show_plan(screen, plan)
     _show_outcome(screen, plan, written, again)
     if {source.agent for source in plan.sources} == {"claude"}:
         # Left aside, because they need no migration.
@@ -114,14 +99,25 @@ def run(options: Options, screen: Screen) -> int:
     return 0
 
 
-def _find_agent(file: str, asked: str) -> Agent:
-    """Whose settings a file holds, told by its events where nobody says so."""
-    if asked != "auto":
-        return cast(Agent, asked)
-    value = read_settings_text(os.path.abspath(file)).document.value
-    hooks = value.get("hooks")
-    named = set(hooks) if isinstance(hooks, Mapping) else set()
-    return "gemini" if named & set(HookEventName) - set(EVENTS) else "claude"
+def _find_sources(options: Options, places: Places) -> list[Source]:
+    sources: list[Source] = []
+    for file in options.settings or ():
+        agent: Agent = options.agent
+        if options.agent == "auto":
+            # Nobody says whose settings these are; their events tell.
+            hooks = read_settings_text(os.path.abspath(file)).document.value.get("hooks")
+            named = set(hooks) if isinstance(hooks, Mapping) else set()
+            agent = "gemini" if named & set(HookEventName) - set(EVENTS) else "claude"
+        sources.append(given_source(file, agent, places))
+    if options.settings:
+        return sources
+    sources = find_sources(places, _AGENTS[options.agent])
+    if options.only:
+        sources = [source for source in sources if source.layer == options.only]
+    if options.agent == "auto":
+        # The others' files are read as they are, so they are moved only where that is all there is.
+        sources = [source for source in sources if source.agent == "claude"] or sources
+    return sources
 
 
 def _write(plan: Plan) -> list[Updated]:
@@ -143,51 +139,55 @@ def _write(plan: Plan) -> list[Updated]:
     return written
 
 
-def _show_target(screen: Screen, plan: Plan, target: Target) -> None:
+def _show_plan(screen: Screen, plan: Plan) -> None:
     """Each hook: when it runs, before and after; below that what it runs, and how its fields
-    change."""
-    for source in plan.sources:
-        if source.target != target.file:
+    change; then what is told besides."""
+    for target in plan.targets:
+        for source in plan.sources:
+            if source.target != target.file:
+                continue
+            moves = [move for move in target.moves if move.file == source.file]
+            files = shown_path(source.file), shown_path(target.file)
+            screen.line((files[0], "title"), " → ", (files[1], "title"))
+            if not moves:
+                screen.line(("no hook can be migrated", "faint"), indent=2)
+            width = min(max((width_of(_when(m.before)) for m in moves), default=0), _WIDEST)
+            for move in moves:
+                before = _when(move.before)
+                space = " " * max(width - width_of(before), 0)
+                screen.line((before, "name"), f"{space}  →  ", (_when(move), "matcher"), indent=2)
+                args = move.before.config.get("args")
+                words = (move.before.config["command"], *(args if isinstance(args, list) else ()))
+                screen.quote(" ".join(map(str, words)))
+                changes = "; ".join(move.changes) if move in target.new else "is there already"
+                if changes:
+                    screen.line((changes, "faint"), indent=4)
+            screen.line()
+        if target.disabled:
+            names = ", ".join(target.disabled)
+            screen.line(("stays switched off", "care"), f": {names}")
+            screen.line()
+    for kind, title, role in _FINDINGS:
+        findings = [finding for finding in plan.findings if finding.kind is kind]
+        if not findings:
             continue
-        moves = [move for move in target.moves if move.file == source.file]
-        files = shown_path(source.file), shown_path(target.file)
-        screen.line((files[0], "title"), " → ", (files[1], "title"))
-        if not moves:
-            screen.line(("no hook can be migrated", "faint"), indent=2)
-        width = min(max((width_of(_when(m.before)) for m in moves), default=0), _WIDEST)
-        for move in moves:
-            before = _when(move.before)
-            space = " " * max(width - width_of(before), 0)
-            screen.line((before, "name"), f"{space}  →  ", (_when(move), "matcher"), indent=2)
-            args = move.before.config.get("args")
-            words = (move.before.config["command"], *(args if isinstance(args, list) else ()))
-            screen.quote(" ".join(map(str, words)))
-            changes = "; ".join(move.changes) if move in target.new else "is there already"
-            if changes:
-                screen.line((changes, "faint"), indent=4)
-        screen.line()
-    if target.disabled:
-        names = ", ".join(target.disabled)
-        screen.line(("stays switched off", "care"), f": {names}")
+        screen.line((title, role))
+        if kind is Kind.SCRIPT:
+            findings.sort(key=lambda finding: (finding.file, finding.line))
+            for file, group in groupby(findings, key=lambda finding: finding.file):
+                screen.line((shown_path(file), "name"), indent=2)
+                screen.table([(str(f.line), _sentence(f)) for f in group], ("right",), indent=4)
+        else:
+            for finding in findings:
+                subject = f"  {finding.subject}" if finding.subject else ""
+                place = shown_place(finding.file, finding.line)
+                screen.line((place, "faint"), (subject, "name"), indent=2)
+                screen.line(_sentence(finding), indent=4)
         screen.line()
 
 
 def _when(hook: Before | Move) -> str:
     return f"{hook.event} {hook.matcher}" if hook.matcher else hook.event
-
-
-def _show_findings(screen: Screen, kind: Kind, findings: list[Finding]) -> None:
-    if kind is Kind.SCRIPT:
-        findings.sort(key=lambda finding: (finding.file, finding.line))
-        for file, group in groupby(findings, key=lambda finding: finding.file):
-            screen.line((shown_path(file), "name"), indent=2)
-            screen.table([(str(f.line), _sentence(f)) for f in group], ("right",), indent=4)
-        return
-    for finding in findings:
-        subject = f"  {finding.subject}" if finding.subject else ""
-        place = shown_place(finding.file, finding.line)
-        screen.line((place, "faint"), (subject, "name"), indent=2)
-        screen.line(_sentence(finding), indent=4)
 
 
 def _sentence(finding: Finding) -> str:

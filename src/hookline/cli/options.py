@@ -231,26 +231,23 @@ def make_parser(name: str, verb: Verb, summary: str) -> "argparse.ArgumentParser
         if option.one_of:
             key = f"one of {option.one_of}"
             group = groups[key] = groups.get(key) or group.add_mutually_exclusive_group()
-        group.add_argument(option.name, **_argparse_keywords(option))
+        said: dict[str, Any] = {
+            "help": argparse.SUPPRESS if option.help is None else option.help,
+            "default": option.default,
+        }
+        if not option.is_argument:
+            said |= {"dest": option.key, "required": option.required}
+        if option.is_flag:
+            said |= {"action": "store_const", "const": option.means}
+        else:
+            further = {
+                "type": option.type,
+                "metavar": option.value,
+                "choices": option.choices,
+                "nargs": option.count,
+                "const": option.means if option.count == "?" else None,
+                "action": "append" if option.again else "",
+            }
+            said |= {name: it for name, it in further.items() if it}
+        group.add_argument(option.name, **said)
     return parser
-
-
-def _argparse_keywords(option: Option) -> dict[str, Any]:
-    from argparse import SUPPRESS
-
-    said: dict[str, Any] = {
-        "help": SUPPRESS if option.help is None else option.help,
-        "default": option.default,
-    }
-    if not option.is_argument:
-        said |= {"dest": option.key, "required": option.required}
-    if option.is_flag:
-        return {**said, "action": "store_const", "const": option.means}
-    further = {
-        "metavar": option.value,
-        "choices": option.choices,
-        "nargs": option.count,
-        "const": option.means if option.count == "?" else None,
-        "action": "append" if option.again else "",
-    }
-    return {**said, "type": option.type, **{name: it for name, it in further.items() if it}}

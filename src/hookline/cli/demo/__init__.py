@@ -18,14 +18,13 @@ from hookline.answer import TONES
 from hookline.cli.demo.steps import Recorder, Step, Tell, Watch, Word
 from hookline.cli.demo.tools import demo_tools
 from hookline.cli.failures import CommandError
-from hookline.cli.fire import decide, hook_row
+from hookline.cli.fire import hook_row
 from hookline.cli.firing import run_on_asyncio
 from hookline.cli.options import Option, Options
 from hookline.cli.screen import Column, Row, Screen, count, duration
 from hookline.errors import HooklineError
 from hookline.front import Hooks
 from hookline.notices import heard_warnings
-from hookline.wire.events import HookEventName
 
 _MODEL = "gemini-flash-latest"
 EXAMPLES = ("hookline demo", "hookline demo --keep try-hookline")
@@ -54,7 +53,6 @@ _TRY = (
 _LONGEST = 300
 # Below this an event's name stands above its hooks, not beside them.
 _NARROW = 64
-_TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 
 
 def scripted_model() -> ScriptedProvider:
@@ -236,7 +234,7 @@ def _conclude(options: Options, screen: Screen, steps: Sequence[Step], model: st
         **{word: words.count(word) for word in counted},
     }
     if options.json:
-        described = [_describe_step(step) for step in steps]
+        described = [step.document() for step in steps]
         screen.document({"model": model, "steps": described, "summary": summary})
         return
     fired = f"{summary['events']} fired, {summary['events_with_hooks']} of them with hooks"
@@ -260,22 +258,3 @@ def _conclude(options: Options, screen: Screen, steps: Sequence[Step], model: st
         screen.line(_TRY, indent=2)
     else:
         screen.line("see the scripts, and change them: hookline demo --keep try-hookline")
-
-
-def _describe_step(step: Step) -> dict[str, Any]:
-    events = []
-    for seen in step.fired:
-        hooks = []
-        for result in seen.answer.results:
-            word, why = decide(result)
-            facts = {"hook": result.hook.name, "duration_ms": round(result.duration, 3)}
-            hooks.append({**facts, "decision": word, "reason": why, "output": result.output})
-        about = {"tool": seen.fired.target} if seen.event in _TOOL_EVENTS else {}
-        events.append({"event": seen.event.value, **about, "hooks": hooks})
-    call = {"tool": step.call.name, "input": step.call.args} if step.call is not None else {}
-    return {
-        "what": f"{step.says} {step.shows}".strip(),
-        **call,
-        "events": events,
-        "outcomes": [{"outcome": each.word, "text": each.text} for each in step.outcomes],
-    }

@@ -13,6 +13,7 @@ from hookline.agent.providers import FunctionCall
 from hookline.agent.scheduler import CallStatus, ScheduledCall
 from hookline.answer import Answer
 from hookline.cli.demo.tools import describe, not_done
+from hookline.cli.fire import decide
 from hookline.debuglog import DebugLogger
 from hookline.fired import FiredEvent
 from hookline.toolcall import BLOCKED_BY_HOOK
@@ -35,6 +36,7 @@ _TOLD_AS_NEWS: dict[HookEventName, str] = {
     HookEventName.AFTER_AGENT: "the turn ends",
 }
 _BEFORE_MODEL = (HookEventName.BEFORE_TOOL_SELECTION, HookEventName.BEFORE_MODEL)
+_TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 # That hooks ran for these is no news yet.
 _TOLD_IF_SAID = (*_BEFORE_MODEL, HookEventName.AFTER_MODEL)
 # What a block means; that of a tool's event is the result of its call.
@@ -101,6 +103,22 @@ class Step(msgspec.Struct, frozen=True):
     def is_empty(self) -> bool:
         """True if there is nothing to tell of it."""
         return not (self.shows or self.outcomes or any(fired.is_news for fired in self.fired))
+
+    def document(self) -> dict[str, Any]:
+        """The step for programs, with every hook that ran."""
+        events = []
+        for seen in self.fired:
+            hooks = []
+            for result in seen.answer.results:
+                word, why = decide(result)
+                facts = {"hook": result.hook.name, "duration_ms": round(result.duration, 3)}
+                hooks.append({**facts, "decision": word, "reason": why, "output": result.output})
+            about = {"tool": seen.fired.target} if seen.event in _TOOL_EVENTS else {}
+            events.append({"event": seen.event.value, **about, "hooks": hooks})
+        call = {"tool": self.call.name, "input": self.call.args} if self.call is not None else {}
+        outcomes = [{"outcome": each.word, "text": each.text} for each in self.outcomes]
+        what = f"{self.says} {self.shows}".strip()
+        return {"what": what, **call, "events": events, "outcomes": outcomes}
 
 
 class Watch(DebugLogger):

@@ -118,10 +118,7 @@ def open_bus(text: str, **options: Any) -> "NatsMessageBus":
 
 
 def fire(
-    system: HookSystem,
-    fired: FiredEvent,
-    *,
-    progress: "Callable[[Loop], Waiting] | None" = None,
+    system: HookSystem, fired: FiredEvent, *, progress: "Callable[[Loop], Waiting] | None" = None
 ) -> Answer:
     """Fire one event to its end; raises Interrupted, with no hook left running, on a signal.
 
@@ -138,9 +135,7 @@ def fire(
 
 
 def run_to_end(
-    work: Coroutine[Any, Any, T],
-    *,
-    progress: "Callable[[Loop], Waiting] | None" = None,
+    work: Coroutine[Any, Any, T], *, progress: "Callable[[Loop], Waiting] | None" = None
 ) -> T:
     """Run what fires command hooks; a signal stops it, and is raised when they have ended."""
     loop = PollLoop()

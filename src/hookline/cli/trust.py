@@ -59,23 +59,9 @@ def run(options: Options, screen: Screen) -> int:
         screen.line(f"trusted on {known.trusted_at}; nothing has changed since")
         return 0
     _show(screen, now, known)
-    if not options.yes:
-        if sys.stdin is None or not sys.stdin.isatty() or not screen.is_terminal:
-            raise CommandError(
-                "nobody can be asked without a terminal; review this and pass --yes to trust it"
-            )
-        screen.flush()
-        answer = ""
-        try:
-            sys.stdout.write("Let these hooks run as they are shown here? [y/N] ")
-            sys.stdout.flush()
-            answer = sys.stdin.readline()
-        finally:
-            if not answer.endswith("\n"):
-                screen.line()
-        if answer.strip().lower() not in ("y", "yes"):
-            screen.line("not trusted: these hooks do not run")
-            return 1
+    if not options.yes and not _agrees(screen):
+        screen.line("not trusted: these hooks do not run")
+        return 1
     file = shown_path(store.write(now))
     screen.line(("trusted", "good"), f" until anything of this changes; recorded in {file}")
     where = ""
@@ -90,6 +76,23 @@ def run(options: Options, screen: Screen) -> int:
         if any(name.endswith(".hooktest.json") for name in names):
             screen.line(f"`hookline test{where}` runs their tests")
     return 0
+
+
+def _agrees(screen: Screen) -> bool:
+    if sys.stdin is None or not sys.stdin.isatty() or not screen.is_terminal:
+        raise CommandError(
+            "nobody can be asked without a terminal; review this and pass --yes to trust it"
+        )
+    screen.flush()
+    answer = ""
+    try:
+        sys.stdout.write("Let these hooks run as they are shown here? [y/N] ")
+        sys.stdout.flush()
+        answer = sys.stdin.readline()
+    finally:
+        if not answer.endswith("\n"):
+            screen.line()
+    return answer.strip().lower() in ("y", "yes")
 
 
 def refuse_settings(options: Options) -> None:

@@ -23,10 +23,7 @@ _ASKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "web_fetch": ("fetch", ("url",)),
 }
 
-_NOT_DONE = {
-    "write_file": "nothing is written",
-    "run_shell_command": "the command does not run",
-}
+_NOT_DONE = {"write_file": "nothing is written", "run_shell_command": "the command does not run"}
 
 
 def demo_tools(folder: Path) -> list[Tool]:

@@ -15,12 +15,7 @@ import msgspec
 from hookline.cli.failures import CommandError
 from hookline.cli.options import Option, Options, read_event_name
 from hookline.cli.screen import Screen, shown_path
-from hookline.edit.updating import (
-    Updated,
-    add_to_settings,
-    read_settings_text,
-    refuse_way_out,
-)
+from hookline.edit.updating import Updated, add_to_settings, read_settings_text, refuse_way_out
 from hookline.pipeline.settings import SettingsFileError, find_project_dir
 from hookline.places import home_dir
 from hookline.wire import codec

@@ -62,10 +62,7 @@ def _record_live(
     payload = read_payload(event, options)
     read_event(event, payload)
     runner = HookTestRunner(
-        fire,
-        cwd=options.cwd or project,
-        settings_files=options.settings,
-        trusted=options.trust,
+        fire, cwd=options.cwd or project, settings_files=options.settings, trusted=options.trust
     )
     asked = HookTest(name=name, file=path, line=1, event=event, input=payload, expect={})
     try:

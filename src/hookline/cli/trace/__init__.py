@@ -54,11 +54,7 @@ OPTIONS = (
         group=_WHICH,
     ),
     Option(
-        "--limit",
-        "N",
-        f"at most so many, the newest (default: {_SHOWN})",
-        type=int,
-        group=_WHICH,
+        "--limit", "N", f"at most so many, the newest (default: {_SHOWN})", type=int, group=_WHICH
     ),
     Option("--log", "FILE", "read this log instead of the user's own"),
 )

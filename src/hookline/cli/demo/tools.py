@@ -4,11 +4,12 @@ Hooks and settings lie outside that folder, so what a model writes is never run;
 fetches are not carried out at all.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from hookline.agent.providers import FunctionCall
-from hookline.agent.tools import Tool
+from hookline.agent.tools import ConfirmationKind, Tool
 from hookline.cli.screen import count
 from hookline.toolcall import ToolResult
 from hookline.wire import codec
@@ -54,34 +55,23 @@ def demo_tools(folder: Path) -> list[Tool]:
         said = f"This is a demo: the command was allowed and not run: {command}"
         return ToolResult(said, return_display=f"{command} (not run: a demo)")
 
-    return [
-        Tool(
-            name="write_file",
-            description="Writes a text file in the project.",
-            parameters=_texts("file_path", "content"),
-            run=write,
-            kind="edit",
-        ),
-        Tool(
-            name="read_file",
-            description="Reads a text file of the project.",
-            parameters=_texts("file_path"),
-            run=read,
-        ),
-        Tool(
-            name="run_shell_command",
-            description="Runs a shell command in the project.",
-            parameters=_texts("command"),
-            run=show_command,
-            kind="exec",
-        ),
-        Tool(
-            name="web_fetch",
-            description="Fetches a page from the web.",
-            parameters=_texts("url"),
-            run=lambda given: f"This is a demo: {given.get('url')} was not fetched.",
-        ),
-    ]
+    def refuse_fetch(given: dict[str, Any]) -> str:
+        return f"This is a demo: {given.get('url')} was not fetched."
+
+    tools: tuple[tuple[str, str, Callable[[dict[str, Any]], Any], ConfirmationKind], ...] = (
+        ("write_file", "Writes a text file in the project.", write, "edit"),
+        ("read_file", "Reads a text file of the project.", read, "info"),
+        ("run_shell_command", "Runs a shell command in the project.", show_command, "exec"),
+        ("web_fetch", "Fetches a page from the web.", refuse_fetch, "info"),
+    )
+    made = []
+    for name, description, work, kind in tools:
+        texts = {argument: {"type": "string"} for argument in _ASKS[name][1]}
+        schema = {"type": "object", "properties": texts, "required": list(texts)}
+        made.append(
+            Tool(name=name, description=description, parameters=schema, run=work, kind=kind)
+        )
+    return made
 
 
 def describe(call: FunctionCall) -> tuple[str, str]:
@@ -96,8 +86,3 @@ def describe(call: FunctionCall) -> tuple[str, str]:
 def not_done(call: FunctionCall) -> str:
     """What it means that a call was blocked."""
     return _NOT_DONE.get(call.name, "the tool does not run")
-
-
-def _texts(*names: str) -> dict[str, Any]:
-    properties = {name: {"type": "string"} for name in names}
-    return {"type": "object", "properties": properties, "required": list(names)}

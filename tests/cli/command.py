@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 HOOKLINE = (sys.executable, "-m", "hookline")
 # The modules of the command line that each verb loads.
-EVERY_VERB = frozenset({"failures", "layout", "options", "screen"})
+EVERY_VERB = frozenset({"failures", "options", "screen"})
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _TIME = re.compile(r" *\b\d+(\.\d+)? (ms|s)\b")
 

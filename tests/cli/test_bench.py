@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from hookline.cli.bench import percentile
-from hookline.cli.bench.startup import baseline_of
+from hookline.cli.bench import baseline_of
 from hookline.wire.hooks import CommandHook
 from tests.cli.command import ESCAPE, EVERY_VERB, command_hook, hookline, on_terminal, settings
 from tests.cli.conftest import Call
@@ -171,13 +170,8 @@ def test_start_up_is_that_of_the_hooks_own_interpreter(
     assert baseline.is_python is words.startswith("python")
 
 
-def test_a_percentile_lies_between_its_neighbours() -> None:
-    assert [percentile([1.0, 2.0, 4.0], p) for p in (0, 50, 75, 100)] == [1.0, 2.0, 3.0, 4.0]
-    assert percentile([7.0], 99) == 7.0
-
-
 def test_it_loads_no_terminal_and_no_loop(scan: Project) -> None:
     modules = loaded(scan, "bench", "scan", "--trust", "--runs", "1")
-    assert own(modules) == EVERY_VERB | {"bench", "bench.startup", "firing", "progress"}
+    assert own(modules) == EVERY_VERB | {"bench", "firing", "progress"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     assert not modules & {"asyncio", "subprocess", "pathlib", "tempfile", "logging", "json"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.cli.layout import width_of
+from hookline.cli.screen import width_of
 from tests.cli.command import (
     ESCAPE,
     EVERY_VERB,

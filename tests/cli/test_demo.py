@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from hookline.agent import ScriptedProvider
-from hookline.cli.demo import PROJECT, PROMPT, Session, scripted_model
+from hookline.agent.loop import Agent
+from hookline.cli.demo import PROJECT, PROMPT, make_watched_agent, scripted_model
 from hookline.cli.demo.steps import Step
 from hookline.cli.demo.tools import demo_tools
-from hookline.cli.layout import width_of
+from hookline.cli.screen import width_of
 from tests.agent.gemini import GeminiServer
 from tests.cli.command import (
     ESCAPE,
@@ -105,13 +106,14 @@ def copied(project: Path) -> Path:
 
 async def played(
     project: Path, provider: ScriptedProvider, *, rules: Path | None = None
-) -> tuple[Session, list[Step]]:
+) -> tuple[Agent, list[Step]]:
     """The demo's session to its end, and its steps."""
     steps: list[Step] = []
     used = [rules or project / "settings.json"]
-    session = Session(project, used, provider, PROMPT, steps.append)
-    await session.run()
-    return session, steps
+    _, agent = make_watched_agent(project, used, provider, PROMPT, steps.append)
+    async with agent:
+        await agent.run(PROMPT)
+    return agent, steps
 
 
 def test_the_demo_shows_what_each_hook_decided_and_what_came_of_it(project: Project) -> None:
@@ -159,8 +161,8 @@ async def test_no_secret_is_written_and_no_command_runs(tmp_path: Path) -> None:
 
 
 async def test_personal_data_in_the_answer_is_neither_shown_nor_kept(tmp_path: Path) -> None:
-    session, steps = await played(copied(tmp_path / "p"), scripted_model())
-    said = [content for content in session.agent.chat.history if content["role"] == "model"]
+    agent, steps = await played(copied(tmp_path / "p"), scripted_model())
+    said = [content for content in agent.chat.history if content["role"] == "model"]
     for personal in PERSONAL:
         assert personal not in json.dumps(said)
         assert personal not in hookline("demo").out + hookline("demo", "--json").out

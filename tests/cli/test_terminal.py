@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookline.cli.layout import width_of
+from hookline.cli.screen import width_of
 from tests.cli.command import (
     ESCAPE,
     answer,

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hookline.cli.layout import width_of
+from hookline.cli.screen import width_of
 from hookline.pipeline.settings import SettingsReader, find_settings_files
 from hookline.pipeline.trust import TrustStore, review
 from tests.cli.command import (

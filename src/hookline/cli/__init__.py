@@ -58,10 +58,29 @@ def run() -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit status; nothing but a status ever comes out."""
+    # ``list`` is a verb's module here.
+    arguments = sys.argv[1:] if argv is None else [*argv]
+    verb = arguments[0] if arguments else "--help"
     status: int | None = None
     try:
-        # ``list`` is a verb's module here.
-        status = _run(sys.argv[1:] if argv is None else [*argv])
+        if verb in ("-h", "--help"):
+            width = max(map(len, VERBS))
+            lines = [f"  {name:{width}}  {summary}" for name, summary in VERBS.items()]
+            print(_HELP.format(verbs="\n".join(lines)))
+            status = 0
+        elif verb in ("-V", "--version"):
+            from hookline import __version__
+
+            print(f"hookline {__version__}")
+            status = 0
+        elif verb not in VERBS:
+            from hookline.cli.failures import unknown_verb
+
+            raise unknown_verb(verb, VERBS)
+        else:
+            from hookline.cli.options import run_verb
+
+            status = run_verb(verb, VERBS[verb], arguments[1:])
         if sys.stdout is not None:
             sys.stdout.flush()
     except BaseException as error:
@@ -69,24 +88,3 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         status = report(error, done=status)
     return status
-
-
-def _run(arguments: Sequence[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help"):
-        width = max(map(len, VERBS))
-        lines = [f"  {verb:{width}}  {summary}" for verb, summary in VERBS.items()]
-        print(_HELP.format(verbs="\n".join(lines)))
-        return 0
-    if arguments[0] in ("-V", "--version"):
-        from hookline import __version__
-
-        print(f"hookline {__version__}")
-        return 0
-    verb, *rest = arguments
-    if verb not in VERBS:
-        from hookline.cli.failures import unknown_verb
-
-        raise unknown_verb(verb, VERBS)
-    from hookline.cli.options import run_verb
-
-    return run_verb(verb, VERBS[verb], rest)

@@ -10,9 +10,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from hookline.check import Checked, Finding, Severity, check, read
-from hookline.cli.layout import DIFF_ROLES, count, diff, shown_path
 from hookline.cli.options import Options, flag
-from hookline.cli.screen import Screen
+from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
 from hookline.pipeline.jsonc import spoken
 from hookline.pipeline.settings import SettingsFile, find_project_dir, find_settings_files
 from hookline.places import home_dir
@@ -45,26 +44,40 @@ def run(options: Options, screen: Screen) -> int:
     """Check, mend if asked, and show what is left."""
     checked = _read_settings(options)
     findings = check(checked)
-    changed: list[Change] = []
+    made: dict[str, Change] = {}
     if options.fix or options.diff:
-        changed = _fix(options, findings, checked)
-    if options.fix and changed:
-        checked = _read_settings(options)
-        findings = check(checked)
+        import msgspec
+
+        from hookline.check.fixing import carry_out, changes
+
+        for _ in range(_MOST_ROUNDS):
+            planned = changes(findings, checked)
+            for change in planned:
+                # One change a file, from first to last.
+                first = made.get(change.file, change)
+                made[change.file] = msgspec.structs.replace(
+                    change, before=first.before, mode_before=first.mode_before
+                )
+                if options.fix:
+                    carry_out(change)
+            if not options.fix or not planned:
+                break
+            checked = _read_settings(options)
+            findings = check(checked)
     if options.quiet:
         findings = [finding for finding in findings if finding.severity is not Severity.HINT]
     if options.json:
-        screen.document(_document(findings, checked, changed, done=options.fix))
+        screen.document(_document(findings, checked, list(made.values()), done=options.fix))
     else:
-        for change in changed:
+        for change in made.values():
             verb = "changed" if options.fix else "would change"
             screen.line((f"{verb} ", "change"), (shown_path(change.file), "name"))
             for line in _diff(change):
                 screen.line((line, DIFF_ROLES.get(line[:1], "")), indent=2)
             screen.line()
-        _show_findings(screen, findings)
+        for file, group in groupby(findings, key=lambda finding: finding.file):
+            _show_file(screen, file, list(group))
         _show_summary(screen, findings, checked, fix=options.fix or options.diff)
-        _show_next(screen, findings, checked)
     fatal = {Severity.ERROR, Severity.WARNING} if options.strict else {Severity.ERROR}
     return 1 if any(finding.severity in fatal for finding in findings) else 0
 
@@ -78,29 +91,6 @@ def _read_settings(options: Options) -> Checked:
     else:
         files = [SettingsFile(os.path.abspath(file), HookSource.USER) for file in options.settings]
     return read(files, cwd=here, project_dir=project, environ=os.environ)
-
-
-def _fix(options: Options, findings: list[Finding], checked: Checked) -> "list[Change]":
-    """What was changed, or would be: one change a file, from first to last."""
-    import msgspec
-
-    from hookline.check.fixing import carry_out, changes
-
-    made: dict[str, Change] = {}
-    for _ in range(_MOST_ROUNDS):
-        planned = changes(findings, checked)
-        for change in planned:
-            if options.fix:
-                carry_out(change)
-            first = made.get(change.file, change)
-            made[change.file] = msgspec.structs.replace(
-                change, before=first.before, mode_before=first.mode_before
-            )
-        if not options.fix or not planned:
-            break
-        checked = _read_settings(options)
-        findings = check(checked)
-    return list(made.values())
 
 
 def _diff(change: "Change") -> Iterator[str]:
@@ -117,34 +107,28 @@ def _diff(change: "Change") -> Iterator[str]:
     yield from diff(before.splitlines(), after.splitlines(), around=1)
 
 
-def _show_findings(screen: Screen, findings: Sequence[Finding]) -> None:
-    """All findings, an empty line after those of a file; a hint that comes again is told once
-    with where else it holds."""
-    for file, group in groupby(findings, key=lambda finding: finding.file):
-        in_file = list(group)
-        hints: dict[str, list[int]] = {}
-        for finding in in_file:
-            if finding.severity is Severity.HINT:
-                hints.setdefault(finding.text, []).append(finding.line)
-        for finding in in_file:
-            also = ""
-            if finding.severity is Severity.HINT:
-                lines = hints.pop(finding.text, None)
-                if lines is None:
-                    continue
-                also = _also(lines[1:])
-            place = f"{shown_path(file)}:{finding.line}:{finding.column}:"
-            severity = (f"{finding.severity.value}:", _ROLES[finding.severity])
-            screen.line((place, "name"), " ", severity, f" {finding.text}", (also, "faint"))
-        screen.line()
-
-
-def _also(lines: Sequence[int]) -> str:
-    if not lines:
-        return ""
-    named, left = lines[:_MOST_LINES], len(lines) - _MOST_LINES
-    more = f" and {left} more" if left > 0 else ""
-    return f" (also on {'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, named))}{more})"
+def _show_file(screen: Screen, file: str, findings: Sequence[Finding]) -> None:
+    """The findings of a file and an empty line; a hint that comes again is told once with where
+    else it holds."""
+    hints: dict[str, list[int]] = {}
+    for finding in findings:
+        if finding.severity is Severity.HINT:
+            hints.setdefault(finding.text, []).append(finding.line)
+    for finding in findings:
+        also = ""
+        if finding.severity is Severity.HINT:
+            if finding.text not in hints:
+                continue
+            _, *others = hints.pop(finding.text)
+            if others:
+                noun = "line" if len(others) == 1 else "lines"
+                named = ", ".join(map(str, others[:_MOST_LINES]))
+                left = len(others) - _MOST_LINES
+                also = f" (also on {noun} {named}{f' and {left} more' if left > 0 else ''})"
+        place = f"{shown_path(file)}:{finding.line}:{finding.column}:"
+        severity = (f"{finding.severity.value}:", _ROLES[finding.severity])
+        screen.line((place, "name"), " ", severity, f" {finding.text}", (also, "faint"))
+    screen.line()
 
 
 def _show_summary(
@@ -169,14 +153,7 @@ def _show_summary(
         fixable = sum(is_fixable(finding, checked) for finding in findings)
         if fixable:
             screen.line(f"`hookline check --fix` mends {fixable} of these; --diff shows how")
-
-
-def _count(findings: Sequence[Finding]) -> list[tuple[Severity, int]]:
-    return [(s, sum(finding.severity is s for finding in findings)) for s in Severity]
-
-
-def _show_next(screen: Screen, findings: list[Finding], checked: Checked) -> None:
-    """What a project's author has to do yet when there is nothing left to correct."""
+    # When there is nothing left to correct, a project's author has to trust it yet.
     is_projects = any(site.hook.source is HookSource.PROJECT for site in checked.hooks)
     if not is_projects or any(finding.severity is Severity.ERROR for finding in findings):
         return
@@ -196,6 +173,10 @@ def _show_next(screen: Screen, findings: list[Finding], checked: Checked) -> Non
         return
     if known is None or not known.covers(now):
         screen.line("the project's hooks run after you trust them with `hookline trust`")
+
+
+def _count(findings: Sequence[Finding]) -> list[tuple[Severity, int]]:
+    return [(s, sum(finding.severity is s for finding in findings)) for s in Severity]
 
 
 def _document(

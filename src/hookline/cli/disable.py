@@ -9,9 +9,8 @@ from hookline.cli.enable import (
     unknown_name,
 )
 from hookline.cli.failures import CommandError
-from hookline.cli.layout import shown_path, shown_place
 from hookline.cli.options import Options, flag
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Screen, shown_path, shown_place
 from hookline.edit import disable
 
 EXAMPLES = (

@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 
 from hookline.cli.failures import CommandError, unknown_hook
-from hookline.cli.layout import shown_path, shown_place
 from hookline.cli.options import Option, Options, flag
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Screen, shown_path, shown_place
 from hookline.config import Config
 from hookline.edit import (
     Place,
@@ -71,40 +70,34 @@ def run(options: Options, screen: Screen) -> int:
     if options.json:
         show_document(screen, after, changed=files)
     elif files or not off:
-        _show(screen, after, files)
-    if off:
-        why = _explain(options, after, switch_of(off[0], after.switches))
-        raise CommandError(f"{options.name} stays disabled: {why}")
-    return 0
-
-
-def _show(screen: Screen, after: Named, files: list[str]) -> None:
-    name = (after.name, "name")
-    if not after.entries:
-        screen.line("no hook is named ", name, " any more")
-    elif all(entry.enabled for entry in after.entries):
-        already = "" if files else " already"
-        screen.line(name, f" is enabled{already} ({after.events})")
-    for file in files:
-        screen.line(f"its name was taken out of {shown_path(file)}")
-    if any(entry.enabled and not entry.trusted for entry in after.entries):
-        screen.line("it runs after you trust the project's hooks with `hookline trust`")
-
-
-def _explain(options: Options, named: Named, switch: Switch | None) -> str:
-    """Who keeps it off, and what to do about it."""
-    if switch is None:
-        return "`hookline list` shows its state"
-    where = shown_place(switch.file, switch.line)
-    if switch.name is None:
-        return f"all hooks are switched off in {where}; set that to true"
-    if switch.source is HookSource.SYSTEM:
-        return f"the system's settings say so ({where}); ask the administrator of this machine"
-    is_project = switch.source is HookSource.PROJECT
-    ours = project_place(named.project_dir) if is_project else user_place(options.settings)
-    if switch.file in ours.own_files:
-        return f"{where} says so; `{enable_command(options, project=is_project)}` takes that back"
-    return f"{where} says so; take its name out there"
+        name = (after.name, "name")
+        if not after.entries:
+            screen.line("no hook is named ", name, " any more")
+        elif not off:
+            already = "" if files else " already"
+            screen.line(name, f" is enabled{already} ({after.events})")
+        for file in files:
+            screen.line(f"its name was taken out of {shown_path(file)}")
+        if any(entry.enabled and not entry.trusted for entry in after.entries):
+            screen.line("it runs after you trust the project's hooks with `hookline trust`")
+    if not off:
+        return 0
+    switch = switch_of(off[0], after.switches)
+    why = "`hookline list` shows its state"
+    if switch is not None:
+        where = shown_place(switch.file, switch.line)
+        is_project = switch.source is HookSource.PROJECT
+        ours = project_place(after.project_dir) if is_project else user_place(options.settings)
+        if switch.name is None:
+            why = f"all hooks are switched off in {where}; set that to true"
+        elif switch.source is HookSource.SYSTEM:
+            why = f"the system's settings say so ({where}); ask the administrator of this machine"
+        elif switch.file in ours.own_files:
+            again = enable_command(options, project=is_project)
+            why = f"{where} says so; `{again}` takes that back"
+        else:
+            why = f"{where} says so; take its name out there"
+    raise CommandError(f"{options.name} stays disabled: {why}")
 
 
 def find_named(options: Options) -> Named:
@@ -134,8 +127,7 @@ def find_place(options: Options, named: Named) -> Place:
 def unknown_name(options: Options, screen: Screen) -> CommandError:
     """The error for a name that no hook has."""
     settings = Config.load(options.cwd, settings_files=options.settings).get_settings()
-    known = [entry.name for entry in settings.entries]
-    return unknown_hook(options.name, known, settings.problems, screen)
+    return unknown_hook(options.name, settings, screen)
 
 
 def enable_command(options: Options, *, project: bool) -> str:

@@ -4,13 +4,13 @@ import os
 import signal
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
-from hookline.cli.layout import printable, shown_path
+from hookline.cli.screen import Screen, discard, printable, shown_path
 from hookline.errors import HooklineError
 
 if TYPE_CHECKING:
-    from hookline.cli.screen import Screen
+    from hookline.pipeline.layers import Settings
     from hookline.problem import Problem
 
 # Exit statuses: the command failed; hooks block or stop; a hook asks for confirmation. 0 is go on.
@@ -43,13 +43,11 @@ def unknown_verb(verb: str, known: Iterable[str]) -> CommandError:
     return CommandError(f"{verb!r} is not a verb; {hint}")
 
 
-def unknown_hook(
-    name: str, known: Iterable[str], problems: "Iterable[Problem]", screen: "Screen"
-) -> CommandError:
+def unknown_hook(name: str, settings: "Settings", screen: Screen) -> CommandError:
     """The error for a name that no hook has, with the nearest that are; what is wrong in the
     settings may be why, so that is told first."""
-    is_broken = tell_problems(screen, problems)
-    names = list(dict.fromkeys(known))
+    is_broken = tell_problems(screen, settings.problems)
+    names = list(dict.fromkeys(entry.name for entry in settings.entries))
     if not names:
         hint = MENDING if is_broken else "`hookline init` makes a first one"
         return CommandError(f"no hook is named {name!r}, for none is configured; {hint}")
@@ -59,7 +57,7 @@ def unknown_hook(
     return CommandError(f"no hook is named {name!r}; {hint}")
 
 
-def tell_problems(screen: "Screen", problems: "Iterable[Problem]") -> bool:
+def tell_problems(screen: Screen, problems: "Iterable[Problem]") -> bool:
     """Warn of what is wrong in the settings, but for trust, which is told where hooks are held
     back; True if a whole file was skipped, so that hooks may be missing."""
     told = [problem for problem in problems if problem.kind != "untrusted"]
@@ -93,19 +91,6 @@ def report_unwritten(error: OSError, status: int) -> int:
         return status
     _say(f"standard output cannot be written: {error.strerror or error}")
     return status or FAILED
-
-
-def discard(stream: TextIO | None) -> None:
-    """Send the rest of a stream nowhere, so that the interpreter's own last flush cannot fail."""
-    if stream is None:
-        return
-    try:
-        descriptor = stream.fileno()
-    except (OSError, ValueError):
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, descriptor)
-    os.close(nowhere)
 
 
 def _report(error: BaseException) -> int:

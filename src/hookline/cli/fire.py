@@ -1,7 +1,7 @@
 """``hookline fire``: one event through the configured hooks, as a gate that any script can use."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hookline.answer import (
@@ -12,16 +12,9 @@ from hookline.answer import (
     process_common_hook_output_fields,
 )
 from hookline.cli.failures import ASKS, BLOCKED, FAILED, CommandError, tell_problems
-from hookline.cli.firing import (
-    fire,
-    load_config,
-    open_bus,
-    read_event,
-    read_payload,
-)
-from hookline.cli.layout import Row, Span, count, duration
+from hookline.cli.firing import fire, load_config, open_bus, read_event, read_payload
 from hookline.cli.options import TRUST, Option, Options, event_options, explain_unknown_event
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Row, Screen, Span, count, duration
 from hookline.config import Config
 from hookline.errors import InvalidPayloadError, UnknownEventError
 from hookline.fired import FiredEvent
@@ -34,7 +27,6 @@ if TYPE_CHECKING:
     from hookline.cli.progress import Waiting
     from hookline.pipeline.runner.loop import Loop
     from hookline.pipeline.runner.runner import RunningHook
-    from hookline.system import HookSystem
     from hookline.translate import HookTranslator
 
 EXAMPLES = (
@@ -97,19 +89,31 @@ def run(options: Options, screen: Screen) -> int:
 
 
 def _fire(options: Options, screen: Screen, config: Config, fired: FiredEvent) -> int:
-    # What is wrong in the settings is told before a hook can hang.
-    tell_problems(screen, config.get_settings().problems)
+    settings = config.get_settings()
+    if settings.problems:
+        # What is wrong in the settings is told before a hook can hang.
+        tell_problems(screen, settings.problems)
     system = config.get_hook_system()
     answer = make_empty_answer(fired)
     heard: list[str] = []
+    running: list[RunningHook] = []
+
+    def show_running(loop: "Loop") -> "Waiting":
+        # It is loaded when a hook has taken its time.
+        from hookline.cli.progress import Waiting
+
+        return Waiting(sys.stderr, loop, running)
+
     if system is None:
         screen.warning("hooks are disabled in the user's or the system's settings, so none ran")
     else:
         with heard_warnings():
             system.initialize_blocking()
-        line = _show_running(system) if screen.is_terminal and not options.json else None
+        is_watched = screen.is_terminal and not options.json
+        if is_watched:
+            system.follow(running)
         with heard_warnings() as heard:
-            answer = fire(system, fired, progress=line)
+            answer = fire(system, fired, progress=show_running if is_watched else None)
     translator = config.get_translator() if fired.spec.model else None
     document = answer.document(fired.event.value, translator)
     if options.json:
@@ -121,27 +125,23 @@ def _fire(options: Options, screen: Screen, config: Config, fired: FiredEvent) -
         is_verdict = isinstance(warning, Notice) and warning.kind == "event-failed"
         if answer.word != "failed" or not is_verdict:
             screen.warning(warning)
-    untrusted = [e for e in config.get_settings().entries if e.enabled and not e.trusted]
+    untrusted = [entry for entry in settings.entries if entry.enabled and not entry.trusted]
     if untrusted and config.get_remote_firing() is None:
         are, them = ("is", "it") if len(untrusted) == 1 else ("are", "them")
         screen.warning(
             f"{count(len(untrusted), 'project hook')} {are} not trusted and did not run; "
             f"review {them} with `hookline trust`"
         )
-    return _conclude(screen, answer, options)
-
-
-def _show_running(system: "HookSystem") -> "Callable[[Loop], Waiting]":
-    """What shows which hooks are running; it is loaded when one has taken its time."""
-    running: list[RunningHook] = []
-    system.follow(running)
-
-    def show(loop: "Loop") -> "Waiting":
-        from hookline.cli.progress import Waiting
-
-        return Waiting(sys.stderr, loop, running)
-
-    return show
+    word, status = answer.word, _STATUS.get(answer.word, 0)
+    if word == "ask" and options.on_ask is not None:
+        status = _ON_ASK[options.on_ask]
+    verdict = (str(word), str(TONES[word])), f": {answer.why}" if answer.why is not None else ""
+    if status:
+        # A reason not to go on is for stderr, where a caller looks for it.
+        screen.note(*verdict)
+    elif not options.json:
+        screen.line(*verdict)
+    return status
 
 
 def _show(
@@ -172,20 +172,6 @@ def _show(
     if changes:
         table: list[Row] = [((f"{what}:", "change"), text) for what, text in changes]
         screen.table(table, ("keep",))
-
-
-def _conclude(screen: Screen, answer: Answer, options: Options) -> int:
-    """The last line; a reason not to go on is for stderr, where a caller looks for it."""
-    word, status = answer.word, _STATUS.get(answer.word, 0)
-    if word == "ask" and options.on_ask is not None:
-        status = _ON_ASK[options.on_ask]
-    shown = (str(word), str(TONES[word]))
-    why = f": {answer.why}" if answer.why is not None else ""
-    if status:
-        screen.note(shown, why)
-    elif not options.json:
-        screen.line(shown, why)
-    return status
 
 
 def hook_row(result: HookExecutionResult) -> tuple[Span, ...]:
@@ -219,32 +205,26 @@ def _changes(
     if view.get("additional_context"):
         yield "context added", view["additional_context"]
     if translator is not None:
-        yield from _model_changes(view, fired.field("llm_request"), translator)
-    if view.get("tail_tool_call"):
-        call = view["tail_tool_call"]
-        yield "tool call to follow", f"{call['name']} {_encode(call['args'])}"
-    if view.get("clear_context"):
-        yield "context", "cleared"
-
-
-def _model_changes(
-    view: Mapping[str, Any], before: Any, translator: "HookTranslator"
-) -> Iterator[tuple[str, str]]:
-    for what, name in (("answer", "synthetic_response"), ("response", "modified_response")):
-        if view.get(name) is not None:
-            text = translator.to_hook_llm_response(view[name]).get("text", "(no text)")
-            yield what, str(text)
-    if (request := view.get("modified_request")) is not None:
-        changed = _changed_fields(before, request)
-        if changed:
-            yield "request", f"{', '.join(changed)} changed"
-    if (selection := view.get("tool_selection")) is not None:
-        config = selection.get("toolConfig")
+        before = fired.field("llm_request")
+        for what, name in (("answer", "synthetic_response"), ("response", "modified_response")):
+            if view.get(name) is not None:
+                text = translator.to_hook_llm_response(view[name]).get("text", "(no text)")
+                yield what, str(text)
+        if (request := view.get("modified_request")) is not None:
+            changed = _changed_fields(before, request)
+            if changed:
+                yield "request", f"{', '.join(changed)} changed"
+        config = (view.get("tool_selection") or {}).get("toolConfig")
         if config is not None and config != translator.tool_selection(before)[0]:
             shown = translator.to_hook_tool_config(config)
             allowed = shown.get("allowedFunctionNames")
             only = f", only {', '.join(allowed)}" if allowed else ""
             yield "tools", f"mode {shown.get('mode', 'AUTO')}{only}"
+    if view.get("tail_tool_call"):
+        call = view["tail_tool_call"]
+        yield "tool call to follow", f"{call['name']} {_encode(call['args'])}"
+    if view.get("clear_context"):
+        yield "context", "cleared"
 
 
 def _changed_fields(before: Any, after: Any, path: str = "") -> list[str]:

@@ -118,10 +118,7 @@ def open_bus(text: str, **options: Any) -> "NatsMessageBus":
 
 
 def fire(
-    system: HookSystem,
-    fired: FiredEvent,
-    *,
-    progress: "Callable[[Loop], Waiting] | None" = None,
+    system: HookSystem, fired: FiredEvent, *, progress: "Callable[[Loop], Waiting] | None" = None
 ) -> Answer:
     """Fire one event to its end; raises Interrupted, with no hook left running, on a signal.
 
@@ -138,9 +135,7 @@ def fire(
 
 
 def run_to_end(
-    work: Coroutine[Any, Any, T],
-    *,
-    progress: "Callable[[Loop], Waiting] | None" = None,
+    work: Coroutine[Any, Any, T], *, progress: "Callable[[Loop], Waiting] | None" = None
 ) -> T:
     """Run what fires command hooks; a signal stops it, and is raised when they have ended."""
     loop = PollLoop()
@@ -246,7 +241,16 @@ def _read_json(event: HookEventName, option: str, value: str) -> Any:
     if value == "-" or value.startswith("@"):
         what = "stdin" if value == "-" else value[1:]
         try:
-            text = _read_bytes(value).decode("utf-8-sig")
+            if value != "-":
+                with open(value[1:], "rb") as file:
+                    read = file.read()
+            elif sys.stdin is None:
+                raise CommandError("--input -: stdin is closed; give the JSON itself, or @FILE")
+            else:
+                if sys.stdin.isatty():
+                    print("reading the input from the terminal; Ctrl-D ends it", file=sys.stderr)
+                read = sys.stdin.buffer.read()
+            text = read.decode("utf-8-sig")
         except OSError as error:
             raise CommandError(f"{option}: cannot read {what}: {error.strerror}") from None
         except UnicodeDecodeError as error:
@@ -262,17 +266,6 @@ def _read_json(event: HookEventName, option: str, value: str) -> Any:
     except JsoncError as error:
         place = f"line {error.line}, column {error.column}"
         raise _invalid(event, f"{option} is not JSON at {place}: {error.problem}") from None
-
-
-def _read_bytes(value: str) -> bytes:
-    if value != "-":
-        with open(value[1:], "rb") as file:
-            return file.read()
-    if sys.stdin is None:
-        raise CommandError("--input -: stdin is closed; give the JSON itself, or @FILE")
-    if sys.stdin.isatty():
-        print("reading the input from the terminal; Ctrl-D ends it", file=sys.stderr)
-    return sys.stdin.buffer.read()
 
 
 def _invalid(event: HookEventName, problem: str) -> InvalidPayloadError:

@@ -5,14 +5,13 @@ A hook takes two rows: what it is, then where it stands; more where there is mor
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from hookline.cli.failures import MENDING, tell_problems
-from hookline.cli.layout import Row, count, duration, shown_place
 from hookline.cli.options import Option, Options
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Row, Screen, count, duration, shown_place
 from hookline.config import Config
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import Settings
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from hookline.edit import Switch
     from hookline.trace.queries import Outcome
 
+# A hook, what keeps it off, and what it did last, as far as that is known.
+_Listed: TypeAlias = "tuple[HookRegistryEntry, Switch | None, Outcome | None]"
 EXAMPLES = ("hookline list", "hookline list --event BeforeTool", "hookline list --json")
 OPTIONS = (
     Option("--event", "EVENT", "only the hooks of this event"),
@@ -36,22 +37,7 @@ OPTIONS = (
 )
 
 _STATE_ROLES = {"enabled": "good", "disabled": "faint", "not trusted": "care"}
-_AGO = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"))
-
-
-class _Listed(msgspec.Struct, frozen=True):
-    """A hook, what keeps it off, and what it did last, as far as that is known."""
-
-    entry: HookRegistryEntry
-    switch: "Switch | None"
-    outcome: "Outcome | None"
-
-    @property
-    def state(self) -> str:
-        """Whether it runs, in a word or two."""
-        if not self.entry.enabled:
-            return "disabled"
-        return "enabled" if self.entry.trusted else "not trusted"
+_UNITS = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"))
 
 
 def run(options: Options, screen: Screen) -> int:
@@ -71,9 +57,16 @@ def run(options: Options, screen: Screen) -> int:
 
         read = read_switches(files_of(project_dir, options.settings))
         switches = {id(entry): switch_of(entry, read) for entry in off}
-    outcomes = _read_outcomes(settings, project_dir)
-    listed = [
-        _Listed(entry, switches.get(id(entry)), outcomes.get((entry.event.value, entry.name)))
+    # What hooks did last, by event and name; nothing where no record is kept.
+    outcomes: Mapping[tuple[str, str], Outcome] = {}
+    if settings.trace or "HOOKLINE_TRACE" in os.environ:
+        from hookline.debuglog import is_trace_wanted
+        from hookline.trace.queries import last_outcomes
+
+        if is_trace_wanted(default=settings.trace):
+            outcomes = last_outcomes(within=project_dir)
+    listed: list[_Listed] = [
+        (entry, switches.get(id(entry)), outcomes.get((entry.event.value, entry.name)))
         for entry in entries
     ]
     if options.json:
@@ -81,25 +74,16 @@ def run(options: Options, screen: Screen) -> int:
             {"place": problem.place, "message": problem.text, "broken": problem.broken}
             for problem in settings.problems
         ]
-        screen.document({"hooks": [_document(hook) for hook in listed], "problems": problems})
+        screen.document({"hooks": [_document(*hook) for hook in listed], "problems": problems})
     else:
         _show(screen, settings, project_dir, listed)
     tell_problems(screen, settings.problems)
     return 0
 
 
-def _read_outcomes(settings: Settings, project_dir: str) -> "Mapping[tuple[str, str], Outcome]":
-    """What hooks did last, by event and name; nothing where no record is kept."""
-    if not settings.trace and "HOOKLINE_TRACE" not in os.environ:
-        return {}
-    from hookline.debuglog import is_trace_wanted
-    from hookline.trace.queries import last_outcomes
-
-    return last_outcomes(within=project_dir) if is_trace_wanted(default=settings.trace) else {}
-
-
-def _document(listed: _Listed) -> dict[str, Any]:
-    entry, switch, outcome = listed.entry, listed.switch, listed.outcome
+def _document(
+    entry: HookRegistryEntry, switch: "Switch | None", outcome: "Outcome | None"
+) -> dict[str, Any]:
     hook = entry.hook
     document: dict[str, Any] = {
         "event": entry.event.value,
@@ -137,17 +121,17 @@ def _show(screen: Screen, settings: Settings, project_dir: str, listed: Sequence
         screen.line(MENDING if is_broken else first)
         return
     for event in HookEventName:
-        rows = [row for hook in listed if hook.entry.event is event for row in _rows(hook)]
+        rows = [row for hook in listed if hook[0].event is event for row in _rows(*hook)]
         if rows:
             screen.line((event.value, "title"))
             screen.table(rows, ("cut", "keep"))
             screen.line()
-    states = [hook.state for hook in listed]
+    states = [_state(entry) for entry, _, _ in listed]
     parts = ", ".join(f"{states.count(s)} {s}" for s in _STATE_ROLES if s in states)
     every = len(settings.entries)
     hooks = count(every, "hook") if len(states) == every else f"{len(states)} of {every} hooks"
     screen.line(hooks, f": {parts}" if parts else "")
-    if any(hook.entry.hook.managed for hook in listed):
+    if any(entry.hook.managed for entry, _, _ in listed):
         screen.line("neither the user nor a project can disable a managed hook")
     if not settings.enabled:
         screen.line(("hooks are disabled in the user's or the system's settings", "care"))
@@ -157,11 +141,19 @@ def _show(screen: Screen, settings: Settings, project_dir: str, listed: Sequence
         )
 
 
-def _rows(listed: _Listed) -> Iterator[Row]:
-    entry, hook, switch, outcome = listed.entry, listed.entry.hook, listed.switch, listed.outcome
+def _state(entry: HookRegistryEntry) -> str:
+    if not entry.enabled:
+        return "disabled"
+    return "enabled" if entry.trusted else "not trusted"
+
+
+def _rows(
+    entry: HookRegistryEntry, switch: "Switch | None", outcome: "Outcome | None"
+) -> Iterator[Row]:
+    hook, state = entry.hook, _state(entry)
     matcher = entry.matcher or ("*" if EVENTS[entry.event].target else "")
-    state = listed.state + (", managed" if hook.managed else "")
-    yield (hook.name, "name"), (state, _STATE_ROLES[listed.state]), (str(matcher), "matcher")
+    managed = ", managed" if hook.managed else ""
+    yield (hook.name, "name"), (state + managed, _STATE_ROLES[state]), (str(matcher), "matcher")
     warm = ", warm" if isinstance(hook, CommandHook) and hook.warm else ""
     kind = f"  {hook.type}{warm}, {duration(hook.timeout)}"
     place = shown_place(entry.file, entry.line)
@@ -170,20 +162,13 @@ def _rows(listed: _Listed) -> Iterator[Row]:
         place = shown_place(switch.file, switch.line)
         yield ("  disabled by", "faint"), (switch.source.value, "faint"), (place, "faint")
     if outcome is not None:
+        from datetime import UTC, datetime
+
         from hookline.answer import TONES
 
+        past = (datetime.now(UTC) - datetime.fromisoformat(outcome.time)).total_seconds()
+        ago = (f"{count(int(past // size), unit)} ago" for size, unit in _UNITS if past >= size)
         reason = f": {outcome.reason}" if outcome.reason else ""
-        said = f"{_ago(outcome.time)}, {duration(outcome.duration_ms)}{reason}"
+        said = f"{next(ago, 'just now')}, {duration(outcome.duration_ms)}{reason}"
         word = (outcome.decision, TONES.get(outcome.decision, ""))
         yield ("  last run", "faint"), word, (said, "faint")
-
-
-def _ago(time: str) -> str:
-    """How long a time of the log is past, in its largest unit."""
-    from datetime import UTC, datetime
-
-    seconds = (datetime.now(UTC) - datetime.fromisoformat(time)).total_seconds()
-    for size, unit in _AGO:
-        if seconds >= size:
-            return f"{count(int(seconds // size), unit)} ago"
-    return "just now"

@@ -5,20 +5,15 @@ after, what stays behind, and what is to be done.
 """
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import groupby
-from typing import Any, cast
+from typing import Any
 
 from hookline.cli.failures import CommandError
-from hookline.cli.layout import count, shown_path, shown_place, width_of
 from hookline.cli.options import Option, Options, flag
-from hookline.cli.screen import Screen
-from hookline.edit import (
-    Updated,
-    add_to_settings,
-    read_settings_text,
-)
+from hookline.cli.screen import Screen, count, shown_path, shown_place, width_of
+from hookline.edit import Updated, add_to_settings, read_settings_text
 from hookline.migrate.claude import EVENTS
 from hookline.migrate.moves import Before, Finding, Kind, Move
 from hookline.migrate.planning import (
@@ -48,6 +43,12 @@ _AGENTS: dict[str, tuple[Agent, ...]] = {
     "gemini": ("gemini",),
 }
 _WIDEST = 36
+# What is told of a plan besides its hooks: title and role.
+_FINDINGS = (
+    (Kind.LOST, "What has no equivalent", "bad"),
+    (Kind.SCRIPT, "What scripts must change", "care"),
+    (Kind.NOTE, "What is different here", "title"),
+)
 _NEXT = ("hookline check", "hookline trust")
 OPTIONS = (
     Option(
@@ -71,7 +72,13 @@ def run(options: Options, screen: Screen) -> int:
     places = find_places(os.path.abspath(options.cwd or os.getcwd()))
     plan = make_plan(_find_sources(options, places), places)
     written = _write(plan) if options.write else None
-    again = _write_command(options)
+    # The command that carries out what is shown.
+    words = ["hookline", "migrate", "--write"]
+    words += [] if options.agent == "auto" else ["--from", options.agent]
+    words += ["--only", options.only] if options.only else []
+    words += ["--cwd", options.cwd] if options.cwd else []
+    words += [word for file in options.settings or () for word in ("--settings", file)]
+    again = shlex.join(words)
     if options.json:
         screen.document(_document(plan, written, again))
         return 0
@@ -82,13 +89,7 @@ def run(options: Options, screen: Screen) -> int:
         screen.line("name a file: ", ("hookline migrate --settings FILE", "name"))
         screen.line("or start anew: ", ("hookline init", "name"))
         return 0
-    for target in plan.targets:
-        _show_target(screen, plan, target)
-    _show_findings(screen, plan, Kind.LOST, "has no equivalent", "bad")
-    scripts = [finding for finding in plan.findings if finding.kind is Kind.SCRIPT]
-    if scripts:
-        _show_scripts(screen, scripts)
-    _show_findings(screen, plan, Kind.NOTE, "is different here", "title")
+    _show_plan(screen, plan)
     _show_outcome(screen, plan, written, again)
     if {source.agent for source in plan.sources} == {"claude"}:
         # Left aside, because they need no migration.
@@ -99,40 +100,24 @@ def run(options: Options, screen: Screen) -> int:
 
 
 def _find_sources(options: Options, places: Places) -> list[Source]:
+    sources: list[Source] = []
+    for file in options.settings or ():
+        agent: Agent = options.agent
+        if options.agent == "auto":
+            # Nobody says whose settings these are; their events tell.
+            hooks = read_settings_text(os.path.abspath(file)).document.value.get("hooks")
+            named = set(hooks) if isinstance(hooks, Mapping) else set()
+            agent = "gemini" if named & set(HookEventName) - set(EVENTS) else "claude"
+        sources.append(given_source(file, agent, places))
     if options.settings:
-        return [
-            given_source(file, _find_agent(file, options.agent), places)
-            for file in options.settings
-        ]
-    found = find_sources(places, _AGENTS[options.agent])
+        return sources
+    sources = find_sources(places, _AGENTS[options.agent])
     if options.only:
-        found = [source for source in found if source.layer == options.only]
+        sources = [source for source in sources if source.layer == options.only]
     if options.agent == "auto":
         # The others' files are read as they are, so they are moved only where that is all there is.
-        found = [source for source in found if source.agent == "claude"] or found
-    return found
-
-
-def _find_agent(file: str, asked: str) -> Agent:
-    """Whose settings a file holds, told by its events where nobody says so."""
-    if asked != "auto":
-        return cast(Agent, asked)
-    value = read_settings_text(os.path.abspath(file)).document.value
-    hooks = value.get("hooks")
-    named = set(hooks) if isinstance(hooks, Mapping) else set()
-    return "gemini" if named & set(HookEventName) - set(EVENTS) else "claude"
-
-
-def _write_command(options: Options) -> str:
-    """The command that carries out what was shown."""
-    import shlex
-
-    words = ["hookline", "migrate", "--write"]
-    words += [] if options.agent == "auto" else ["--from", options.agent]
-    words += ["--only", options.only] if options.only else []
-    words += ["--cwd", options.cwd] if options.cwd else []
-    words += [word for file in options.settings or () for word in ("--settings", file)]
-    return shlex.join(words)
+        sources = [source for source in sources if source.agent == "claude"] or sources
+    return sources
 
 
 def _write(plan: Plan) -> list[Updated]:
@@ -141,8 +126,12 @@ def _write(plan: Plan) -> list[Updated]:
         if not target.new and not target.disabled:
             written.append(Updated(file=target.file, created=False, changed=False))
             continue
+
+        def choose(value: Mapping[str, Any], target: Target = target) -> Mapping[str, Any]:
+            return additions(value, target.moves, target.disabled)[0]
+
         try:
-            written.append(add_to_settings(target.file, partial(_choose, target)))
+            written.append(add_to_settings(target.file, choose))
         except SettingsFileError as error:
             done = [each.file for each in written if each.changed]
             before = f" ({', '.join(done)} was written before)" if done else ""
@@ -150,63 +139,55 @@ def _write(plan: Plan) -> list[Updated]:
     return written
 
 
-def _choose(target: Target, value: Mapping[str, Any]) -> Mapping[str, Any]:
-    return additions(value, target.moves, target.disabled)[0]
-
-
-def _show_target(screen: Screen, plan: Plan, target: Target) -> None:
+def _show_plan(screen: Screen, plan: Plan) -> None:
     """Each hook: when it runs, before and after; below that what it runs, and how its fields
-    change."""
-    for source in plan.sources:
-        if source.target != target.file:
+    change; then what is told besides."""
+    for target in plan.targets:
+        for source in plan.sources:
+            if source.target != target.file:
+                continue
+            moves = [move for move in target.moves if move.file == source.file]
+            files = shown_path(source.file), shown_path(target.file)
+            screen.line((files[0], "title"), " → ", (files[1], "title"))
+            if not moves:
+                screen.line(("no hook can be migrated", "faint"), indent=2)
+            width = min(max((width_of(_when(m.before)) for m in moves), default=0), _WIDEST)
+            for move in moves:
+                before = _when(move.before)
+                space = " " * max(width - width_of(before), 0)
+                screen.line((before, "name"), f"{space}  →  ", (_when(move), "matcher"), indent=2)
+                args = move.before.config.get("args")
+                words = (move.before.config["command"], *(args if isinstance(args, list) else ()))
+                screen.quote(" ".join(map(str, words)))
+                changes = "; ".join(move.changes) if move in target.new else "is there already"
+                if changes:
+                    screen.line((changes, "faint"), indent=4)
+            screen.line()
+        if target.disabled:
+            names = ", ".join(target.disabled)
+            screen.line(("stays switched off", "care"), f": {names}")
+            screen.line()
+    for kind, title, role in _FINDINGS:
+        findings = [finding for finding in plan.findings if finding.kind is kind]
+        if not findings:
             continue
-        moves = [move for move in target.moves if move.file == source.file]
-        files = shown_path(source.file), shown_path(target.file)
-        screen.line((files[0], "title"), " → ", (files[1], "title"))
-        if not moves:
-            screen.line(("no hook can be migrated", "faint"), indent=2)
-        width = min(max((width_of(_when(m.before)) for m in moves), default=0), _WIDEST)
-        for move in moves:
-            before = _when(move.before)
-            space = " " * max(width - width_of(before), 0)
-            screen.line((before, "name"), f"{space}  →  ", (_when(move), "matcher"), indent=2)
-            args = move.before.config.get("args")
-            words = (move.before.config["command"], *(args if isinstance(args, list) else ()))
-            screen.quote(" ".join(map(str, words)))
-            changes = "; ".join(move.changes) if move in target.new else "is there already"
-            if changes:
-                screen.line((changes, "faint"), indent=4)
-        screen.line()
-    if target.disabled:
-        names = ", ".join(target.disabled)
-        screen.line(("stays switched off", "care"), f": {names}")
+        screen.line((title, role))
+        if kind is Kind.SCRIPT:
+            findings.sort(key=lambda finding: (finding.file, finding.line))
+            for file, group in groupby(findings, key=lambda finding: finding.file):
+                screen.line((shown_path(file), "name"), indent=2)
+                screen.table([(str(f.line), _sentence(f)) for f in group], ("right",), indent=4)
+        else:
+            for finding in findings:
+                subject = f"  {finding.subject}" if finding.subject else ""
+                place = shown_place(finding.file, finding.line)
+                screen.line((place, "faint"), (subject, "name"), indent=2)
+                screen.line(_sentence(finding), indent=4)
         screen.line()
 
 
 def _when(hook: Before | Move) -> str:
     return f"{hook.event} {hook.matcher}" if hook.matcher else hook.event
-
-
-def _show_findings(screen: Screen, plan: Plan, kind: Kind, title: str, role: str) -> None:
-    findings = [finding for finding in plan.findings if finding.kind is kind]
-    if not findings:
-        return
-    screen.line((f"What {title}", role))
-    for finding in findings:
-        subject = f"  {finding.subject}" if finding.subject else ""
-        place = shown_place(finding.file, finding.line)
-        screen.line((place, "faint"), (subject, "name"), indent=2)
-        screen.line(_sentence(finding), indent=4)
-    screen.line()
-
-
-def _show_scripts(screen: Screen, findings: list[Finding]) -> None:
-    screen.line(("What scripts must change", "care"))
-    findings.sort(key=lambda finding: (finding.file, finding.line))
-    for file, group in groupby(findings, key=lambda finding: finding.file):
-        screen.line((shown_path(file), "name"), indent=2)
-        screen.table([(str(f.line), _sentence(f)) for f in group], ("right",), indent=4)
-    screen.line()
 
 
 def _sentence(finding: Finding) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, cast
 
 import msgspec
 
-from hookline.cli.failures import CommandError
+from hookline.cli.failures import CommandError, report_unwritten
 from hookline.cli.screen import Screen
 from hookline.errors import UnknownEventError
 from hookline.wire.events import HookEventName, narrow_event
@@ -147,7 +147,8 @@ def run_verb(name: str, summary: str, arguments: Sequence[str]) -> int:
         if not os.path.isfile(file):
             raise CommandError(f"--settings: there is no file {file}")
     screen = Screen(sys.stdout, sys.stderr)
-    return screen.status(verb.run(options, screen))
+    status = verb.run(options, screen)
+    return status if screen.lost is None else report_unwritten(screen.lost, status)
 
 
 def read_quickly(table: Sequence[Option], arguments: Sequence[str]) -> Options | None:
@@ -230,26 +231,23 @@ def make_parser(name: str, verb: Verb, summary: str) -> "argparse.ArgumentParser
         if option.one_of:
             key = f"one of {option.one_of}"
             group = groups[key] = groups.get(key) or group.add_mutually_exclusive_group()
-        group.add_argument(option.name, **_argparse_keywords(option))
+        said: dict[str, Any] = {
+            "help": argparse.SUPPRESS if option.help is None else option.help,
+            "default": option.default,
+        }
+        if not option.is_argument:
+            said |= {"dest": option.key, "required": option.required}
+        if option.is_flag:
+            said |= {"action": "store_const", "const": option.means}
+        else:
+            further = {
+                "type": option.type,
+                "metavar": option.value,
+                "choices": option.choices,
+                "nargs": option.count,
+                "const": option.means if option.count == "?" else None,
+                "action": "append" if option.again else "",
+            }
+            said |= {name: it for name, it in further.items() if it}
+        group.add_argument(option.name, **said)
     return parser
-
-
-def _argparse_keywords(option: Option) -> dict[str, Any]:
-    from argparse import SUPPRESS
-
-    said: dict[str, Any] = {
-        "help": SUPPRESS if option.help is None else option.help,
-        "default": option.default,
-    }
-    if not option.is_argument:
-        said |= {"dest": option.key, "required": option.required}
-    if option.is_flag:
-        return {**said, "action": "store_const", "const": option.means}
-    further = {
-        "metavar": option.value,
-        "choices": option.choices,
-        "nargs": option.count,
-        "const": option.means if option.count == "?" else None,
-        "action": "append" if option.again else "",
-    }
-    return {**said, "type": option.type, **{name: it for name, it in further.items() if it}}

@@ -6,8 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from hookline.cli.layout import head, printable, width_of
-from hookline.cli.screen import terminal_width
+from hookline.cli.screen import head, printable, terminal_width, width_of
 
 if TYPE_CHECKING:
     from hookline.pipeline.runner.loop import Loop
@@ -91,8 +90,15 @@ class Waiting:
         if self._is_halted:
             return
         self._loop.call_at(self._loop.time() + _FRAME_SECONDS, self._tick)
+        if self._stream is None or not self._running:
+            return
+        try:
+            is_ours = os.tcgetpgrp(self._stream.fileno()) == os.getpgrp()
+        except OSError:
+            is_ours = True
         with contextlib.suppress(OSError):
-            if self._running and _is_in_foreground(self._stream):
+            # A command in the background leaves the terminal to others.
+            if is_ours:
                 self._shown += 1
                 frame = self._frames[self._shown % len(self._frames)]
                 self._line.show(f"{frame} {describe(self._running, now=time.monotonic())}")
@@ -110,11 +116,3 @@ def describe(running: "Sequence[RunningHook]", *, now: float) -> str:
         return f"{waited} of {said(hooks[0].timeout / 1000)}  {hooks[0].name}"
     more = f" and {len(hooks) - _NAMED} more" if len(hooks) > _NAMED else ""
     return f"{waited}  {', '.join(hook.name for hook in hooks[:_NAMED])}{more}"
-
-
-def _is_in_foreground(stream: TextIO | None) -> bool:
-    """True if the terminal is this command's: one in the background leaves it to others."""
-    try:
-        return stream is not None and os.tcgetpgrp(stream.fileno()) == os.getpgrp()
-    except OSError:
-        return True

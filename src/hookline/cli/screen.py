@@ -1,18 +1,39 @@
 """Where verbs show things: they name roles, and only here is it known what a terminal does.
 
-Piped output is plain, whole lines; a terminal gets colour, and lines that fit. What people must
-see beside the result goes to stderr.
+Piped output is plain, whole lines: nothing is cut and nothing wrapped. A terminal gets colour, and
+lines and tables that fit. What people must see beside the result goes to stderr. Text of hooks and
+settings may come from a project nobody has reviewed yet, so nothing in it may steer the terminal.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import TextIO
+from typing import Literal, TextIO, TypeAlias
 
-from hookline.cli.failures import discard, report_unwritten
-from hookline.cli.layout import Column, Line, Row, Span, fit_line, fit_table
+# A piece of a line: plain text, or text and its role.
+Span: TypeAlias = str | tuple[str, str]
+Row: TypeAlias = Sequence[Span]
+Piece: TypeAlias = tuple[str, str]
+Line: TypeAlias = list[Piece]
+# How a column other than the last is set; the last takes what is left and wraps.
+Column: TypeAlias = Literal["keep", "right", "cut"]
 
+GAP = 2
+# What a line of a diff begins with -> the role of that line.
+DIFF_ROLES = {"+": "good", "-": "bad", "@": "faint"}
+_KEPT = frozenset("\n\u200d")  # the joiner holds emoji together
+# A cell wider than this does not push the rows of a table without a width apart.
+_WIDEST = 32
+# The least a column is cut to, and the least the last one is wrapped to, before that moves below;
+# and the least a column is cut to then.
+_LEAST_CUT = 12
+_LEAST_WRAP = 26
+_BARE = 4
+_HANG = 4
+_WORDS = r"\n|[^\S\n]+|\S+"
+_COMMANDS_AND_WORDS = r"\n|[^\S\n]+|`hookline [^`\n]*`\S*|\S+"
 # Role -> how a terminal is told to show it, as ECMA-48 numbers it: 1 bold, 2 faint, 3x a colour.
 STYLES: dict[str, str] = {
     "title": "1",
@@ -37,9 +58,10 @@ class Screen:
         # How many columns there are, None for no end.
         self.width = self._out.width
 
-    def status(self, status: int) -> int:
-        """What a command exits with that has shown all it had to show."""
-        return status if self._out.lost is None else report_unwritten(self._out.lost, status)
+    @property
+    def lost(self) -> OSError | None:
+        """Why what was shown did not go out; a reader who has gone is no reason to complain."""
+        return self._out.lost
 
     def line(self, *spans: Span, indent: int = 0) -> None:
         """One line, empty without spans."""
@@ -73,8 +95,25 @@ class Screen:
         if self.is_terminal:
             import msgspec
 
-            encoded = _escape_controls(msgspec.json.format(encoded, indent=2))
-        self._out.write_bytes(encoded + b"\n")
+            # Nothing in it may steer a terminal; JSON writes what is beyond sixteen bits in halves.
+            def escape(character: str) -> str:
+                units = character.encode("utf-16-be")
+                return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+            text = msgspec.json.format(encoded, indent=2).decode("utf-8")
+            shown = (c if c == "\n" or c.isprintable() else escape(c) for c in text)
+            encoded = "".join(shown).encode("utf-8")
+
+        def put(stream: TextIO) -> None:
+            # JSON is UTF-8 whatever the stream's encoding.
+            buffer = getattr(stream, "buffer", None)
+            if buffer is None:
+                stream.write(encoded.decode("utf-8") + "\n")
+            else:
+                stream.flush()
+                buffer.write(encoded + b"\n")
+
+        self._out.use(put)
 
     def flush(self) -> None:
         """Put out what was shown so far."""
@@ -91,7 +130,7 @@ class _Writer:
         is_dumb = os.environ.get("TERM", "").lower() in ("dumb", "unknown")
         self._is_styled = self.is_terminal and not is_dumb and not os.environ.get("NO_COLOR")
         self._encoding = getattr(stream, "encoding", None) or "utf-8"
-        # Why the rest of the output goes nowhere; a reader who has gone is no reason to complain.
+        # Why the rest of the output goes nowhere.
         self.lost: OSError | None = None
 
     def can_encode(self, text: str) -> bool:
@@ -108,25 +147,20 @@ class _Writer:
 
     def write(self, lines: Iterable[Line]) -> None:
         """Lines that fit, in the style of their roles."""
-        style = _style if self._is_styled else _join
-        text = "".join(style(line) + "\n" for line in lines)
+        text = ""
+        for line in lines:
+            # The end of a line has no blanks.
+            left = len("".join(piece for piece, _ in line).rstrip())
+            for role, group in groupby(line, key=itemgetter(1)):
+                piece = "".join(piece for piece, _ in group)[:left]
+                left -= len(piece)
+                is_styled = self._is_styled and role and piece
+                text += f"\x1b[{STYLES[role]}m{piece}\x1b[0m" if is_styled else piece
+            text += "\n"
         # What was cut to fit ends with a sign of one column, on every terminal.
         if not text.isascii() and not self.can_encode("…"):
             text = text.replace("…", ".")
         self.use(lambda stream: stream.write(text))
-
-    def write_bytes(self, data: bytes) -> None:
-        """JSON is UTF-8 whatever the stream's encoding."""
-
-        def put(stream: TextIO) -> None:
-            buffer = getattr(stream, "buffer", None)
-            if buffer is None:
-                stream.write(data.decode("utf-8"))
-            else:
-                stream.flush()
-                buffer.write(data)
-
-        self.use(put)
 
     def use(self, action: Callable[[TextIO], object]) -> None:
         """A reader who has gone, or a full disk, must not keep a command from its outcome."""
@@ -145,19 +179,17 @@ class _Writer:
         return text.encode(self._encoding, "backslashreplace").decode(self._encoding)
 
 
-def _style(line: Line) -> str:
-    styled = ""
-    left = len(_join(line))
-    for role, group in groupby(line, key=itemgetter(1)):
-        # The end of a line has no blanks.
-        text = "".join(text for text, _ in group)[:left]
-        left -= len(text)
-        styled += f"\x1b[{STYLES[role]}m{text}\x1b[0m" if role and text else text
-    return styled
-
-
-def _join(line: Line) -> str:
-    return "".join(text for text, _ in line).rstrip()
+def discard(stream: TextIO | None) -> None:
+    """Send the rest of a stream nowhere, so that the interpreter's own last flush cannot fail."""
+    if stream is None:
+        return
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
 
 
 def terminal_width(stream: TextIO | None) -> int:
@@ -171,13 +203,182 @@ def terminal_width(stream: TextIO | None) -> int:
         return 80
 
 
-def _escape_controls(encoded: bytes) -> bytes:
-    """A JSON text that cannot steer a terminal: a character beyond sixteen bits is written in two
-    halves."""
+def printable(text: str) -> str:
+    """The text with control and invisible characters written out, lone surrogates too."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character
+        if character in _KEPT or character.isprintable()
+        else " "
+        if character.isspace()
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
 
-    def escape(character: str) -> str:
-        units = character.encode("utf-16-be")
-        return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
-    text = encoded.decode("utf-8")
-    return "".join(c if c == "\n" or c.isprintable() else escape(c) for c in text).encode()
+def duration(milliseconds: float) -> str:
+    """A time as people say it."""
+    if milliseconds >= 1000:
+        return f"{milliseconds / 1000:.3g} s"
+    return f"{milliseconds:.0f} ms" if milliseconds >= 1 else f"{milliseconds:.1f} ms"
+
+
+def count(number: int, noun: str) -> str:
+    """``1 hook``, ``2 hooks``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def shown_path(path: str) -> str:
+    """The path from here if it is below, else from ``~`` if it is below that, else whole."""
+    for start, sign in ((os.getcwd(), ""), (os.path.expanduser("~"), f"~{os.sep}")):
+        below = os.path.join(start, "")
+        if path.startswith(below):
+            return sign + path.removeprefix(below)
+    return path
+
+
+def shown_place(file: str | None, line: int | None) -> str:
+    """``file:line``, as short as can be."""
+    return "" if file is None else f"{shown_path(file)}:{line}"
+
+
+def width_of(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import category, east_asian_width
+
+    return sum(
+        0 if category(c) in ("Mn", "Me", "Cf") else 2 if east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def head(text: str, width: int) -> str:
+    """As much of the text as fits, one character at least."""
+    used = 0
+    for index, character in enumerate(text):
+        used += width_of(character)
+        if index and used > width:
+            return text[:index]
+    return text
+
+
+def cut(text: str, width: int) -> str:
+    """The text in one line that fits, with a sign at its end where something is missing."""
+    text = text.replace("\n", " ")
+    return text if width_of(text) <= width else head(text, width - 1).rstrip() + "…"
+
+
+def diff(before: Sequence[str], after: Sequence[str], *, around: int) -> list[str]:
+    """The lines that differ, each behind its sign, with some of those around them."""
+    from difflib import unified_diff
+
+    # The first two lines name files.
+    return list(unified_diff(before, after, lineterm="", n=around))[2:]
+
+
+def fit_line(spans: Row, *, indent: int, width: int | None, mark: str = "") -> Iterator[Line]:
+    """A line, wrapped between words; what goes on is indented as its beginning, and has a mark
+    before it where it must not be taken for a line of its own."""
+    start: Piece = (" " * indent, "")
+    for line in _wrap([_piece(span) for span in spans], _room(width, indent)):
+        yield [start, *line]
+        start = (f"{mark} ".rjust(indent) if mark else start[0], "faint" if mark else "")
+
+
+def fit_table(
+    rows: Sequence[Row], columns: Sequence[Column], *, indent: int, width: int | None
+) -> Iterator[Line]:
+    """Rows whose cells stand below each other."""
+    if width is None:
+        columns = ["keep" if kind == "cut" else kind for kind in columns]
+    cells: list[Line] = []
+    for row in rows:
+        *fixed, last = map(_piece, row)
+        # A command may have several lines; a cell before the last has one.
+        cells.append([*((text.replace("\n", " "), role) for text, role in fixed), last])
+    widths = _column_widths(cells, columns, _room(width, indent))
+    start = indent + sum(widths) + GAP * len(widths)
+    for *fixed, last in cells:
+        line: Line = [(" " * indent, "")]
+        for (text, role), size, kind in zip(fixed, widths, columns, strict=True):
+            text = cut(text, size) if kind == "cut" else text
+            space = (" " * (size - width_of(text)), "")
+            line += [space, (text, role)] if kind == "right" else [(text, role), space]
+            line.append((" " * GAP, ""))
+        needed = width_of(last[0])
+        if width is not None and width - start < min(needed, _LEAST_WRAP):
+            yield line
+            yield from fit_line([last], indent=indent + _HANG, width=width) if needed else ()
+            continue
+        for wrapped in _wrap([last], _room(width, start)):
+            yield [*line, *wrapped]
+            line = [(" " * start, "")]
+
+
+def _piece(span: Span) -> Piece:
+    text, role = (span, "") if isinstance(span, str) else span
+    return printable(text), role
+
+
+def _room(width: int | None, used: int) -> int | None:
+    return None if width is None else max(width - used, 1)
+
+
+def _column_widths(
+    cells: Sequence[Sequence[Piece]], columns: Sequence[Column], room: int | None
+) -> list[int]:
+    """How wide each column but the last is."""
+
+    def widest(texts: Sequence[str]) -> int:
+        return max(map(width_of, texts), default=0)
+
+    def least(bound: int) -> list[int]:
+        pairs = zip(natural, columns, strict=True)
+        return [min(width, bound) if kind == "cut" else width for width, kind in pairs]
+
+    texts = [[row[index][0] for row in cells] for index in range(len(columns))]
+    if room is None:
+        return [widest([text for text in column if len(text) <= _WIDEST]) for column in texts]
+    natural = [widest(column) for column in texts]
+    beside = room - GAP * len(columns) - min(widest([row[-1][0] for row in cells]), _LEAST_WRAP)
+    widths, narrow = natural, least(max(_LEAST_CUT, room // 3))
+    if sum(narrow) > beside:
+        widths, narrow = least(max(_LEAST_CUT, room // 2)), least(_BARE)
+        beside = room - GAP * (len(columns) - 1)
+    # As much is taken off as is needed, and can be.
+    over = sum(widths) - beside
+    for index, (size, bound) in enumerate(zip(widths, narrow, strict=True)):
+        taken = max(0, min(over, size - bound))
+        widths[index] -= taken
+        over -= taken
+    return widths
+
+
+def _wrap(pieces: Sequence[Piece], room: int | None) -> Iterator[Line]:
+    line: Line = []
+    used, wrapped = 0, False
+    for text, role in pieces:
+        words = re.findall(_WORDS, text)
+        if room is not None and "`hookline " in text:
+            # A command is one word where it can be.
+            parts = re.findall(_COMMANDS_AND_WORDS, text)
+            fits = ([w] if width_of(w) <= room else re.findall(_WORDS, w) for w in parts)
+            words = [word for part in fits for word in part]
+        for word in words:
+            size = width_of(word)
+            if word == "\n" or (room is not None and used + size > room and used):
+                yield line
+                line, used, wrapped = [], 0, word != "\n"
+            if word == "\n" or (wrapped and not used and word.isspace()):
+                continue
+            while room is not None and size > room:
+                first = head(word, room)
+                yield [(first, role)]
+                word = word[len(first) :]
+                size = width_of(word)
+            line.append((word, role))
+            used += size
+    yield line

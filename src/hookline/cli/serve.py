@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from hookline.cli.failures import CommandError
 from hookline.cli.firing import ENDING_SIGNALS, open_bus
-from hookline.cli.layout import count, duration
 from hookline.cli.options import TRUST, Option, Options, flag
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Screen, count, duration
 from hookline.config import Config
 from hookline.notices import warn
 from hookline.wire.events import narrow_event
 
 if TYPE_CHECKING:
     from hookline.bus.nats import NatsMessageBus
-    from hookline.serving import Worker, WorkerStatus
 
 EXAMPLES = (
     "hookline serve --bus nats://localhost:4222",
@@ -69,14 +67,20 @@ def run(options: Options, screen: Screen) -> int:
         )
     if not options.health > 0:
         raise CommandError(f"--health: {options.health:g} is not a time to wait; write more than 0")
-    bus = open_bus(
-        options.bus,
-        name="hookline serve",
-        serving=_read_serving_options(options),
-        max_reconnect_wait=_LONGEST_RECONNECT_WAIT,
+    from hookline.bus.nats import ServingOptions
+
+    names = [name for given in options.events or () for name in given.split(",") if name.strip()]
+    if options.events and not names:
+        raise CommandError("--events: name at least one, or leave it out to serve all")
+    serving = ServingOptions(
+        queue=options.queue,
+        events=tuple(narrow_event(name.strip()).value for name in names) or None,
+        concurrency=options.concurrency or 4 * (os.cpu_count() or 1),
     )
+    wait = _LONGEST_RECONNECT_WAIT
+    bus = open_bus(options.bus, name="hookline serve", serving=serving, max_reconnect_wait=wait)
     if options.stats:
-        return _show_statistics(options, screen, asyncio.run(_ask_workers(bus)))
+        return _show_statistics(options, screen, bus)
     from hookline.serving import Worker
 
     # What people must see has the time before it, as the log of a service does.
@@ -88,75 +92,62 @@ def run(options: Options, screen: Screen) -> int:
     logger.propagate = False
     config = Config.load(options.cwd, settings_files=options.settings, trusted=options.trust)
     worker = Worker(bus, config, say=partial(logger.info, "%s"), health_seconds=options.health)
-    asyncio.run(_serve(worker))
+
+    async def serve() -> None:
+        loop = asyncio.get_running_loop()
+        for number in ENDING_SIGNALS:
+            # One that the parent wants ignored stays so.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                loop.add_signal_handler(number, worker.end)
+        await worker.run()
+
+    asyncio.run(serve())
     if options.json:
         screen.document(worker.status())
     return 0
 
 
-def _read_serving_options(options: Options) -> Any:
-    from hookline.bus.nats import ServingOptions
-
-    names = [name for given in options.events or () for name in given.split(",") if name.strip()]
-    if options.events and not names:
-        raise CommandError("--events: name at least one, or leave it out to serve all")
-    return ServingOptions(
-        queue=options.queue,
-        events=tuple(narrow_event(name.strip()).value for name in names) or None,
-        concurrency=options.concurrency or 4 * (os.cpu_count() or 1),
-    )
-
-
-async def _serve(worker: "Worker") -> None:
-    loop = asyncio.get_running_loop()
-    for number in ENDING_SIGNALS:
-        # One that the parent wants ignored stays so.
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            loop.add_signal_handler(number, worker.end)
-    await worker.run()
-
-
-async def _ask_workers(bus: "NatsMessageBus") -> "list[WorkerStatus]":
+def _show_statistics(options: Options, screen: Screen, bus: "NatsMessageBus") -> int:
+    """What each worker says of itself."""
     import msgspec
 
     from hookline.serving import WorkerStatus
 
-    async with bus:
-        said = await bus.ask_workers()
-    statuses = []
-    for status in said:
+    async def ask() -> list[Any]:
+        async with bus:
+            return list(await bus.ask_workers())
+
+    workers: list[WorkerStatus] = []
+    for said in asyncio.run(ask()):
         try:
-            statuses.append(msgspec.convert(status, WorkerStatus))
+            workers.append(msgspec.convert(said, WorkerStatus))
         except msgspec.ValidationError as error:
             # It may be of another version, which must not hide the others.
             warn(f"what a worker says of itself cannot be read: {error}")
-    return statuses
-
-
-def _show_statistics(options: Options, screen: Screen, workers: "list[WorkerStatus]") -> int:
     if options.json:
         screen.document({"workers": workers})
     if not workers:
         raise CommandError("no worker answers on this bus; start one with hookline serve")
-    if not options.json:
-        for status in sorted(workers, key=lambda status: status.worker):
-            screen.line((status.worker, "name"), f"  {count(status.hooks, 'hook')}")
-            screen.table(list(_rows(status)), ("keep",), indent=2)
+    if options.json:
+        return 0
+    for status in sorted(workers, key=lambda status: status.worker):
+        screen.line((status.worker, "name"), f"  {count(status.hooks, 'hook')}")
+        state = f"{status.state}, {count(status.reconnects, 'reconnection')}"
+        now = f"{status.running} running, {status.waiting} waiting"
+        done = f"{status.received} received, {status.answered} answered"
+        latency = (f"{name} {duration(value)}" for name, value in status.latency_ms.items())
+        refused = (f"{code} {number}" for code, number in sorted(status.refused.items()))
+        failed = (f"{code} {number}" for code, number in sorted(status.failed.items()))
+        hooks = f"in {count(status.hook_failures, 'request')}" if status.hook_failures else ""
+        facts = (
+            ("state:", "faint", state),
+            ("now:", "faint", now),
+            ("in all:", "faint", f"{done}, {status.handed_back} handed back"),
+            ("latency:", "faint", ", ".join(latency)),
+            ("refused:", "care", ", ".join(refused)),
+            ("failed:", "care", ", ".join(failed)),
+            ("hooks failed:", "care", hooks),
+        )
+        rows = [((title, role), text) for title, role, text in facts if text]
+        screen.table(rows, ("keep",), indent=2)
     return 0
-
-
-def _rows(status: "WorkerStatus") -> Any:
-    yield ("state:", "faint"), f"{status.state}, {count(status.reconnects, 'reconnection')}"
-    yield ("now:", "faint"), f"{status.running} running, {status.waiting} waiting"
-    yield (
-        ("in all:", "faint"),
-        f"{status.received} received, {status.answered} answered, {status.handed_back} handed back",
-    )
-    if status.latency_ms:
-        times = (f"{name} {duration(value)}" for name, value in status.latency_ms.items())
-        yield ("latency:", "faint"), ", ".join(times)
-    for what, counted in (("refused:", status.refused), ("failed:", status.failed)):
-        if counted:
-            yield (what, "care"), ", ".join(f"{code} {n}" for code, n in sorted(counted.items()))
-    if status.hook_failures:
-        yield ("hooks failed:", "care"), f"in {count(status.hook_failures, 'request')}"

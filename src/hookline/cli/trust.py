@@ -6,11 +6,11 @@ All of it is shown the first time, later only what differs from what was trusted
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from hookline.cli.failures import MENDING, CommandError, tell_problems
-from hookline.cli.layout import DIFF_ROLES, count, diff, shown_path
 from hookline.cli.options import Options, flag
-from hookline.cli.screen import Screen
+from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
 from hookline.config import Config
 from hookline.pipeline.trust import Review, ReviewedHook, TrustError, TrustStore
 
@@ -30,7 +30,26 @@ def run(options: Options, screen: Screen) -> int:
         screen.warning(str(error))
     is_trusted = known is not None and known.covers(now)
     if options.json:
-        return _show_document(screen, store, now, known, is_trusted=is_trusted, yes=options.yes)
+        import msgspec
+
+        if options.yes and now.hooks and not is_trusted:
+            store.write(now)
+            is_trusted = True
+        before = known.files if known else {}
+        reviewed = msgspec.to_builtins(now)
+        screen.document(
+            {
+                "project": now.project,
+                "trusted": is_trusted,
+                "trusted_at": known.trusted_at if known else None,
+                "hooks": reviewed["hooks"],
+                "files": reviewed["files"],
+                "changed_files": sorted(
+                    name for name, content in now.files.items() if before.get(name) != content
+                ),
+            }
+        )
+        return 0 if is_trusted or not now.hooks else 1
     if not now.hooks:
         screen.line("there are no hooks in the settings of ", (now.project, "name"))
         screen.line(MENDING if is_broken else "`hookline init` makes a first one")
@@ -51,24 +70,12 @@ def run(options: Options, screen: Screen) -> int:
 
         where = f" --cwd {shlex.quote(options.cwd)}"
     screen.line(f"`hookline untrust{where}` takes it back")
-    if _has_tests(now.project):
-        screen.line(f"`hookline test{where}` runs their tests")
+    with suppress(OSError):
+        # Where ``init`` and ``test --record`` put them.
+        names = os.listdir(os.path.join(now.project, ".hookline", "tests"))
+        if any(name.endswith(".hooktest.json") for name in names):
+            screen.line(f"`hookline test{where}` runs their tests")
     return 0
-
-
-def refuse_settings(options: Options) -> None:
-    """Raise CommandError for settings files, which are not a project's."""
-    if options.settings:
-        raise CommandError("files given with --settings are your own and need no trust")
-
-
-def _has_tests(project: str) -> bool:
-    """True if there are tests where ``init`` and ``test --record`` put them."""
-    try:
-        names = os.listdir(os.path.join(project, ".hookline", "tests"))
-    except OSError:
-        return False
-    return any(name.endswith(".hooktest.json") for name in names)
 
 
 def _agrees(screen: Screen) -> bool:
@@ -88,37 +95,10 @@ def _agrees(screen: Screen) -> bool:
     return answer.strip().lower() in ("y", "yes")
 
 
-def _show_document(
-    screen: Screen,
-    store: TrustStore,
-    now: Review,
-    known: Review | None,
-    *,
-    is_trusted: bool,
-    yes: bool,
-) -> int:
-    """What would run, and whether it may; with ``--yes`` it may from now on."""
-    import msgspec
-
-    if yes and now.hooks and not is_trusted:
-        store.write(now)
-        is_trusted = True
-    reviewed = msgspec.to_builtins(now)
-    screen.document(
-        {
-            "project": now.project,
-            "trusted": is_trusted,
-            "trusted_at": known.trusted_at if known else None,
-            "hooks": reviewed["hooks"],
-            "files": reviewed["files"],
-            "changed_files": sorted(
-                name
-                for name, content in now.files.items()
-                if known is None or known.files.get(name) != content
-            ),
-        }
-    )
-    return 0 if is_trusted or not now.hooks else 1
+def refuse_settings(options: Options) -> None:
+    """Raise CommandError for settings files, which are not a project's."""
+    if options.settings:
+        raise CommandError("files given with --settings are your own and need no trust")
 
 
 def _show(screen: Screen, now: Review, known: Review | None) -> None:

@@ -1,13 +1,13 @@
 """``hookline completion``: a script for a shell to read; by itself it changes nothing.
 
 A shell is told all but the names of hooks. Those change with the directory, so a shell asks for
-them (``--names``) whenever they are wanted.
+them (``--names``) whenever they are wanted. What of a script does not change with the verbs is in
+``hookline.bash``, ``hookline.zsh`` and ``hookline.fish``.
 """
 
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -75,7 +75,11 @@ class VerbGrammar(msgspec.Struct, frozen=True):
 def run(options: Options, screen: Screen) -> int:
     """Print the script, or for a script the names of hooks."""
     if options.names:
-        _print_names(options.shell)
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        for name in _find_names(options.shell):
+            # One that the shell could not be told as it is would be a hook that is not there.
+            if name.encode(encoding, "replace").decode(encoding) == name:
+                print(name)
         return 0
     if len(options.shell) != 1 or options.shell[0] not in _SHELLS:
         used = os.path.basename(os.environ.get("SHELL", ""))
@@ -85,9 +89,21 @@ def run(options: Options, screen: Screen) -> int:
         raise CommandError(f"name one shell: {hint}")
     from hookline.cli import VERBS
 
+    grammar: list[VerbGrammar] = []
+    for name, summary in VERBS.items():
+        shown = [option for option in load_verb(name).OPTIONS if option.help is not None]
+        flags = [option for option in (_HELP, *shown, *COMMON) if not option.is_argument]
+        argument = next((option for option in shown if option.is_argument), None)
+        value = None if argument is None else read_value(argument)
+        is_rest = argument is not None and argument.count == "*"
+        one, rest = (None, value) if is_rest else (value, None)
+        grammar.append(VerbGrammar(name, summary, tuple(flags), one, rest))
     shell = options.shell[0]
-    grammar = [_read_verb(name, summary) for name, summary in VERBS.items()]
-    script = str(import_module(f"hookline.cli.completion.{shell}").script(grammar))
+    complete = {"bash": complete_bash, "zsh": complete_zsh, "fish": complete_fish}[shell]
+    with open(
+        os.path.join(os.path.dirname(__file__), f"hookline.{shell}"), encoding="utf-8"
+    ) as file:
+        script = complete(file.read(), grammar)
     if options.json:
         screen.document({"shell": shell, "script": script})
     else:
@@ -95,17 +111,6 @@ def run(options: Options, screen: Screen) -> int:
     if screen.is_terminal and not options.json:
         screen.note(("this is for the shell to read; its first lines say how", "faint"))
     return 0
-
-
-def _read_verb(name: str, summary: str) -> VerbGrammar:
-    shown = [option for option in load_verb(name).OPTIONS if option.help is not None]
-    options = [option for option in (_HELP, *shown, *COMMON) if not option.is_argument]
-    argument = next((option for option in shown if option.is_argument), None)
-    value = None if argument is None else read_value(argument)
-    is_rest = argument is not None and argument.count == "*"
-    return VerbGrammar(
-        name, summary, tuple(options), None if is_rest else value, value if is_rest else None
-    )
 
 
 def read_value(option: Option) -> Value | None:
@@ -117,16 +122,6 @@ def read_value(option: Option) -> Value | None:
     if words:
         return Value(label, "words", words)
     return Value(label, "hooks" if option.name in _HOOKS else _KINDS.get(label, "other"))
-
-
-def _print_names(words: list[str]) -> None:
-    if sys.stdout is None:
-        return
-    encoding = sys.stdout.encoding or "utf-8"
-    for name in _find_names(words):
-        # One that the shell could not be told as it is would be a hook that is not there.
-        if name.encode(encoding, "replace").decode(encoding) == name:
-            print(name)
 
 
 def _find_names(words: Sequence[str]) -> list[str]:
@@ -153,3 +148,114 @@ def _find_names(words: Sequence[str]) -> list[str]:
     shown = [name for name in dict.fromkeys(names) if name.isprintable()]
     # Before a -- such a name would be read as an option.
     return [name for name in shown if not name.startswith("-") or "--" in words]
+
+
+def complete_bash(script: str, grammar: Sequence[VerbGrammar]) -> str:
+    """The script for bash, 3.2 too, which macOS has: it takes the line apart by hand, since nothing
+    in it or in a hook's name may ever be expanded, as ``compgen -W`` would."""
+    cases = []
+    for verb in grammar:
+        flags = [name for option in verb.options for name in option.name.split()]
+        expected: list[tuple[list[str], Value | None]] = [
+            (["options"], Value("", "words", tuple(flags))),
+            *((option.name.split(), _needed_value(option)) for option in verb.options),
+            (["0"], verb.argument),
+            (["rest"], verb.rest),
+        ]
+        for keys, value in expected:
+            if value is not None:
+                pattern = " | ".join(f"{verb.name}:{key}" for key in keys)
+                is_words = value.kind == "words"
+                kind = f"words:{','.join(value.words)}" if is_words else value.kind
+                cases.append(f"        {pattern}) expected={kind} ;;")
+    verbs = " ".join(verb.name for verb in grammar)
+    return script.replace("@CASES@", "\n".join(cases)).replace("@VERBS@", verbs)
+
+
+def complete_fish(script: str, grammar: Sequence[VerbGrammar]) -> str:
+    """The script for fish, which takes one line a completion, and quotes what it inserts."""
+
+    def quote(text: str) -> str:
+        escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+        return f"'{escaped}'"
+
+    def take(value: Value) -> str:
+        return {
+            "words": f"-f -a '{' '.join(value.words)}'",
+            "hooks": "-f -a '(__hookline_hooks)'",
+            "directories": "-f -a '(__fish_complete_directories)'",
+            "files": "-F",
+        }.get(value.kind, "-f")
+
+    lines = []
+    for verb in grammar:
+        told = quote(verb.summary)
+        lines += ["", f"complete -c hookline -n __hookline_no_verb -a {verb.name} -d {told}"]
+        start = f"complete -c hookline -n '__hookline_verb {verb.name}'"
+        for option in verb.options:
+            names = option.name.split()
+            words = [f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in names]
+            value = _needed_value(option)
+            words += [] if value is None else ["-r", take(value)]
+            lines.append(" ".join([start, *words, "-d", quote(option.help or "")]))
+        argument = verb.argument or verb.rest
+        if argument is not None and argument.kind == "words":
+            # One of them on the line is all that is wanted.
+            given = " ".join(argument.words)
+            condition = f"__hookline_verb {verb.name}; and not __fish_seen_subcommand_from {given}"
+            lines.append(f"complete -c hookline -n '{condition}' -a '{given}'")
+        elif argument is not None and argument.kind != "other":
+            lines.append(f"{start} {take(argument)}")
+    return script + "".join(f"{line}\n" for line in lines)
+
+
+def complete_zsh(script: str, grammar: Sequence[VerbGrammar]) -> str:
+    """The script for zsh, whose own ``_arguments`` keeps count of options and arguments;
+    ``compadd`` quotes."""
+
+    def quote(text: str) -> str:
+        return text.replace("'", "'\\''")
+
+    def escape(text: str) -> str:
+        """A text inside a spec, where brackets and colons mean something."""
+        for character in "\\[]:":
+            text = text.replace(character, f"\\{character}")
+        return quote(text)
+
+    def take(value: Value) -> str:
+        actions = {
+            "words": f"({' '.join(value.words)})",
+            "hooks": "_hookline_hooks",
+            "files": "_files",
+            "directories": "_files -/",
+            "input": "_hookline_input",
+            "other": " ",
+        }
+        return f"{escape(value.label)}:{actions[value.kind]}"
+
+    cases = []
+    for verb in grammar:
+        specs = []
+        for option in verb.options:
+            names, value = option.name.split(), read_value(option)
+            others = "*" if option.again else f"({' '.join(names)})"
+            for name in names:
+                # An option of one letter takes no equals sign; a value that may be left out
+                # needs one.
+                is_joined = value is not None and name.startswith("--") and option.count != "?"
+                spec = f"{others}{name}{'=' if is_joined else ''}[{escape(option.help or '')}]"
+                if value is not None:
+                    spec += f"{'::' if option.count == '?' else ':'}{take(value)}"
+                specs.append(spec)
+        for place, argument in (("1", verb.argument), ("*", verb.rest)):
+            if argument is not None:
+                specs.append(f"{place}:{take(argument)}")
+        cases += [f"        {verb.name})", "            _arguments -S \\"]
+        cases.append(" \\\n".join(f"                '{spec}'" for spec in specs) + " ;;")
+    verbs = "\n".join(f"        '{verb.name}:{quote(verb.summary)}'" for verb in grammar)
+    return script.replace("@VERBS@", verbs).replace("@CASES@", "\n".join(cases))
+
+
+def _needed_value(option: Option) -> Value | None:
+    """What must stand behind an option, None where nothing has to."""
+    return None if option.count == "?" else read_value(option)

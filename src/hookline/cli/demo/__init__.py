@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,16 @@ from hookline.agent.providers import ModelProvider
 from hookline.agent.providers.genai import GenAIProvider
 from hookline.agent.providers.scripted import ScriptedProvider, call
 from hookline.answer import TONES
-from hookline.cli.demo.steps import Fired, Recorder, Step, Tell, Watch
+from hookline.cli.demo.steps import Recorder, Step, Tell, Watch, Word
 from hookline.cli.demo.tools import demo_tools
 from hookline.cli.failures import CommandError
-from hookline.cli.fire import decide, hook_row
+from hookline.cli.fire import hook_row
 from hookline.cli.firing import run_on_asyncio
-from hookline.cli.layout import Column, Row, count, duration
 from hookline.cli.options import Option, Options
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Column, Row, Screen, count, duration
 from hookline.errors import HooklineError
 from hookline.front import Hooks
 from hookline.notices import heard_warnings
-from hookline.wire.events import HookEventName
 
 _MODEL = "gemini-flash-latest"
 EXAMPLES = ("hookline demo", "hookline demo --keep try-hookline")
@@ -55,7 +53,6 @@ _TRY = (
 _LONGEST = 300
 # Below this an event's name stands above its hooks, not beside them.
 _NARROW = 64
-_TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 
 
 def scripted_model() -> ScriptedProvider:
@@ -77,185 +74,121 @@ def scripted_model() -> ScriptedProvider:
     )
 
 
-class Session:
-    """An agent in the project's work folder, watched; ``tell`` hears of each step."""
+def make_watched_agent(
+    project: Path, settings: list[Any], provider: ModelProvider, prompt: str, tell: Tell
+) -> tuple[Hooks, Agent]:
+    """An agent in the project's work folder, and its hooks; ``tell`` hears of each step."""
+    recorder = Recorder(prompt, tell)
+    logger = Watch.from_environment(see=recorder.see)
+    hooks = Hooks.load(project, settings_files=settings, debug_logger=logger)
 
-    def __init__(
-        self, project: Path, settings: list[Any], provider: ModelProvider, prompt: str, tell: Tell
-    ) -> None:
-        self._prompt = prompt
-        self._provider = provider
-        self.model = provider.model
-        self._recorder = Recorder(prompt, tell)
-        self.hooks = Hooks.load(
-            project,
-            settings_files=settings,
-            debug_logger=Watch.from_environment(see=self._recorder.see),
-        )
-        self.agent = Agent(
-            self.hooks,
-            provider,
-            demo_tools(project / "work"),
-            display="after_hooks",
-            show=self._show,
-            # Nobody is there to ask who knows what the demo is about.
-            confirm=lambda _request: False,
-            on_status=self._recorder.on_status,
-            publish=self._recorder.publish,
-            max_model_calls=_MOST_MODEL_CALLS,
-        )
-
-    async def run(self) -> None:
-        """The session from its start to its end."""
-        async with self.agent as agent:
-            await agent.run(self._prompt)
-
-    def _show(self, response: Any) -> None:
-        conversation = self._provider.conversation
+    def show(response: Any) -> None:
+        conversation = provider.conversation
         is_last = not conversation.calls(response)
-        self._recorder.answered(conversation.text(response).strip(), is_last=is_last)
+        recorder.answered(conversation.text(response).strip(), is_last=is_last)
+
+    agent = Agent(
+        hooks,
+        provider,
+        demo_tools(project / "work"),
+        display="after_hooks",
+        show=show,
+        # Nobody is there to ask who knows what the demo is about.
+        confirm=lambda _request: False,
+        on_status=recorder.on_status,
+        publish=recorder.publish,
+        max_model_calls=_MOST_MODEL_CALLS,
+    )
+    return hooks, agent
 
 
 def run(options: Options, screen: Screen) -> int:
     """One session in a scratch project; always 0."""
-    provider = _make_provider(options)
+    provider: ScriptedProvider | GenAIProvider = scripted_model()
+    prompt, on = PROMPT, "a scripted model: no key, no network"
+    if options.live is not None:
+        if not any(os.environ.get(name) for name in _KEYS):
+            raise CommandError(
+                "--live needs a key of the Gemini API: set GEMINI_API_KEY, or leave --live out for "
+                "the scripted model"
+            )
+        provider = GenAIProvider(options.model or _MODEL)
+        prompt, on = options.live, f"{provider.model}; it runs no commands"
+    elif options.model is not None:
+        raise CommandError("--model is for --live PROMPT; the demo's own model is scripted")
+    steps: list[Step] = []
     with _make_project(options) as project, heard_warnings() as heard:
-        demo = _Demo(options, screen, heard)
+
+        def warn() -> None:
+            for warning in heard:
+                screen.warning(warning)
+            heard.clear()
+
+        def tell(step: Step) -> None:
+            steps.append(step)
+            warn()
+            if not options.json and not step.is_empty:
+                _show_step(screen, step, sum(not step.is_empty for step in steps))
+                screen.flush()
+
         # Only the demo's own hooks: what the user has configured is not meant for a made-up
         # session.
         settings: list[Any] = options.settings or [project / ".hookline" / "settings.json"]
         # The scripts ask for python3, and the PATH may have none.
         interpreter = os.path.dirname(sys.executable)
         os.environ["PATH"] = os.pathsep.join([interpreter, os.environ.get("PATH", os.defpath)])
-        prompt = PROMPT if options.live is None else options.live
-        session = Session(project, settings, provider, prompt, demo.tell)
-        if session.hooks.config.get_hook_system() is None:
+        hooks, agent = make_watched_agent(project, settings, provider, prompt, tell)
+        if hooks.config.get_hook_system() is None:
             raise CommandError("the settings disable hooks, so there is nothing to show")
         if not options.json:
-            hooks = count(len(session.hooks.config.get_settings().entries), "hook")
-            live = f"{provider.model}; it runs no commands"
-            on = "a scripted model: no key, no network" if options.live is None else live
+            number = count(len(hooks.config.get_settings().entries), "hook")
             screen.line(f"An agent works in a scratch project, on {on}.")
-            screen.line(f"Real scripts watch it, and what they decide takes effect: {hooks}.")
-        run_on_asyncio(_run_session(session, provider))
-        demo.conclude(session)
+            screen.line(f"Real scripts watch it, and what they decide takes effect: {number}.")
+        run_on_asyncio(_play(agent, provider, prompt))
+        warn()
+        _conclude(options, screen, steps, provider.model)
     return 0
 
 
-class _Demo:
-    """Shows steps as they come, or keeps them for the one document."""
-
-    def __init__(self, options: Options, screen: Screen, heard: list[str]) -> None:
-        self._options = options
-        self._screen = screen
-        self._heard = heard
-        self._steps: list[Step] = []
-        self._shown = 0
-
-    def tell(self, step: Step) -> None:
-        """A step is complete."""
-        self._steps.append(step)
-        self._warn()
-        is_empty = not (step.shows or step.outcomes or any(f.is_news for f in step.fired))
-        if self._options.json or is_empty:
-            return
-        self._shown += 1
-        _show_step(self._screen, step, self._shown)
-        self._screen.flush()
-
-    def conclude(self, session: Session) -> None:
-        """The sum, and what to do next."""
-        self._warn()
-        summary = _sum_up(self._steps)
-        if self._options.json:
-            steps = [_describe_step(step) for step in self._steps]
-            self._screen.document({"model": session.model, "steps": steps, "summary": summary})
-            return
-        fired = f"{summary['events']} fired, {summary['events_with_hooks']} of them with hooks"
-        runs = f"{count(summary['hook_runs'], 'run')}, {duration(summary['hook_time_ms'])} in all"
-        rows = [
-            ("events", fired),
-            ("hooks", runs),
-            ("blocked", count(summary["blocked"], "time")),
-            ("refused", count(summary["refused"], "call") + " of tools that were taken away"),
-            ("rewritten", count(summary["rewritten"], "time")),
-            ("redacted", count(summary["redacted"], "answer")),
-        ]
-        self._screen.line()
-        self._screen.line(("Summary", "title"))
-        self._screen.table(rows, ("keep",))
-        self._screen.line()
-        kept = self._options.keep
-        if kept:
-            self._screen.line(
-                f"the hooks are in {kept}/hooks, their settings in {kept}/.hookline; try:"
-            )
-            self._screen.line(f"cd {shlex.quote(kept)} && hookline list", indent=2)
-            self._screen.line(_TRY, indent=2)
-        else:
-            self._screen.line("see the scripts, and change them: hookline demo --keep try-hookline")
-
-    def _warn(self) -> None:
-        for warning in self._heard:
-            self._screen.warning(warning)
-        self._heard.clear()
+async def _play(agent: Agent, provider: ScriptedProvider | GenAIProvider, prompt: str) -> None:
+    """The session from its start to its end."""
+    try:
+        async with agent:
+            await agent.run(prompt)
+    except HooklineError:
+        raise
+    except Exception as error:
+        if isinstance(provider, ScriptedProvider):
+            raise
+        said = " ".join(str(error).split())[:300]
+        raise CommandError(f"the model gave no answer: {type(error).__name__}: {said}") from None
+    finally:
+        if isinstance(provider, GenAIProvider):
+            await provider.aclose()
 
 
 @contextmanager
 def _make_project(options: Options) -> Iterator[Path]:
     """The project's directory: ``--keep``'s, or one that is gone afterwards."""
-    if options.keep:
-        project = Path(os.path.abspath(options.keep))
-        if project.exists() and (not project.is_dir() or any(project.iterdir())):
-            raise CommandError(f"--keep: {options.keep} is not empty; name a new directory")
-        _copy_project(project)
+    with ExitStack() as scratch:
+        if options.keep:
+            project = Path(os.path.abspath(options.keep))
+            if project.exists() and (not project.is_dir() or any(project.iterdir())):
+                raise CommandError(f"--keep: {options.keep} is not empty; name a new directory")
+        else:
+            directory = tempfile.TemporaryDirectory(prefix="hookline-demo-", dir=options.cwd)
+            project = Path(os.path.realpath(scratch.enter_context(directory)))
+        (project / ".hookline").mkdir(parents=True)
+        shutil.copyfile(PROJECT / "settings.json", project / ".hookline" / "settings.json")
+        shutil.copytree(PROJECT / "work", project / "work", copy_function=shutil.copyfile)
+        (project / "hooks").mkdir()
+        for script in (PROJECT / "hooks").iterdir():
+            if script.is_file():
+                copy = project / "hooks" / script.name
+                shutil.copyfile(script, copy)
+                # Wheels do not keep the bit.
+                copy.chmod(0o755)
         yield project
-        return
-    with tempfile.TemporaryDirectory(prefix="hookline-demo-", dir=options.cwd) as scratch:
-        project = Path(os.path.realpath(scratch))
-        _copy_project(project)
-        yield project
-
-
-def _copy_project(project: Path) -> None:
-    (project / ".hookline").mkdir(parents=True)
-    shutil.copyfile(PROJECT / "settings.json", project / ".hookline" / "settings.json")
-    shutil.copytree(PROJECT / "work", project / "work", copy_function=shutil.copyfile)
-    (project / "hooks").mkdir()
-    for script in (PROJECT / "hooks").iterdir():
-        if script.is_file():
-            copy = project / "hooks" / script.name
-            shutil.copyfile(script, copy)
-            # Wheels do not keep the bit.
-            copy.chmod(0o755)
-
-
-def _make_provider(options: Options) -> ScriptedProvider | GenAIProvider:
-    if options.live is None:
-        if options.model is not None:
-            raise CommandError("--model is for --live PROMPT; the demo's own model is scripted")
-        return scripted_model()
-    if not any(os.environ.get(name) for name in _KEYS):
-        raise CommandError(
-            "--live needs a key of the Gemini API: set GEMINI_API_KEY, or leave --live out for "
-            "the scripted model"
-        )
-    return GenAIProvider(options.model or _MODEL)
-
-
-async def _run_session(session: Session, provider: ScriptedProvider | GenAIProvider) -> None:
-    if isinstance(provider, ScriptedProvider):
-        await session.run()
-        return
-    try:
-        await session.run()
-    except HooklineError:
-        raise
-    except Exception as error:
-        said = " ".join(str(error).split())[:300]
-        raise CommandError(f"the model gave no answer: {type(error).__name__}: {said}") from None
-    finally:
-        await provider.aclose()
 
 
 def _show_step(screen: Screen, step: Step, number: int) -> None:
@@ -266,7 +199,19 @@ def _show_step(screen: Screen, step: Step, number: int) -> None:
     screen.line(f"{number}. ", (step.says, "title"), " " if beside else "", (beside, "matcher"))
     if shows and not beside:
         screen.line((shows, "matcher"), indent=3)
-    _show_hooks(screen, [each for each in step.fired if each.is_news])
+    news = [each for each in step.fired if each.is_news]
+    is_narrow = screen.width is not None and screen.width < _NARROW
+    rows: list[Row] = []
+    for each in news:
+        for result in each.answer.results:
+            name, _, *rest = hook_row(result)
+            rows.append([name, *rest] if is_narrow else [(each.event.value, "faint"), name, *rest])
+    if rows and is_narrow:
+        events = ", ".join(dict.fromkeys(each.event.value for each in news))
+        screen.line((events, "faint"), indent=3)
+    if rows:
+        columns: tuple[Column, ...] = ("cut", "right", "keep")
+        screen.table(rows, columns if is_narrow else ("keep", *columns), indent=3)
     quiet = [r for each in step.fired if not each.is_news for r in each.answer.results]
     if quiet:
         times = ", ".join(f"{result.hook.name} {duration(result.duration)}" for result in quiet)
@@ -276,53 +221,40 @@ def _show_step(screen: Screen, step: Step, number: int) -> None:
         screen.line("=> ", word, f": {outcome.text}", indent=3)
 
 
-def _show_hooks(screen: Screen, fired: Sequence[Fired]) -> None:
-    is_narrow = screen.width is not None and screen.width < _NARROW
-    rows: list[Row] = []
-    for each in fired:
-        for result in each.answer.results:
-            name, _, *rest = hook_row(result)
-            rows.append([name, *rest] if is_narrow else [(each.event.value, "faint"), name, *rest])
-    if not rows:
-        return
-    columns: list[Column] = ["cut", "right", "keep"]
-    if is_narrow:
-        events = ", ".join(dict.fromkeys(each.event.value for each in fired))
-        screen.line((events, "faint"), indent=3)
-    screen.table(rows, columns if is_narrow else ["keep", *columns], indent=3)
-
-
-def _sum_up(steps: Sequence[Step]) -> dict[str, Any]:
-    """What hooks did in a session."""
+def _conclude(options: Options, screen: Screen, steps: Sequence[Step], model: str) -> None:
+    """The sum, and what to do next; for programs all that happened, and the sum."""
     answers = [each.answer for step in steps for each in step.fired]
     words = [outcome.word for step in steps for outcome in step.outcomes]
-    return {
+    counted: tuple[Word, ...] = ("blocked", "refused", "rewritten", "redacted")
+    summary: dict[str, Any] = {
         "events": len(answers),
         "events_with_hooks": sum(1 for answer in answers if answer.results),
         "hook_runs": sum(len(answer.results) for answer in answers),
         "hook_time_ms": round(sum(answer.total_duration for answer in answers), 3),
-        "blocked": words.count("blocked"),
-        "refused": words.count("refused"),
-        "rewritten": words.count("rewritten"),
-        "redacted": words.count("redacted"),
+        **{word: words.count(word) for word in counted},
     }
-
-
-def _describe_step(step: Step) -> dict[str, Any]:
-    call = {"tool": step.call.name, "input": step.call.args} if step.call is not None else {}
-    return {
-        "what": f"{step.says} {step.shows}".strip(),
-        **call,
-        "events": [_describe_event(each) for each in step.fired],
-        "outcomes": [{"outcome": each.word, "text": each.text} for each in step.outcomes],
-    }
-
-
-def _describe_event(seen: Fired) -> dict[str, Any]:
-    hooks = []
-    for result in seen.answer.results:
-        word, why = decide(result)
-        facts = {"hook": result.hook.name, "duration_ms": round(result.duration, 3)}
-        hooks.append({**facts, "decision": word, "reason": why, "output": result.output})
-    about = {"tool": seen.fired.target} if seen.event in _TOOL_EVENTS else {}
-    return {"event": seen.event.value, **about, "hooks": hooks}
+    if options.json:
+        described = [step.document() for step in steps]
+        screen.document({"model": model, "steps": described, "summary": summary})
+        return
+    fired = f"{summary['events']} fired, {summary['events_with_hooks']} of them with hooks"
+    runs = f"{count(summary['hook_runs'], 'run')}, {duration(summary['hook_time_ms'])} in all"
+    rows = [
+        ("events", fired),
+        ("hooks", runs),
+        ("blocked", count(summary["blocked"], "time")),
+        ("refused", count(summary["refused"], "call") + " of tools that were taken away"),
+        ("rewritten", count(summary["rewritten"], "time")),
+        ("redacted", count(summary["redacted"], "answer")),
+    ]
+    screen.line()
+    screen.line(("Summary", "title"))
+    screen.table(rows, ("keep",))
+    screen.line()
+    kept = options.keep
+    if kept:
+        screen.line(f"the hooks are in {kept}/hooks, their settings in {kept}/.hookline; try:")
+        screen.line(f"cd {shlex.quote(kept)} && hookline list", indent=2)
+        screen.line(_TRY, indent=2)
+    else:
+        screen.line("see the scripts, and change them: hookline demo --keep try-hookline")

@@ -13,6 +13,7 @@ from hookline.agent.providers import FunctionCall
 from hookline.agent.scheduler import CallStatus, ScheduledCall
 from hookline.answer import Answer, ProcessedHookResult
 from hookline.cli.demo.tools import describe, not_done
+from hookline.cli.fire import decide
 from hookline.debuglog import DebugLogger
 from hookline.fired import FiredEvent
 from hookline.toolcall import BLOCKED_BY_HOOK
@@ -34,6 +35,9 @@ _TOLD_AS_NEWS: dict[HookEventName, str] = {
     HookEventName.AFTER_AGENT: "the turn ends",
 }
 _BEFORE_MODEL = (HookEventName.BEFORE_TOOL_SELECTION, HookEventName.BEFORE_MODEL)
+_TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
+# That hooks ran for these is no news yet.
+_TOLD_IF_SAID = (*_BEFORE_MODEL, HookEventName.AFTER_MODEL)
 # What a block means; that of a tool's event is the result of its call.
 _BLOCKS: dict[HookEventName, str] = {
     HookEventName.BEFORE_AGENT: "the turn does not begin",
@@ -41,6 +45,13 @@ _BLOCKS: dict[HookEventName, str] = {
     HookEventName.AFTER_MODEL: "the answer is discarded",
     HookEventName.AFTER_AGENT: "the agent is sent back to work with the reason",
 }
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What hooks changed, or what came of a call."""
+
+    word: Word
+    text: str
 
 
 class Fired(msgspec.Struct, frozen=True):
@@ -56,12 +67,26 @@ class Fired(msgspec.Struct, frozen=True):
         """Which event it is."""
         return self.fired.event
 
-
-class Outcome(msgspec.Struct, frozen=True):
-    """What hooks changed, or what came of a call."""
-
-    word: Word
-    text: str
+    def find_changes(self) -> Iterator[Outcome]:
+        """What its hooks changed for the model or the user; a tool call has a result."""
+        answer, event, given = self.answer, self.event, self.fired.field
+        if answer.context:
+            yield Outcome("added", f"the model reads: {answer.context}")
+        if answer.message:
+            yield Outcome("added", f"a message: {answer.message}")
+        if event in _BLOCKS and answer.blocked:
+            yield Outcome("blocked", "the turn ends here" if answer.stopped else _BLOCKS[event])
+        elif event is HookEventName.BEFORE_TOOL_SELECTION:
+            if answer.stopped:
+                yield Outcome("blocked", "the turn ends here")
+            elif answer.tools is not None:
+                available = (self.payload or {}).get("available_tools") or []
+                gone = ", ".join(name for name in available if name not in answer.tools)
+                yield Outcome("restricted", f"the model may not use {gone or 'other tools'}")
+        elif event is HookEventName.BEFORE_MODEL and answer.request is not given("llm_request"):
+            yield Outcome("rewritten", "the model gets another request")
+        elif event is HookEventName.AFTER_MODEL and answer.response is not given("llm_response"):
+            yield Outcome("redacted", "only this is shown, and kept in the history")
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -72,6 +97,27 @@ class Step(msgspec.Struct, frozen=True):
     fired: tuple[Fired, ...]
     outcomes: tuple[Outcome, ...]
     call: FunctionCall | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """True if there is nothing to tell of it."""
+        return not (self.shows or self.outcomes or any(fired.is_news for fired in self.fired))
+
+    def document(self) -> dict[str, Any]:
+        """The step for programs, with every hook that ran."""
+        events = []
+        for seen in self.fired:
+            hooks = []
+            for result in seen.answer.results:
+                word, why = decide(result)
+                facts = {"hook": result.hook.name, "duration_ms": round(result.duration, 3)}
+                hooks.append({**facts, "decision": word, "reason": why, "output": result.output})
+            about = {"tool": seen.fired.target} if seen.event in _TOOL_EVENTS else {}
+            events.append({"event": seen.event.value, **about, "hooks": hooks})
+        call = {"tool": self.call.name, "input": self.call.args} if self.call is not None else {}
+        outcomes = [{"outcome": each.word, "text": each.text} for each in self.outcomes]
+        what = f"{self.says} {self.shows}".strip()
+        return {"what": what, **call, "events": events, "outcomes": outcomes}
 
 
 class Watch(DebugLogger):
@@ -116,7 +162,12 @@ class Recorder:
         """An event has fired."""
         assert answer.fired is not None
         event = answer.fired.event
-        seen = Fired(answer.fired, answer, payload, self._is_news(event, answer))
+        said = [result.failed or result.output for result in answer.results]
+        before, self._last_said[event] = self._last_said.get(event, []), said
+        is_news = any(said) if event in _TOLD_IF_SAID else bool(said)
+        if event in _BEFORE_MODEL and said == before:
+            is_news = False
+        seen = Fired(answer.fired, answer, payload, is_news)
         of_call = self._of_this_call.get()
         if of_call is not None:
             of_call.append(seen)
@@ -137,19 +188,27 @@ class Recorder:
         fired = self._of_calls.pop(id(done.call))
         self._open += fired
         verb, thing = describe(done.call)
-        self._close(f"the model asks to {verb}", thing, [_find_result(done, fired)], done.call)
+        error = done.result.error
+        if done.result.stop_reason is not None:
+            result = Outcome("blocked", "the turn ends here")
+        elif error is None:
+            is_rewritten = any(e.answer.tool_input != e.fired.field("tool_input") for e in fired)
+            word: Word = "rewritten" if is_rewritten else "allowed"
+            result = Outcome(word, str(done.display or "not shown"))
+        elif error.type == "tool_not_allowed":
+            result = Outcome("refused", f"{done.call.name} is not among the tools that hooks left")
+        elif error.type != BLOCKED_BY_HOOK:
+            result = Outcome("failed", error.message)
+        elif any(each.answer.asks for each in fired):
+            result = Outcome("blocked", "the user is asked, and in this demo says no")
+        else:
+            result = Outcome("blocked", f"{not_done(done.call)}; the model reads the reason")
+        self._close(f"the model asks to {verb}", thing, [result], done.call)
 
     def answered(self, text: str, *, is_last: bool) -> None:
         """The user is shown what the model says; it may have nothing to say beside its calls."""
         if text or self._has_news():
             self._close("the model answers:" if is_last else "the model says:", text)
-
-    def _is_news(self, event: HookEventName, answer: Answer) -> bool:
-        said = [result.failed or result.output for result in answer.results]
-        before, self._last_said[event] = self._last_said.get(event, []), said
-        if event in _BEFORE_MODEL:
-            return any(said) and said != before
-        return any(said) if event is HookEventName.AFTER_MODEL else bool(said)
 
     def _has_news(self) -> bool:
         return any(fired.is_news for fired in self._open)
@@ -162,45 +221,5 @@ class Recorder:
         call: FunctionCall | None = None,
     ) -> None:
         fired, self._open = tuple(self._open), []
-        changes = [change for each in fired if each.is_news for change in _find_changes(each)]
+        changes = [change for each in fired if each.is_news for change in each.find_changes()]
         self._tell(Step(says, shows, fired, (*changes, *results), call))
-
-
-def _find_changes(fired: Fired) -> Iterator[Outcome]:
-    """What the hooks of one event changed for the model or the user; a tool call has a result."""
-    answer, event, given = fired.answer, fired.event, fired.fired.field
-    if answer.context:
-        yield Outcome("added", f"the model reads: {answer.context}")
-    if answer.message:
-        yield Outcome("added", f"a message: {answer.message}")
-    if event in _BLOCKS and answer.blocked:
-        yield Outcome("blocked", "the turn ends here" if answer.stopped else _BLOCKS[event])
-    elif event is HookEventName.BEFORE_TOOL_SELECTION:
-        if answer.stopped:
-            yield Outcome("blocked", "the turn ends here")
-        elif answer.tools is not None:
-            available = (fired.payload or {}).get("available_tools") or []
-            gone = ", ".join(name for name in available if name not in answer.tools)
-            yield Outcome("restricted", f"the model may not use {gone or 'other tools'}")
-    elif event is HookEventName.BEFORE_MODEL and answer.request is not given("llm_request"):
-        yield Outcome("rewritten", "the model gets another request")
-    elif event is HookEventName.AFTER_MODEL and answer.response is not given("llm_response"):
-        yield Outcome("redacted", "only this is shown, and kept in the history")
-
-
-def _find_result(done: ScheduledCall, fired: Sequence[Fired]) -> Outcome:
-    """What came of a call of a tool."""
-    error = done.result.error
-    if done.result.stop_reason is not None:
-        return Outcome("blocked", "the turn ends here")
-    if error is None:
-        is_rewritten = any(e.answer.tool_input != e.fired.field("tool_input") for e in fired)
-        word: Word = "rewritten" if is_rewritten else "allowed"
-        return Outcome(word, str(done.display or "not shown"))
-    if error.type == "tool_not_allowed":
-        return Outcome("refused", f"{done.call.name} is not among the tools that hooks left")
-    if error.type != BLOCKED_BY_HOOK:
-        return Outcome("failed", error.message)
-    if any(each.answer.asks for each in fired):
-        return Outcome("blocked", "the user is asked, and in this demo says no")
-    return Outcome("blocked", f"{not_done(done.call)}; the model reads the reason")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from hookline.agent.providers import FunctionCall
-from hookline.agent.tools import Tool
-from hookline.cli.layout import count
+from hookline.agent.tools import ConfirmationKind, Tool
+from hookline.cli.screen import count
 from hookline.toolcall import ToolResult
 from hookline.wire import codec
 
@@ -24,42 +24,54 @@ _ASKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "web_fetch": ("fetch", ("url",)),
 }
 
-_NOT_DONE = {
-    "write_file": "nothing is written",
-    "run_shell_command": "the command does not run",
-}
+_NOT_DONE = {"write_file": "nothing is written", "run_shell_command": "the command does not run"}
 
 
 def demo_tools(folder: Path) -> list[Tool]:
     """Four tools as a coding agent has them."""
-    return [
-        Tool(
-            name="write_file",
-            description="Writes a text file in the project.",
-            parameters=_texts("file_path", "content"),
-            run=_in(folder, _write),
-            kind="edit",
-        ),
-        Tool(
-            name="read_file",
-            description="Reads a text file of the project.",
-            parameters=_texts("file_path"),
-            run=_in(folder, _read),
-        ),
-        Tool(
-            name="run_shell_command",
-            description="Runs a shell command in the project.",
-            parameters=_texts("command"),
-            run=_show_command,
-            kind="exec",
-        ),
-        Tool(
-            name="web_fetch",
-            description="Fetches a page from the web.",
-            parameters=_texts("url"),
-            run=lambda given: f"This is a demo: {given.get('url')} was not fetched.",
-        ),
-    ]
+
+    def find_file(given: dict[str, Any]) -> Path:
+        """The file that the input names, if it lies in the folder, links followed."""
+        path = (folder / str(given.get("file_path", ""))).resolve()
+        if not path.is_relative_to(folder.resolve()) or path == folder.resolve():
+            raise PermissionError(f"{given.get('file_path')} is not a file of the demo's folder")
+        return path
+
+    def write(given: dict[str, Any]) -> ToolResult:
+        path, text = find_file(given), str(given.get("content", ""))[:_LONGEST]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        lines = count(len(text.splitlines()), "line")
+        said = f"Wrote {lines} to {given['file_path']}."
+        return ToolResult(said, return_display=f"{lines} written")
+
+    def read(given: dict[str, Any]) -> ToolResult:
+        text = find_file(given).read_text(encoding="utf-8", errors="replace")[:_LONGEST]
+        lines = count(len(text.splitlines()), "line")
+        return ToolResult(text, return_display=f"the model reads {lines}")
+
+    def show_command(given: dict[str, Any]) -> ToolResult:
+        command = str(given.get("command", ""))
+        said = f"This is a demo: the command was allowed and not run: {command}"
+        return ToolResult(said, return_display=f"{command} (not run: a demo)")
+
+    def refuse_fetch(given: dict[str, Any]) -> str:
+        return f"This is a demo: {given.get('url')} was not fetched."
+
+    tools: tuple[tuple[str, str, Callable[[dict[str, Any]], Any], ConfirmationKind], ...] = (
+        ("write_file", "Writes a text file in the project.", write, "edit"),
+        ("read_file", "Reads a text file of the project.", read, "info"),
+        ("run_shell_command", "Runs a shell command in the project.", show_command, "exec"),
+        ("web_fetch", "Fetches a page from the web.", refuse_fetch, "info"),
+    )
+    made = []
+    for name, description, work, kind in tools:
+        texts = {argument: {"type": "string"} for argument in _ASKS[name][1]}
+        schema = {"type": "object", "properties": texts, "required": list(texts)}
+        made.append(
+            Tool(name=name, description=description, parameters=schema, run=work, kind=kind)
+        )
+    return made
 
 
 def describe(call: FunctionCall) -> tuple[str, str]:
@@ -74,44 +86,3 @@ def describe(call: FunctionCall) -> tuple[str, str]:
 def not_done(call: FunctionCall) -> str:
     """What it means that a call was blocked."""
     return _NOT_DONE.get(call.name, "the tool does not run")
-
-
-def _texts(*names: str) -> dict[str, Any]:
-    properties = {name: {"type": "string"} for name in names}
-    return {"type": "object", "properties": properties, "required": list(names)}
-
-
-def _in(
-    folder: Path, work: Callable[[Path, dict[str, Any]], ToolResult]
-) -> Callable[[dict[str, Any]], ToolResult]:
-    """The work on the file that the input names, if it lies in the folder, links followed."""
-
-    def run(given: dict[str, Any]) -> ToolResult:
-        path = (folder / str(given.get("file_path", ""))).resolve()
-        if not path.is_relative_to(folder.resolve()) or path == folder.resolve():
-            raise PermissionError(f"{given.get('file_path')} is not a file of the demo's folder")
-        return work(path, given)
-
-    return run
-
-
-def _write(path: Path, given: dict[str, Any]) -> ToolResult:
-    text = str(given.get("content", ""))[:_LONGEST]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    lines = count(len(text.splitlines()), "line")
-    return ToolResult(f"Wrote {lines} to {given['file_path']}.", return_display=f"{lines} written")
-
-
-def _read(path: Path, _given: dict[str, Any]) -> ToolResult:
-    text = path.read_text(encoding="utf-8", errors="replace")[:_LONGEST]
-    lines = count(len(text.splitlines()), "line")
-    return ToolResult(text, return_display=f"the model reads {lines}")
-
-
-def _show_command(given: dict[str, Any]) -> ToolResult:
-    command = str(given.get("command", ""))
-    return ToolResult(
-        f"This is a demo: the command was allowed and not run: {command}",
-        return_display=f"{command} (not run: a demo)",
-    )

@@ -13,15 +13,9 @@ from typing import Any
 import msgspec
 
 from hookline.cli.failures import CommandError
-from hookline.cli.layout import shown_path
 from hookline.cli.options import Option, Options, read_event_name
-from hookline.cli.screen import Screen
-from hookline.edit import (
-    Updated,
-    add_to_settings,
-    read_settings_text,
-    refuse_way_out,
-)
+from hookline.cli.screen import Screen, shown_path
+from hookline.edit import Updated, add_to_settings, read_settings_text, refuse_way_out
 from hookline.pipeline.settings import SettingsFileError, find_project_dir
 from hookline.places import home_dir
 from hookline.wire import codec
@@ -88,6 +82,25 @@ class FirstHook(msgspec.Struct, frozen=True, kw_only=True):
         definition = {"matcher": matcher} if matcher is not None else {}
         return {"hooks": {self.event.value: [{**definition, "hooks": [hook]}]}}
 
+    def next_steps(self, options: Options) -> list[tuple[list[str], str]]:
+        """Commands that work as they stand, from here, and what each is for."""
+        where = [] if options.cwd is None else ["--cwd", options.cwd]
+        own = [option for file in options.settings or () for option in ("--settings", file)]
+        steps = [
+            (["hookline", "check", *where, *own], "find mistakes before they matter"),
+            (["hookline", "trust", *where], "read what will run, and let it"),
+            ([*self.fire, *where, *own], "see it decide, and record it"),
+            (
+                ["hookline", "test", *where, *own],
+                "run its tests; change the script, and run them again",
+            ),
+            (["hookline", "trace", *where], "look back at what was recorded"),
+        ]
+        if own:
+            # Settings that are named on the command line are the user's own.
+            del steps[1]
+        return steps
+
 
 def run(options: Options, screen: Screen) -> int:
     """Make the files, say what they are and what to do with them."""
@@ -104,9 +117,8 @@ def run(options: Options, screen: Screen) -> int:
         if len(options.settings) > 1:
             raise CommandError("--settings: one file is enough, the hook goes into it")
         settings = os.path.abspath(options.settings[0])
-    _refuse_what_exists(hook, project, settings, is_own=not options.settings)
-    updated = _make_files(hook, project, settings)
-    steps = _next_steps(hook, options)
+    updated = _make_files(hook, project, settings, is_own=not options.settings)
+    steps = hook.next_steps(options)
     script, test = os.path.join(project, hook.script), os.path.join(project, hook.test)
     if options.json:
         screen.document(
@@ -170,9 +182,21 @@ def _read_template(name: str) -> bytes:
         return file.read()
 
 
-def _refuse_what_exists(hook: FirstHook, project: str, settings: str, *, is_own: bool) -> None:
-    for name in (hook.script, hook.test):
-        path = os.path.join(project, name)
+def _find_names(value: Any) -> set[str]:
+    """Every name in the settings, wherever it stands."""
+    if isinstance(value, Mapping):
+        own = {value["name"]} if isinstance(value.get("name"), str) else set()
+        return own.union(*map(_find_names, value.values()))
+    return set().union(*map(_find_names, value)) if isinstance(value, list) else set()
+
+
+def _make_files(hook: FirstHook, project: str, settings: str, *, is_own: bool) -> Updated:
+    """All three files, or none of them where one exists or cannot be made."""
+    files = {
+        os.path.join(project, hook.script): (hook.script_text, 0o777),
+        os.path.join(project, hook.test): (hook.test_text, 0o666),
+    }
+    for path in files:
         refuse_way_out(path, project)
         if os.path.lexists(path):
             raise CommandError(f"{path} exists already; choose another name with --name")
@@ -182,25 +206,9 @@ def _refuse_what_exists(hook: FirstHook, project: str, settings: str, *, is_own:
         raise CommandError(
             f"{settings} has a hook {hook.name} already; choose another name with --name"
         )
-
-
-def _find_names(value: Any) -> set[str]:
-    """Every name in the settings, wherever it stands."""
-    if isinstance(value, Mapping):
-        own = {value["name"]} if isinstance(value.get("name"), str) else set()
-        return own.union(*map(_find_names, value.values()))
-    return set().union(*map(_find_names, value)) if isinstance(value, list) else set()
-
-
-def _make_files(hook: FirstHook, project: str, settings: str) -> Updated:
-    """All three files, or none of them."""
     made: list[str] = []
     try:
-        for name, text, mode in (
-            (hook.script, hook.script_text, 0o777),
-            (hook.test, hook.test_text, 0o666),
-        ):
-            path = os.path.join(project, name)
+        for path, (text, mode) in files.items():
             os.makedirs(os.path.dirname(path), exist_ok=True)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
             made.append(path)
@@ -212,24 +220,6 @@ def _make_files(hook: FirstHook, project: str, settings: str) -> Updated:
             with contextlib.suppress(OSError):
                 os.unlink(path)
         raise
-
-
-def _next_steps(hook: FirstHook, options: Options) -> list[tuple[Sequence[str], str]]:
-    """Commands that work as they stand, from here."""
-    where = [] if options.cwd is None else ["--cwd", options.cwd]
-    own = [option for file in options.settings or () for option in ("--settings", file)]
-    # Settings that are named on the command line are the user's own.
-    trust = [] if own else [(["hookline", "trust", *where], "read what will run, and let it")]
-    return [
-        (["hookline", "check", *where, *own], "find mistakes before they matter"),
-        *trust,
-        ([*hook.fire, *where, *own], "see it decide, and record it"),
-        (
-            ["hookline", "test", *where, *own],
-            "run its tests; change the script, and run them again",
-        ),
-        (["hookline", "trace", *where], "look back at what was recorded"),
-    ]
 
 
 def break_command(words: Sequence[str], *, width: int | None) -> Iterator[str]:

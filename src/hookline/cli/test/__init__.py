@@ -1,19 +1,19 @@
 """``hookline test``: hooks put to the test by events and expectations that are data."""
 
 import os
+import sys
 from collections.abc import Sequence
 
 from hookline.cli.failures import FAILED, CommandError
 from hookline.cli.firing import fire
-from hookline.cli.layout import count, shown_path
 from hookline.cli.options import TRUST, Option, Options, event_options, flag
-from hookline.cli.screen import Screen
-from hookline.cli.test.report import TestReport, make_document
+from hookline.cli.progress import Progress
+from hookline.cli.screen import Screen, count, shown_path
+from hookline.cli.test.report import make_document, show_outcome, show_sum
 from hookline.errors import HooklineError
 from hookline.hooktests.cases import (
     PASSED_BY,
     SUFFIX,
-    HookTest,
     HookTestFile,
     Outcome,
     find_test_files,
@@ -80,13 +80,15 @@ def _run_tests(options: Options, screen: Screen) -> int:
     runner = HookTestRunner(
         fire, cwd=options.cwd, settings_files=options.settings, trusted=options.trust
     )
-    report = TestReport(screen, quiet=options.json)
     outcomes: list[Outcome] = []
     for test in tests:
-        with report.begin(test):
-            outcomes.append(runner.run(test))
-        report.tell(outcomes[-1])
-        if options.fail_fast and outcomes[-1].status == "failed":
+        with Progress(sys.stderr) as progress:
+            progress.show(f"  {test.name} …")
+            outcome = runner.run(test)
+        if not options.json:
+            show_outcome(screen, outcome, outcomes)
+        outcomes.append(outcome)
+        if options.fail_fast and outcome.status == "failed":
             break
     if options.junit is not None:
         from hookline.files import write_atomically
@@ -101,8 +103,11 @@ def _run_tests(options: Options, screen: Screen) -> int:
         for unread in file.problems:
             place = shown_path(str(unread.place))
             screen.note(("error:", "bad"), f" {place}: {unread.text}")
-    _require_tests(files, tests, places, options.pattern)
-    report.conclude(files, outcomes, left=len(tests) - len(outcomes))
+    if not tests:
+        # A run of no tests is a mistake in how it was asked for, and must not look like success.
+        raise CommandError(_explain_none(files, places, options.pattern))
+    if not options.json:
+        show_sum(screen, files, outcomes, left=len(tests) - len(outcomes))
     is_good = all(outcome.status != "failed" for outcome in outcomes)
     return 0 if is_good and not any(file.problems for file in files) else FAILED
 
@@ -116,26 +121,18 @@ def _find_places(options: Options) -> list[str]:
     return [min(project, os.path.relpath(project), key=len)]
 
 
-def _require_tests(
-    files: Sequence[HookTestFile],
-    tests: Sequence[HookTest],
-    places: Sequence[str],
-    pattern: str | None,
-) -> None:
-    """A run of no tests is a mistake in how it was asked for, and must not look like success."""
-    if tests:
-        return
+def _explain_none(files: Sequence[HookTestFile], places: Sequence[str], pattern: str | None) -> str:
     known = [test.name for file in files for test in file.tests]
     if known:
         import shlex
 
-        raise CommandError(
+        return (
             f"-k {shlex.quote(pattern or '')} is in the name of none of "
             f"{count(len(known), 'test')}; there is {known[0]!r}"
         )
     if any(file.problems for file in files):
-        raise CommandError("no tests to run: mend what is wrong with the files first")
-    raise CommandError(
+        return "no tests to run: mend what is wrong with the files first"
+    return (
         f"no tests found: there is no *{SUFFIX} in {', '.join(map(shown_path, places))}; "
         "record one: hookline test --record NAME EVENT --input JSON"
     )

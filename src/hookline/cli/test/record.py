@@ -6,9 +6,8 @@ from typing import Any
 
 from hookline.cli.failures import CommandError
 from hookline.cli.firing import example, read_event, read_payload
-from hookline.cli.layout import shown_path
 from hookline.cli.options import Options, read_event_name
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Screen, shown_path
 from hookline.hooktests.cases import HookTest
 from hookline.hooktests.recording import ends_of, recorded_test, recording_place, write_test
 from hookline.hooktests.running import Fire, HookTestRunner, NotTrusted, project_of
@@ -28,8 +27,15 @@ def record(options: Options, screen: Screen, fire: Fire) -> int:
         raise CommandError(f"{path} exists already; pass --force to replace it, or another name")
     if options.from_trace is None:
         test = _record_live(options, fire, name, path, project)
+    elif options.places or options.input or options.tool or options.tool_input:
+        raise CommandError("--from-trace has the event and its input; leave the others out")
     else:
-        test = _record_traced(options, name, project)
+        from hookline.debuglog import default_trace_file
+        from hookline.hooktests.recording import read_traced_event
+
+        traced = read_traced_event(options.from_trace, trace_file=default_trace_file())
+        places = {"project": project} | ({"cwd": traced.cwd} if traced.cwd else {})
+        test = recorded_test(name, *traced[:4], places)
     existed = os.path.lexists(path)
     write_test(path, test, replace=options.force)
     if options.json:
@@ -56,10 +62,7 @@ def _record_live(
     payload = read_payload(event, options)
     read_event(event, payload)
     runner = HookTestRunner(
-        fire,
-        cwd=options.cwd or project,
-        settings_files=options.settings,
-        trusted=options.trust,
+        fire, cwd=options.cwd or project, settings_files=options.settings, trusted=options.trust
     )
     asked = HookTest(name=name, file=path, line=1, event=event, input=payload, expect={})
     try:
@@ -69,14 +72,3 @@ def _record_live(
         raise CommandError(f"{error}; {hint}") from None
     places = {"project": project, "cwd": os.path.abspath(options.cwd or project)}
     return recorded_test(name, event, payload, answer, ends_of(answer), places)
-
-
-def _record_traced(options: Options, name: str, project: str) -> dict[str, Any]:
-    if options.places or options.input or options.tool or options.tool_input:
-        raise CommandError("--from-trace has the event and its input; leave the others out")
-    from hookline.debuglog import default_trace_file
-    from hookline.hooktests.recording import read_traced_event
-
-    traced = read_traced_event(options.from_trace, trace_file=default_trace_file())
-    places = {"project": project} | ({"cwd": traced.cwd} if traced.cwd else {})
-    return recorded_test(name, *traced[:4], places)

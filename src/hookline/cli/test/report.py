@@ -1,13 +1,10 @@
 """Hook tests on the screen: a line each as it ends, and for one that failed what is different."""
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hookline.cli.layout import count, duration, shown_path
-from hookline.cli.progress import Progress
-from hookline.cli.screen import Screen
-from hookline.hooktests.cases import HookTest, HookTestFile, Outcome
+from hookline.cli.screen import Screen, count, duration, shown_path
+from hookline.hooktests.cases import HookTestFile, Outcome
 from hookline.hooktests.comparing import Failure, failure_lines
 from hookline.notices import Notice
 
@@ -18,92 +15,93 @@ _MOST_CHARACTERS = 400
 _MOST_LINES = 40
 
 
-class TestReport:
-    """Shows tests as they end, or keeps them for the one document."""
-
-    def __init__(self, screen: Screen, *, quiet: bool) -> None:
-        self._screen = screen
-        self._progress = Progress(sys.stderr)
-        self._quiet = quiet
-        self._file: str | None = None
-        self._explained = False
-
-    def begin(self, test: HookTest) -> Progress:
-        """A test is about to run, which may take a while; what says so is to be left after it."""
-        self._progress.show(f"  {test.name} …")
-        return self._progress
-
-    def tell(self, outcome: Outcome) -> None:
-        """A test has ended."""
-        if self._quiet:
-            return
-        test = outcome.test
-        if test.file != self._file:
-            self._file = test.file
-            self._screen.line((shown_path(test.file), "title"))
-        why = f"  ({test.skip})" if outcome.status == "skipped" else ""
-        time = "" if outcome.status == "skipped" else duration(outcome.duration)
-        word = _WORDS[outcome.status]
-        self._screen.line(word, (f"  {time:>7}  ", "faint"), test.name, (why, "faint"), indent=2)
-        if outcome.failures:
-            for failure in outcome.failures:
-                self._show(failure)
-            for result in outcome.document["results"] if outcome.document else ():
-                self._screen.line((f"{result['hook']}: ", "name"), _describe(result), indent=6)
-            for warning in _find_news(outcome):
-                self._screen.line(("warning: ", "care"), warning, indent=6)
-        self._screen.flush()
-
-    def _show(self, failure: Failure) -> None:
+def show_outcome(screen: Screen, outcome: Outcome, before: Sequence[Outcome]) -> None:
+    """A test that has ended, below those that ended before it."""
+    test = outcome.test
+    if not before or before[-1].test.file != test.file:
+        screen.line((shown_path(test.file), "title"))
+    why = f"  ({test.skip})" if outcome.status == "skipped" else ""
+    time = "" if outcome.status == "skipped" else duration(outcome.duration)
+    word = _WORDS[outcome.status]
+    screen.line(word, (f"  {time:>7}  ", "faint"), test.name, (why, "faint"), indent=2)
+    # The signs of a difference are explained once.
+    explained = any(_is_difference(failure) for each in before for failure in each.failures)
+    for failure in outcome.failures:
         if isinstance(failure.message, str):
             where = f"{failure.at}: " if isinstance(failure.at, str) else ""
-            self._screen.line((where, "name"), failure.message, indent=6)
+            screen.line((where, "name"), failure.message, indent=6)
         if not isinstance(failure.at, str):
-            return
-        if not isinstance(failure.message, str):
-            key = "" if self._explained else "  (- expected, + found)"
-            self._explained = True
-            self._screen.line((failure.at, "name"), (key, "faint"), indent=6)
+            continue
+        if _is_difference(failure):
+            key = "" if explained else "  (- expected, + found)"
+            explained = True
+            screen.line((failure.at, "name"), (key, "faint"), indent=6)
         lines = list(failure_lines(failure))
         for mark, line in lines[:_MOST_LINES]:
-            self._screen.line((f"{mark} {line}", _ROLES[mark]), indent=8)
+            screen.line((f"{mark} {line}", _ROLES[mark]), indent=8)
         if len(lines) > _MOST_LINES:
             more = count(len(lines) - _MOST_LINES, "more line")
-            self._screen.line((f"{more}; --json has them all", "faint"), indent=8)
+            screen.line((f"{more}; --json has them all", "faint"), indent=8)
+    if outcome.failures:
+        for result in outcome.document["results"] if outcome.document else ():
+            screen.line((f"{result['hook']}: ", "name"), _describe(result), indent=6)
+        for warning in outcome.warnings:
+            # That hooks or the event failed is among the failures, or expected.
+            if not (isinstance(warning, Notice) and warning.kind):
+                screen.line(("warning: ", "care"), warning, indent=6)
+    screen.flush()
 
-    def conclude(
-        self, files: Sequence[HookTestFile], outcomes: Sequence[Outcome], *, left: int
-    ) -> None:
-        """The sum, and what to do next; ``left`` tests did not run."""
-        if self._quiet:
-            return
-        sums = _sum_up(files, outcomes)
-        parts = [(f"{sums[word]} {word}", role) for word, (_, role) in _WORDS.items() if sums[word]]
-        if sums["errors"]:
-            parts.append((f"{count(sums['errors'], 'test')} could not be read", "bad"))
-        if left:
-            parts.append((f"{left} not run", "care"))
-        spans = [(f"{count(sums['tests'], 'test')} in {duration(sums['duration_ms'])}", "")]
-        for index, part in enumerate(parts):
-            spans += [(", " if index else ": ", ""), part]
-        self._screen.line()
-        self._screen.line(*spans)
-        if any(outcome.untrusted for outcome in outcomes):
-            self._screen.line("review the project's hooks with `hookline trust`, or pass --trust")
+
+def _is_difference(failure: Failure) -> bool:
+    return isinstance(failure.at, str) and not isinstance(failure.message, str)
+
+
+def show_sum(
+    screen: Screen, files: Sequence[HookTestFile], outcomes: Sequence[Outcome], *, left: int
+) -> None:
+    """The sum, and what to do next; ``left`` tests did not run."""
+    sums = _sum_up(files, outcomes)
+    parts = [(f"{sums[word]} {word}", role) for word, (_, role) in _WORDS.items() if sums[word]]
+    if sums["errors"]:
+        parts.append((f"{count(sums['errors'], 'test')} could not be read", "bad"))
+    if left:
+        parts.append((f"{left} not run", "care"))
+    spans = [(f"{count(sums['tests'], 'test')} in {duration(sums['duration_ms'])}", "")]
+    for index, part in enumerate(parts):
+        spans += [(", " if index else ": ", ""), part]
+    screen.line()
+    screen.line(*spans)
+    if any(outcome.untrusted for outcome in outcomes):
+        screen.line("review the project's hooks with `hookline trust`, or pass --trust")
 
 
 def make_document(
     files: Sequence[HookTestFile], outcomes: Sequence[Outcome], problems: Sequence[Any]
 ) -> dict[str, Any]:
     """The document of ``test --json``."""
+    tests = []
+    for outcome in outcomes:
+        test = outcome.test
+        document: dict[str, Any] = {
+            "file": test.file,
+            "line": test.line,
+            "name": test.name,
+            "event": test.event.value,
+            "status": outcome.status,
+            "duration_ms": round(outcome.duration, 3),
+        }
+        if test.skip is not None:
+            document["skip"] = test.skip
+        if outcome.status == "failed":
+            warnings = [str(warning) for warning in outcome.warnings]
+            document |= {"failures": outcome.failures, "warnings": warnings}
+            document["fired"] = outcome.document
+        tests.append(document)
+    unread = [problem for file in files for problem in file.problems]
     return {
         "summary": _sum_up(files, outcomes),
-        "tests": [dict(_describe_outcome(outcome)) for outcome in outcomes],
-        "errors": [
-            {"place": problem.place, "message": problem.text}
-            for file in files
-            for problem in file.problems
-        ],
+        "tests": tests,
+        "errors": [{"place": problem.place, "message": problem.text} for problem in unread],
         "problems": [{"place": problem.place, "message": problem.text} for problem in problems],
     }
 
@@ -117,28 +115,6 @@ def _sum_up(files: Sequence[HookTestFile], outcomes: Sequence[Outcome]) -> dict[
         "errors": sum(len(file.problems) for file in files),
         "duration_ms": round(sum(outcome.duration for outcome in outcomes), 3),
     }
-
-
-def _describe_outcome(outcome: Outcome) -> Iterator[tuple[str, Any]]:
-    test = outcome.test
-    yield "file", test.file
-    yield "line", test.line
-    yield "name", test.name
-    yield "event", test.event.value
-    yield "status", outcome.status
-    yield "duration_ms", round(outcome.duration, 3)
-    if test.skip is not None:
-        yield "skip", test.skip
-    if outcome.status == "failed":
-        yield "failures", outcome.failures
-        yield "warnings", [str(warning) for warning in outcome.warnings]
-        yield "fired", outcome.document
-
-
-def _find_news(outcome: Outcome) -> list[str]:
-    """The warnings but for those that hooks or the event failed: that is among the failures, or
-    expected."""
-    return [text for text in outcome.warnings if not (isinstance(text, Notice) and text.kind)]
 
 
 def _describe(result: Mapping[str, Any]) -> str:

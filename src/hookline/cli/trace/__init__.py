@@ -3,21 +3,19 @@
 import os
 import select
 import sys
-import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from hookline.cli.failures import CommandError
-from hookline.cli.layout import count, shown_path
 from hookline.cli.options import Option, Options, flag
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Screen, count, shown_path
 from hookline.cli.trace.screen import (
-    EventRows,
     only_session,
     show_event,
     show_events,
     show_latencies,
+    show_row,
 )
 from hookline.debuglog import default_trace_path, is_trace_wanted
 from hookline.trace.events import Assembler, TracedEvent
@@ -56,11 +54,7 @@ OPTIONS = (
         group=_WHICH,
     ),
     Option(
-        "--limit",
-        "N",
-        f"at most so many, the newest (default: {_SHOWN})",
-        type=int,
-        group=_WHICH,
+        "--limit", "N", f"at most so many, the newest (default: {_SHOWN})", type=int, group=_WHICH
     ),
     Option("--log", "FILE", "read this log instead of the user's own"),
 )
@@ -72,17 +66,33 @@ def run(options: Options, screen: Screen) -> int:
         raise CommandError(f"--limit: {options.limit} is not a number of events; write 1 or more")
     if options.log is not None and not os.path.exists(options.log):
         raise CommandError(f"--log: there is no file {options.log}")
-    wanted = _make_filter(options)
+    from hookline.wire.events import narrow_event
+
+    wanted = Filter(
+        events=frozenset(narrow_event(name).value for name in options.event or ()),
+        hook=options.hook,
+        session=options.session,
+        failures=options.failures,
+        since=None if options.since is None else moment(options.since, now=datetime.now(UTC)),
+        slow=options.slow,
+        within=None if options.cwd is None else os.path.abspath(options.cwd),
+    )
     log = TraceLog(options.log or default_trace_path())
     try:
         if options.follow:
-            _warn_if_off(options, screen)
-            return _follow(log, wanted, screen, limit=options.limit or _SHOWN, json=options.json)
+            _follow(options, screen, log, wanted)
+            return 0
         events = _read_events(log)
         if options.id is not None:
             _show_one(options, screen, events)
         elif options.stats:
-            _show_statistics(options, screen, filter(wanted.accepts, events))
+            rows = latencies(filter(wanted.accepts, events), hook=options.hook)
+            if options.json:
+                screen.document({"hooks": rows})
+            elif rows:
+                show_latencies(screen, rows)
+            else:
+                _tell_nothing(options, screen, "no hook run")
         elif options.html is not None:
             _write_page(options, screen, filter(wanted.accepts, events))
         else:
@@ -94,26 +104,10 @@ def run(options: Options, screen: Screen) -> int:
     return 0
 
 
-def _make_filter(options: Options) -> Filter:
-    from hookline.wire.events import narrow_event
-
-    return Filter(
-        events=frozenset(narrow_event(name).value for name in options.event or ()),
-        hook=options.hook,
-        session=options.session,
-        failures=options.failures,
-        since=None if options.since is None else moment(options.since, now=datetime.now(UTC)),
-        slow=options.slow,
-        within=None if options.cwd is None else os.path.abspath(options.cwd),
-    )
-
-
 def _read_events(log: TraceLog) -> Iterator[TracedEvent]:
     assembler = Assembler()
-    for record in log.poll():
-        event = assembler.add(record)
-        if event is not None:
-            yield event
+    added = (assembler.add(record) for record in log.poll())
+    yield from (event for event in added if event is not None)
     yield from assembler.unfinished()
 
 
@@ -129,16 +123,6 @@ def _show_one(options: Options, screen: Screen, events: Iterable[TracedEvent]) -
         raise CommandError(
             f"there is no event {options.id} in the log; `hookline trace` lists the newest by id"
         )
-
-
-def _show_statistics(options: Options, screen: Screen, events: Iterable[TracedEvent]) -> None:
-    rows = latencies(events, hook=options.hook)
-    if options.json:
-        screen.document({"hooks": rows})
-    elif rows:
-        show_latencies(screen, rows)
-    else:
-        _tell_nothing(options, screen, "no hook run")
 
 
 def _write_page(options: Options, screen: Screen, events: Iterable[TracedEvent]) -> None:
@@ -232,40 +216,31 @@ def _is_on(options: Options) -> bool:
     return is_trace_wanted(default=settings.trace)
 
 
-def _follow(log: TraceLog, wanted: Filter, screen: Screen, *, limit: int, json: bool) -> int:
+def _follow(options: Options, screen: Screen, log: TraceLog, wanted: Filter) -> None:
     """Show the newest events there are, then each new one, until nobody looks any more: an
-    interrupt, or a reader who has gone; then 0."""
-    assembler, rows, reader = Assembler(), EventRows(screen), _Reader()
-    most: int | None = limit
+    interrupt, or a reader who has gone, for whom the screen sends the rest nowhere in silence."""
+    _warn_if_off(options, screen)
+    assembler, day = Assembler(), None
+    most: int | None = options.limit or _SHOWN
+    reader = select.poll()
+    try:
+        descriptor: int | None = sys.stdout.fileno()
+    except (AttributeError, OSError, ValueError):
+        descriptor = None
+    if descriptor is not None:
+        file = os.fstat(descriptor)
+        reader.register(descriptor, 0)
     while True:
         added = (assembler.add(record) for record in log.poll())
         arrived = (event for event in added if event is not None and wanted.accepts(event))
         for event in deque(arrived, maxlen=most):
-            screen.document(event) if json else rows.show(event)
+            if options.json:
+                screen.document(event)
+            else:
+                day = show_row(screen, event, day)
         screen.flush()
-        if reader.is_gone_after(_PAUSE_S):
-            return 0
-        most = None
-
-
-class _Reader:
-    """Who reads standard output; when they go, the screen sends the rest nowhere in silence."""
-
-    def __init__(self) -> None:
-        try:
-            self._descriptor: int | None = sys.stdout.fileno()
-        except (AttributeError, OSError, ValueError):
-            self._descriptor = None
+        if descriptor is not None and not os.path.samestat(os.fstat(descriptor), file):
             return
-        self._file = os.fstat(self._descriptor)
-        self._poll = select.poll()
-        self._poll.register(self._descriptor, 0)
-
-    def is_gone_after(self, seconds: float) -> bool:
-        """Wait so long, or until they are gone."""
-        if self._descriptor is None:
-            time.sleep(seconds)
-            return False
-        if not os.path.samestat(os.fstat(self._descriptor), self._file):
-            return True
-        return bool(self._poll.poll(seconds * 1000))
+        if reader.poll(_PAUSE_S * 1000):
+            return
+        most = None

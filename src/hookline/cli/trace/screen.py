@@ -1,14 +1,13 @@
 """Events of the log for people: a table, one in full, and how long hooks take."""
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import date, datetime
 from typing import Any
 
 import msgspec
 
 from hookline.answer import TONES
-from hookline.cli.layout import GAP, Column, Row, Span, count, cut, duration, width_of
-from hookline.cli.screen import Screen
+from hookline.cli.screen import GAP, Column, Row, Screen, Span, count, cut, duration, width_of
 from hookline.trace.events import HookRun, TracedEvent
 from hookline.trace.queries import HookLatency
 from hookline.wire import codec
@@ -79,38 +78,44 @@ def only_session(events: Sequence[TracedEvent]) -> str | None:
     return sessions.pop() if len(sessions) == 1 else None
 
 
-class EventRows:
-    """The rows of a table that has no end yet."""
-
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-        self._day: object = None
-
-    def show(self, event: TracedEvent) -> None:
-        """One more row."""
-        day = _local_time(event).date()
-        if day != self._day:
-            self._screen.line((f"{day:%A %d %B %Y}", "faint"))
-            self._day = day
-        cells = [
-            (text.rjust(width) if kind == "right" else text.ljust(width), role)
-            for (text, role), width, kind in zip(
-                _cells(event, dated=False), _WIDTHS, _COLUMNS, strict=True
-            )
-        ]
-        width = self._screen.width
-        if width is None:
-            last = _all_hooks(event)
-        else:
-            used = sum(width_of(text) for text, _ in cells) + GAP * len(cells)
-            last = _deciding_hook(event, max(width - used, _LEAST_HOOKS))
-        self._screen.table([[*cells, last]], _COLUMNS, indent=0)
+def show_row(screen: Screen, event: TracedEvent, last_day: date | None) -> date:
+    """One more row of a table that has no end yet, below its day where that is another; the day."""
+    day = _local_time(event).date()
+    if day != last_day:
+        screen.line((f"{day:%A %d %B %Y}", "faint"))
+    cells = [
+        (text.rjust(width) if kind == "right" else text.ljust(width), role)
+        for (text, role), width, kind in zip(
+            _cells(event, dated=False), _WIDTHS, _COLUMNS, strict=True
+        )
+    ]
+    last = _all_hooks(event)
+    if screen.width is not None:
+        used = sum(width_of(text) for text, _ in cells) + GAP * len(cells)
+        last = _deciding_hook(event, max(screen.width - used, _LEAST_HOOKS))
+    screen.table([[*cells, last]], _COLUMNS, indent=0)
+    return day
 
 
 def show_event(screen: Screen, event: TracedEvent) -> None:
     """Everything that is known of one event."""
     screen.line((event.event or event.decision, "title"), (f"  {event.target}", "matcher"))
-    screen.table([*_facts(event)], ("keep",))
+    why = f": {event.reason}" if event.reason else ""
+    time = _local_time(event).isoformat(sep=" ", timespec="milliseconds")
+    facts: list[Row] = [
+        (("decision", "faint"), (event.decision + why, TONES.get(event.decision, ""))),
+        (("time", "faint"), time),
+    ]
+    if event.hooks:
+        together = "one after the other" if event.sequential else "at the same time"
+        number = len(event.hooks)
+        how = "one hook" if number == 1 else f"{count(number, 'hook')} {together}"
+        facts.append((("took", "faint"), f"{duration(event.duration_ms)}, {how}"))
+    facts += [(("session", "faint"), event.session_id or "–"), (("id", "faint"), event.id)]
+    facts += [(("warning", "care"), warning) for warning in event.warnings]
+    if not event.complete:
+        facts.append((("note", "care"), "the log has only a part of this event"))
+    screen.table(facts, ("keep",))
     for run in event.hooks:
         _show_run(screen, run)
     for title, value in (("input", event.input), ("output", event.output)):
@@ -131,23 +136,6 @@ def show_latencies(screen: Screen, rows: Sequence[HookLatency]) -> None:
         blocked: Span = (str(row.blocks), "" if row.blocks else "faint")
         table.append([str(row.runs), *times, failed, blocked, (row.hook, "name")])
     screen.table(table, ("right",) * 6, indent=0)
-
-
-def _facts(event: TracedEvent) -> Iterator[Row]:
-    why = f": {event.reason}" if event.reason else ""
-    yield ("decision", "faint"), (event.decision + why, TONES.get(event.decision, ""))
-    yield ("time", "faint"), _local_time(event).isoformat(sep=" ", timespec="milliseconds")
-    if event.hooks:
-        together = "one after the other" if event.sequential else "at the same time"
-        number = len(event.hooks)
-        how = "one hook" if number == 1 else f"{count(number, 'hook')} {together}"
-        yield ("took", "faint"), f"{duration(event.duration_ms)}, {how}"
-    yield ("session", "faint"), event.session_id or "–"
-    yield ("id", "faint"), event.id
-    for warning in event.warnings:
-        yield ("warning", "care"), warning
-    if not event.complete:
-        yield ("note", "care"), "the log has only a part of this event"
 
 
 def _cells(event: TracedEvent, *, dated: bool) -> list[tuple[str, str]]:

@@ -1,11 +1,4 @@
-"""For bash, 3.2 too, which macOS has: the line is taken apart by hand, since nothing in it or in a
-hook's name may ever be expanded, as ``compgen -W`` would."""
-
-from collections.abc import Iterable, Sequence
-
-from hookline.cli.completion import Value, VerbGrammar, read_value
-
-_SCRIPT = r"""# Completion of hookline for bash. For every shell from now on:
+# Completion of hookline for bash. For every shell from now on:
 #   mkdir -p ~/.local/share/bash-completion/completions
 #   hookline completion bash > ~/.local/share/bash-completion/completions/hookline
 # or, without the package bash-completion, this line in ~/.bashrc:
@@ -146,30 +139,3 @@ _hookline() {
 }
 
 complete -F _hookline hookline
-"""
-
-
-def script(grammar: Sequence[VerbGrammar]) -> str:
-    """The script for these verbs."""
-    cases = "\n".join(line for verb in grammar for line in _cases(verb))
-    return _SCRIPT.replace("@CASES@", cases).replace("@VERBS@", " ".join(v.name for v in grammar))
-
-
-def _cases(verb: VerbGrammar) -> Iterable[str]:
-    flags = [name for option in verb.options for name in option.name.split()]
-    yield _case(verb, ["options"], "words:" + ",".join(flags))
-    for option in verb.options:
-        value = read_value(option)
-        if value is not None and option.count != "?":
-            yield _case(verb, option.name.split(), _expected(value))
-    for key, argument in (("0", verb.argument), ("rest", verb.rest)):
-        if argument is not None:
-            yield _case(verb, [key], _expected(argument))
-
-
-def _case(verb: VerbGrammar, keys: Iterable[str], expected: str) -> str:
-    return f"        {' | '.join(f'{verb.name}:{key}' for key in keys)}) expected={expected} ;;"
-
-
-def _expected(value: Value) -> str:
-    return f"words:{','.join(value.words)}" if value.kind == "words" else value.kind

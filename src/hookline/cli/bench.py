@@ -1,30 +1,38 @@
 """``hookline bench``: how long one hook takes, and how much of it is only starting.
 
-The hook runs many times, in turn with what it is compared with, so both meet the same machine.
+The hook runs many times, in turn with its interpreter started on no work, so both meet the same
+machine, and what differs is the work of the script alone.
 """
 
+import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 
-from hookline.cli.bench.startup import Baseline, baseline_of
 from hookline.cli.failures import CommandError, unknown_hook
 from hookline.cli.firing import load_config, read_payload, run_to_end
-from hookline.cli.layout import Column, Row, count
 from hookline.cli.options import Option, Options, event_options, flag
 from hookline.cli.progress import Progress
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Row, Screen, count
 from hookline.config import Config
 from hookline.debuglog import DebugLogger
 from hookline.notices import heard_warnings
 from hookline.pipeline.matcher import MatchTimeout
-from hookline.pipeline.programs import hook_variables
+from hookline.pipeline.programs import (
+    argv_of,
+    find_program,
+    hook_variables,
+    interpreter_in,
+    read_shebang,
+)
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.system import HookSystem
+from hookline.trace.queries import percentile
 from hookline.wire.events import EVENTS, narrow_event
 from hookline.wire.hooks import CommandHook, HookConfig
 from hookline.wire.results import HookExecutionResult
@@ -75,6 +83,25 @@ _VALUES: dict[str, Any] = {
 }
 _TARGETS = ("write_file", "read_file", "run_shell_command", "replace", "startup", "exit", "manual")
 
+# Kind of interpreter -> the arguments that give it nothing to do.
+_IDLE: dict[str, tuple[str, ...]] = {
+    "python": ("-c", "pass"),
+    "sh": ("-c", ":"),
+    "node": ("-e", "0"),
+    "ruby": ("-e", "0"),
+    "perl": ("-e", "0"),
+}
+# Those that change how Python starts, and take no argument of their own.
+_FLAGS = frozenset("bBdEIOPqsSuv")
+
+
+class Baseline(msgspec.Struct, frozen=True):
+    """A hook that only starts, and what it is in words."""
+
+    words: str
+    hook: CommandHook
+    is_python: bool = False
+
 
 class Runs(msgspec.Struct, frozen=True):
     """What one way of running took each time; ``errors`` are how runs failed, and how often."""
@@ -89,14 +116,6 @@ class Runs(msgspec.Struct, frozen=True):
         ordered = sorted(self.durations)
         percentiles = {f"p{percent}": percentile(ordered, percent) for percent in (50, 95, 99)}
         return {"min": ordered[0], "mean": sum(ordered) / len(ordered), **percentiles}
-
-
-def percentile(ordered: Sequence[float], percent: float) -> float:
-    """The value below which that share of the sorted values is, between two of them if need be."""
-    place = (len(ordered) - 1) * percent / 100
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
 
 def run(options: Options, screen: Screen) -> int:
@@ -119,15 +138,9 @@ def run(options: Options, screen: Screen) -> int:
         ways = {
             name: msgspec.structs.replace(hook, warm=name == "warm") for name in ("cold", "warm")
         }
+    hooks = {**ways, _START: baseline.hook}
     with Progress(sys.stderr) as progress, heard_warnings():
-        found = _run_in_turn(
-            config,
-            entry,
-            {**ways, _START: baseline.hook},
-            payload,
-            runs=options.runs,
-            tell=lambda done, all: progress.show(f"{hook.name}: {done} of {all} runs"),
-        )
+        found = _run_in_turn(config, entry, hooks, payload, options.runs, progress)
     startup = found.pop(_START)
     share = min(startup.times["p50"] / next(iter(found.values())).times["p50"], 1.0)
     if options.json:
@@ -149,25 +162,46 @@ def run(options: Options, screen: Screen) -> int:
     else:
         target = payload.get(EVENTS[entry.event].target or "")
         on = f"{entry.event.value} {target}" if target else entry.event.value
-        _show(screen, hook, on, found, startup, f"{share:.0%}", baseline)
+        number = count(len(startup.durations), "run")
+        screen.line((hook.name, "name"), f"  {on}  ", (number, "faint"))
+        _show_times(screen, hook, {**found, _START: startup}, share, baseline.words)
     for runs in found.values():
-        for error, times in runs.errors.items():
+        for error, failed in runs.errors.items():
             of = count(len(runs.durations), "run")
             screen.warning(
-                f"{hook.name} failed in {times} of {of}, so its times say little: {error}"
+                f"{hook.name} failed in {failed} of {of}, so its times say little: {error}"
             )
         for warning in runs.warnings:
             screen.warning(f"{hook.name}: {warning}")
     return 0
 
 
+def _show_times(
+    screen: Screen, hook: CommandHook, found: Mapping[str, Runs], share: float, measured_as: str
+) -> None:
+    rows: list[Row] = [("", *((field, "faint") for field in found[_START].times), "")]
+    for name, runs in found.items():
+        values = runs.times.values()
+        times = [f"{value:.3g} ms" if value < 1000 else f"{value:.0f} ms" for value in values]
+        rows.append(((name, "name"), *times, ""))
+    screen.table(rows, ("keep", "right", "right", "right", "right", "right"))
+    screen.line(
+        f"{share:.0%} of its time is start-up, measured as ",
+        (measured_as, "matcher"),
+        " run in turn with it, by p50",
+    )
+    if "warm" in found:
+        ratio = found["warm"].times["p50"] / found["cold"].times["p50"]
+        is_worth_it = ratio <= _WORTH_IT and not hook.warm
+        advice = '; "warm": true in its settings turns it on' if is_worth_it else ""
+        screen.line(f"warm it takes {ratio:.0%} of what it takes cold{advice}")
+
+
 def _find_entry(config: Config, options: Options, screen: Screen) -> HookRegistryEntry:
     settings = config.get_settings()
-    entries = [entry for entry in settings.entries if isinstance(entry.hook, CommandHook)]
-    named = [entry for entry in entries if entry.name == options.name]
+    named = [entry for entry in settings.entries if entry.name == options.name]
     if not named:
-        known = [entry.name for entry in entries]
-        raise unknown_hook(options.name, known, settings.problems, screen)
+        raise unknown_hook(options.name, settings, screen)
     events = " and ".join(dict.fromkeys(entry.event.value for entry in named))
     if options.event is not None:
         event = narrow_event(options.event)
@@ -185,26 +219,22 @@ def _find_entry(config: Config, options: Options, screen: Screen) -> HookRegistr
 
 
 def _make_payload(entry: HookRegistryEntry, options: Options) -> dict[str, Any]:
+    """The event as the options give it, or one made up that the hook's matcher matches."""
     if options.input or options.tool or options.tool_input:
         return read_payload(entry.event, options)
     spec = EVENTS[entry.event]
     payload = {name: _VALUES[name] for name in spec.required if name in _VALUES}
-    if spec.target in spec.required:
-        payload[str(spec.target)] = _find_target(entry)
-    return payload | ({"session_id": options.session_id} if options.session_id else {})
-
-
-def _find_target(entry: HookRegistryEntry) -> str:
-    """A name that the hook's matcher matches: one it holds, or a common one."""
+    session = {"session_id": options.session_id} if options.session_id else {}
+    if spec.target is None or spec.target not in spec.required:
+        return payload | session
     import re
 
-    trigger = EVENTS[entry.event].trigger
     likely: list[str] = [*re.findall(r"[\w-]+", str(entry.matcher or "")), *_TARGETS]
-    known = [name for name in likely if trigger is None or name in [t.value for t in trigger]]
-    for name in known:
-        with suppress(MatchTimeout):
-            if entry.matches(name):
-                return name
+    for name in likely:
+        if spec.trigger is None or name in list(spec.trigger):
+            with suppress(MatchTimeout):
+                if entry.matches(name):
+                    return {**payload, spec.target: name, **session}
     raise CommandError(
         f"cannot make up a name that {entry.matcher!r} matches; give the event's fields by --input"
     )
@@ -215,9 +245,8 @@ def _run_in_turn(
     entry: HookRegistryEntry,
     hooks: Mapping[str, HookConfig],
     payload: Mapping[str, Any],
-    *,
-    runs: int | None,
-    tell: Callable[[int, int], None],
+    asked: int | None,
+    progress: Progress,
 ) -> dict[str, Runs]:
     """Run each of the hooks in the entry's place, one after the other, again and again."""
     systems = {name: HookSystem(config) for name in hooks}
@@ -230,12 +259,12 @@ def _run_in_turn(
     results: dict[str, list[HookExecutionResult]] = {name: [] for name in systems}
 
     async def run_rounds() -> None:
-        wanted = runs or _DEFAULT_RUNS
+        wanted = asked or _DEFAULT_RUNS
         end = time.monotonic() + _PATIENCE_SECONDS
         for number in range(-_FIRST_ROUNDS, wanted):
-            if runs is None and number >= _LEAST_RUNS and time.monotonic() > end:
+            if asked is None and number >= _LEAST_RUNS and time.monotonic() > end:
                 break
-            tell(max(number, 0), wanted)
+            progress.show(f"{entry.name}: {max(number, 0)} of {wanted} runs")
             for name, system in systems.items():
                 answer = await system.get_event_handler().fire(entry.event, payload)
                 if number >= 0:
@@ -246,49 +275,43 @@ def _run_in_turn(
     finally:
         for system in systems.values():
             system.dispose()
-    return {name: _sum_up(found) for name, found in results.items()}
+    return {
+        name: Runs(
+            tuple(result.duration for result in found),
+            Counter(result.error for result in found if result.error is not None),
+            tuple(dict.fromkeys(text for result in found for text in result.warnings)),
+        )
+        for name, found in results.items()
+    }
 
 
-def _sum_up(results: Sequence[HookExecutionResult]) -> Runs:
-    errors: dict[str, int] = {}
-    for result in results:
-        if result.error is not None:
-            errors[result.error] = errors.get(result.error, 0) + 1
-    return Runs(
-        tuple(result.duration for result in results),
-        errors,
-        tuple(dict.fromkeys(text for result in results for text in result.warnings)),
-    )
+def baseline_of(hook: CommandHook, values: Mapping[str, str], *, cwd: str) -> Baseline:
+    """The bare start of whatever runs a hook; ``values`` are the variables of its command."""
+    words = argv_of(hook, values)
+    if words is None:
+        return Baseline("the shell's bare start", _replaced(hook, ":", None))
+    if interpreter_in(words) is None:
+        path = os.environ.get("PATH", os.defpath)
+        file = find_program(words[0], path, cwd=cwd) or words[0]
+        words = list(read_shebang(os.path.join(cwd, file)) or ())
+    found = interpreter_in(words)
+    if found is None:
+        return Baseline("true", _replaced(hook, "true", ()))
+    program, flags = words[found.at], []
+    for option, _ in found.options if found.kind == "python" else ():
+        if option[1:] not in _FLAGS:
+            break
+        flags.append(option)
+    arguments = (*flags, *_IDLE[found.kind])
+    name = os.path.basename(program)
+    shown = " ".join([name, *arguments])
+    is_python = name.startswith("python")
+    return Baseline(shown, _replaced(hook, program, arguments), is_python)
 
 
-def _show(
-    screen: Screen,
-    hook: CommandHook,
-    on: str,
-    found: Mapping[str, Runs],
-    startup: Runs,
-    share: str,
-    baseline: Baseline,
-) -> None:
-    runs = count(len(startup.durations), "run")
-    screen.line((hook.name, "name"), f"  {on}  ", (runs, "faint"))
-    rows: list[Row] = [("", *((field, "faint") for field in startup.times), "")]
-    for name, each in {**found, _START: startup}.items():
-        values = each.times.values()
-        times = [f"{value:.3g} ms" if value < 1000 else f"{value:.0f} ms" for value in values]
-        rows.append(((name, "name"), *times, ""))
-    columns: list[Column] = ["keep", "right", "right", "right", "right", "right"]
-    screen.table(rows, columns)
-    screen.line(
-        f"{share} of its time is start-up, measured as ",
-        (baseline.words, "matcher"),
-        " run in turn with it, by p50",
-    )
-    if "warm" in found:
-        ratio = found["warm"].times["p50"] / found["cold"].times["p50"]
-        is_worth_it = ratio <= _WORTH_IT and not hook.warm
-        advice = '; "warm": true in its settings turns it on' if is_worth_it else ""
-        screen.line(f"warm it takes {ratio:.0%} of what it takes cold{advice}")
+def _replaced(hook: CommandHook, command: str, args: tuple[str, ...] | None) -> CommandHook:
+    name = f"start of {hook.name}"
+    return msgspec.structs.replace(hook, name=name, command=command, args=args, warm=False)
 
 
 def _describe(runs: Runs) -> dict[str, Any]:

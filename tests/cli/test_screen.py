@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.cli.layout import Column, Row, duration, fit_line, fit_table, printable, width_of
+from hookline.cli.screen import Column, Row, duration, fit_line, fit_table, printable, width_of
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Zs", "Zl", "Zp", "Cc"]))
 

@@ -10,7 +10,7 @@ from hookline.cli.screen import Screen, discard, printable, shown_path
 from hookline.errors import HooklineError
 
 if TYPE_CHECKING:
-    from hookline.pipeline.layers import Settings
+    from hookline.pipeline.settings import Settings
     from hookline.problem import Problem
 
 # Exit statuses: the command failed; hooks block or stop; a hook asks for confirmation. 0 is go on.

@@ -41,7 +41,7 @@ def test_a_hook_that_asks_to_be_warm_and_cannot_be_says_why(
     project.script("hooks/x.sh", "#!/bin/sh\n")
     finding = only(review(project, on("BeforeAgent", hook(command, warm=True))), "warm")
     assert finding.severity is WARNING
-    assert finding.message == f"the hook asks to be warm and runs cold, because {why}"
+    assert finding.message == f"the hook cannot start warm, so it runs cold: {why}"
 
 
 def test_a_script_that_needs_a_shell_is_not_told_to_be_warm(project: Project) -> None:

@@ -79,7 +79,7 @@ def warmth(checked: Checked) -> Iterator[Finding]:
         asked = site.raw.config.get("warm")
         is_python = script is not None and script.kind == "python"
         if asked is True and (why := _why_cold(site, checked)) is not None:
-            what = f"the hook asks to be warm and runs cold, because {why}"
+            what = f"the hook cannot start warm, so it runs cold: {why}"
             remedy = 'write it as "python3 SCRIPT", or remove warm'
             yield site.finding("warm", Severity.WARNING, ("warm",), what, remedy)
         elif asked is None and is_python and _why_cold(site, checked) is None:

@@ -12,14 +12,13 @@ import signal
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import ClassVar, Protocol, TypeAlias
 
 from hookline.pipeline.programs import find_program
 from hookline.pipeline.runner.invocation import Environment, encoded, why_not_started
 from hookline.pipeline.runner.loop import Loop
-from hookline.pipeline.runner.pipes import open_pipes
 
 # Called on the loop, once, with what waitpid said; None when other code had waited before.
 Report: TypeAlias = Callable[[int | None], None]
@@ -62,6 +61,25 @@ class Spawned:
     def abandon(self) -> None:
         """Have it reaped by somebody, though nobody watches it."""
         reap_later(self.pid)
+
+
+@contextlib.contextmanager
+def open_pipes() -> Iterator[tuple[tuple[int, int, int], tuple[int, int, int]]]:
+    """Their ends and ours of three pipes: they read from the first and write to the others.
+
+    Theirs are closed in the end, and ours too if the process could not be started.
+    """
+    made: list[int] = []
+    try:
+        made += os.pipe()
+        made += os.pipe()
+        made += os.pipe()
+        stdin, our_stdin, our_stdout, stdout, our_stderr, stderr = made
+        yield (stdin, stdout, stderr), (our_stdin, our_stdout, our_stderr)
+        made = [stdin, stdout, stderr]
+    finally:
+        for fd in made:
+            os.close(fd)
 
 
 def spawn(

@@ -16,7 +16,6 @@ from typing import ClassVar
 
 from hookline.pipeline.runner import spawning
 from hookline.pipeline.runner.loop import Loop
-from hookline.pipeline.runner.pipes import open_pipes
 
 _STARTUP = str(Path(__file__).parent / "startup")
 _START_SECONDS = 30.0
@@ -139,7 +138,7 @@ class Spare:
     def begin(self, request: bytes, *, on_over: Callable[[], None]) -> "WarmChild":
         """Have it run; raises OSError if it cannot be told to, and then it never runs."""
         message = len(request).to_bytes(4, "big") + request
-        with open_pipes() as (theirs, ours):
+        with spawning.open_pipes() as (theirs, ours):
             if send_fds(self._channel, [message], theirs) != len(message):
                 raise BlockingIOError("the environment is longer than a warm hook can be given")
             return WarmChild(self._pid, self._channel, ours, on_over=on_over)

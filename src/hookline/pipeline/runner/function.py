@@ -8,7 +8,7 @@ import contextlib
 import contextvars
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from inspect import isawaitable
 from typing import Any
@@ -97,17 +97,27 @@ async def _call_on_thread(hook: RuntimeHook, argument: dict[str, Any], grace: fl
     returns cannot starve the others."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + hook.timeout / 1000
-    finished: asyncio.Future[Callable[[], Any]] = loop.create_future()
+    finished: asyncio.Future[tuple[Any, Exception | None]] = loop.create_future()
 
-    def deliver(outcome: Callable[[], Any]) -> None:
-        if not finished.done():
-            finished.set_result(outcome)
+    def deliver(value: object, error: Exception | None) -> None:
+        def settle() -> None:
+            if not finished.done():
+                finished.set_result((value, error))
 
-    def work() -> None:
-        outcome = _outcome_of(hook.function, argument)
         # The loop may have closed while the function overran its time.
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(deliver, outcome)
+            loop.call_soon_threadsafe(settle)
+
+    def work() -> None:
+        try:
+            value = hook.function(argument)
+        except Exception as error:
+            deliver(None, error)
+        except BaseException as error:
+            # On a thread of its own nothing but the function itself can have raised this.
+            deliver(None, RuntimeError(describe(error)))
+        else:
+            deliver(value, None)
 
     context = contextvars.copy_context()
     thread = threading.Thread(
@@ -116,34 +126,17 @@ async def _call_on_thread(hook: RuntimeHook, argument: dict[str, Any], grace: fl
     thread.start()
     try:
         async with asyncio.timeout_at(deadline):
-            outcome = await finished
+            value, error = await finished
     except TimeoutError:
         raise TimedOut(
             "; a plain function cannot be stopped, its thread ends when it returns"
         ) from None
     thread.join()
-    value = outcome()
+    if error is not None:
+        raise error
     if not isawaitable(value):
         return value
     waiting, value = first_step(value)
     if waiting is None:
         return value
     return await go_on(waiting, value, max(deadline - loop.time(), 0), grace)
-
-
-def _outcome_of(function: Callable[..., Any], argument: dict[str, Any]) -> Callable[[], Any]:
-    try:
-        value = function(argument)
-    except Exception as error:
-        return _raising(error)
-    except BaseException as error:
-        # On a thread of its own nothing but the function itself can have raised this.
-        return _raising(RuntimeError(describe(error)))
-    return lambda: value
-
-
-def _raising(error: Exception) -> Callable[[], Any]:
-    def outcome() -> Any:
-        raise error
-
-    return outcome

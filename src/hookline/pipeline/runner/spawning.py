@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import ClassVar, Protocol, TypeAlias
 
+import msgspec
+
 from hookline.pipeline.programs import find_program
 from hookline.pipeline.runner.invocation import Environment, encoded, why_not_started
 from hookline.pipeline.runner.loop import Loop
@@ -38,21 +40,18 @@ class ExitWatch(Protocol):
         """Report nothing any more; a child that still runs is reaped when it ends, by a thread."""
 
 
-class Spawned:
+class Spawned(msgspec.Struct):
     """A process of ours, and our ends of the pipes on its three streams."""
 
-    __slots__ = ("pid", "stderr", "stdin", "stdout")
+    pid: int
+    stdin: int
+    stdout: int
+    stderr: int
 
     unseen: ClassVar[str] = (
         "its status was taken by other code of this program, which must not ignore SIGCHLD or wait"
         " for children that it did not start"
     )
-
-    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int) -> None:
-        self.pid = pid
-        self.stdin = stdin
-        self.stdout = stdout
-        self.stderr = stderr
 
     def watch(self, loop: Loop, report: Report) -> ExitWatch:
         """Have its end reported, and see to it that it is reaped."""

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable
 
 from hookline.errors import HooklineError
-from hookline.files import Signature, signature
+from hookline.files import signature
 
 # Milliseconds: how long writing must rest before it counts as done, and how often a watch looks.
 _DEBOUNCE = 200
@@ -39,7 +39,7 @@ class FileWatch:
         self._files = tuple(files)
         self._changed = changed
         self._warn = warn
-        self._known = self._signatures()
+        self._known = tuple(map(signature, self._files))
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="hookline watch", daemon=True)
         self._thread.start()
@@ -51,53 +51,47 @@ class FileWatch:
             self._thread.join()
 
     def _run(self) -> None:
+        import watchfiles
+
         while not self._stopped.is_set():
+            directories = self._directories()
             try:
-                self._watch(self._directories())
+                # Ctrl-C is for the main thread, so this one neither raises it nor waits for it.
+                changes = watchfiles.watch(
+                    *directories,
+                    watch_filter=None,
+                    debounce=_DEBOUNCE,
+                    step=_STEP,
+                    stop_event=self._stopped,
+                    rust_timeout=1000,
+                    yield_on_timeout=True,
+                    raise_interrupt=False,
+                    recursive=False,
+                )
+                with contextlib.closing(changes):
+                    # A first look, as a file may have changed before it was watched.
+                    self._compare()
+                    for _ in changes:
+                        if self._stopped.is_set():
+                            return
+                        self._compare()
+                        if self._directories() != directories:
+                            break
             except Exception as error:
                 self._warn(f"settings are not watched for changes at the moment: {error}")
                 self._stopped.wait(1)
 
-    def _watch(self, directories: frozenset[str]) -> None:
-        """Until stopped, or until other directories are to be watched."""
-        import watchfiles
-
-        # Ctrl-C is for the main thread, so this one neither raises it nor waits for it.
-        changes = watchfiles.watch(
-            *directories,
-            watch_filter=None,
-            debounce=_DEBOUNCE,
-            step=_STEP,
-            stop_event=self._stopped,
-            rust_timeout=1000,
-            yield_on_timeout=True,
-            raise_interrupt=False,
-            recursive=False,
-        )
-        with contextlib.closing(changes):
-            # A first look, as a file may have changed before it was watched.
-            self._compare()
-            for _ in changes:
-                if self._stopped.is_set():
-                    return
-                self._compare()
-                if self._directories() != directories:
-                    return
-
     def _compare(self) -> None:
-        now = self._signatures()
+        now = tuple(map(signature, self._files))
         if now != self._known:
             self._known = now
             self._changed()
 
-    def _signatures(self) -> tuple[Signature | None, ...]:
-        return tuple(map(signature, self._files))
-
     def _directories(self) -> frozenset[str]:
-        return frozenset(_nearest_directory(os.path.dirname(file)) for file in self._files)
-
-
-def _nearest_directory(directory: str) -> str:
-    while not os.path.isdir(directory) and (parent := os.path.dirname(directory)) != directory:
-        directory = parent
-    return directory
+        """The nearest directories of the files that there are."""
+        nearest = set()
+        for directory in map(os.path.dirname, self._files):
+            while not os.path.isdir(directory) and directory != os.path.dirname(directory):
+                directory = os.path.dirname(directory)
+            nearest.add(directory)
+        return frozenset(nearest)

@@ -58,7 +58,11 @@ class Ending:
             return
         status = self._status()
         if status is None:
-            _hold_on_to_everything()
+            # Leave the interpreter little to take apart, which spares it half of the work.
+            held: list[object] = [*sys.modules.values(), sys.modules.copy()]
+            held.append(held)
+            sys.modules.clear()
+            gc.freeze()
             return
         try:
             sys.stdout.flush()
@@ -99,11 +103,22 @@ class Ending:
         if sys.warnoptions or sys.flags.dev_mode or _collections() != self._collections:
             return False
         modules = sys.modules.copy()
-        if not _UNFINISHED.isdisjoint(modules) or any(map(_is_foreign, modules.values())):
+        if not _UNFINISHED.isdisjoint(modules):
             return False
+        for module in modules.values():
+            file = getattr(module, "__file__", None)
+            if not isinstance(file, str) or file.endswith((".py", ".pyc")):
+                continue
+            # Of an extension module that is not of the standard library nothing is known.
+            if not file.startswith(_STANDARD) or "-packages" + os.sep in file:
+                return False
         things = gc.get_objects(0) + gc.get_objects(1)
-        if any(_calls_back(thing) for thing in things if isinstance(thing, _weakref.ref)):
-            return False
+        for thing in things:
+            # Code that is not of the standard library may want to hear of an object's end.
+            if isinstance(thing, _weakref.ref):
+                code = getattr(thing.__callback__, "__code__", None)
+                if code and not code.co_filename.startswith((_STANDARD, "<frozen")):
+                    return False
         kinds = set(map(type, things))
         kinds.update([thing for thing in things if isinstance(thing, type)])
         return not any("__del__" in base.__dict__ for kind in kinds for base in kind.__mro__)
@@ -115,28 +130,6 @@ def _collections() -> "list[int]":
     That of the template's objects is the oldest, and all that is new is in the others until then.
     """
     return [generation["collections"] for generation in gc.get_stats()[1:]]
-
-
-def _is_foreign(module: object) -> bool:
-    """Whether it is an extension module of which nothing is known."""
-    file = getattr(module, "__file__", None)
-    if not isinstance(file, str) or file.endswith((".py", ".pyc")):
-        return False
-    return not file.startswith(_STANDARD) or "-packages" + os.sep in file
-
-
-def _calls_back(reference: "_weakref.ref[object]") -> bool:
-    """Whether code that is not of the standard library wants to hear of an object's end."""
-    code = getattr(reference.__callback__, "__code__", None)
-    return code is not None and not code.co_filename.startswith((_STANDARD, "<frozen"))
-
-
-def _hold_on_to_everything() -> None:
-    """Leave the interpreter little to take apart, which spares it half of the work."""
-    held: list[object] = [*sys.modules.values(), sys.modules.copy()]
-    held.append(held)
-    sys.modules.clear()
-    gc.freeze()
 
 
 class _ExitCode:

@@ -8,8 +8,8 @@ what is done here: it has its streams, directory and variables from a request, a
 script is going to import are imported already. Then it is as if this module had never been here:
 what is imported in its place is the module of this name that would have been found without it.
 
-This file is all of ours that runs in such an interpreter: the standard library alone, for Python
-3.8 and later.
+This file and ``ending`` are all of ours that runs in such an interpreter: the standard library
+alone, for Python 3.8 and later.
 """
 
 import os
@@ -56,10 +56,10 @@ def _serve(task: str) -> None:
     try:
         level, idle, agent = task.split(":")
         control = _socket.socket(fileno=0)
-        template = _Template(control, float(idle), int(agent))
         if level == "?":
             control.sendall(b"yes")
         else:
+            template = _Template(control, float(idle), int(agent))
             template.prepare(int(level))
             if template.wait():
                 return
@@ -83,19 +83,31 @@ class _Template:
 
     def prepare(self, level: int) -> None:
         """Import what the script will, and say what was found on the way."""
-        self._source = _source_of(sys.argv[0])
-        preload = _Preload(sys.argv[0], self._source, level)
-        trouble = preload.run()
+        script = sys.argv[0]
+        folder = os.path.dirname(os.path.realpath(script))
+        try:
+            with open(script, "rb") as file:
+                self._source = file.read()
+        except OSError:
+            pass  # The interpreter will say so.
+        trouble, findings = _preload(script, self._source, folder, level)
         hello = b"".join(
             os.fsencode(item) + b"\0"
-            for section in ([trouble] if trouble else [], *preload.findings())
+            for section in ([trouble] if trouble else [], *findings)
             for item in [*section, ""]
         )
         self._control.sendall(len(hello).to_bytes(4, "big") + hello)
         if trouble:
             os._exit(0)
-        if preload.is_any and not getattr(sys.flags, "safe_path", False):
-            _look_into(preload.folder)
+        if findings[2] and not getattr(sys.flags, "safe_path", False):
+            # Remember what can be imported from there, as an import of the script would.
+            sys.path_importer_cache[folder] = None
+            for hook in sys.path_hooks:
+                try:
+                    sys.path_importer_cache[folder] = hook(folder)
+                    break
+                except ImportError:
+                    continue
         os.chdir("/")
         gc.collect()
 
@@ -103,7 +115,8 @@ class _Template:
         """Answer the agent until it is gone or nothing was to do for long; true in a fork."""
         for end in self._bell:
             os.set_blocking(end, False)
-        _signal.signal(_signal.SIGCHLD, _ring)
+        # That it is handled wakes the template.
+        _signal.signal(_signal.SIGCHLD, lambda _number, _frame: None)
         _signal.set_wakeup_fd(self._bell[1], warn_on_full_buffer=False)
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
@@ -115,48 +128,42 @@ class _Template:
             ready = [number for number, _ in poll.poll(min(self._idle, _ATTEND) * 1000)]
             if self._bell[0] in ready:
                 self._reap()
-            if self._control.fileno() in ready and self._listen():
-                return True
+            if self._control.fileno() in ready:
+                try:
+                    said = self._control.recv(4096)
+                except OSError:
+                    said = b""
+                if not said:
+                    self._stop()
+                for word in said:
+                    if word == ord("Q"):
+                        self._retire()
+                    elif not self._is_retiring and self._fork():
+                        return True
             if self._agent is not None and os.getppid() != self._agent:
                 self._stop()
-            if ready or not self._are_all_spare():
+            if ready or not all(map(_is_spare, self._children.values())):
                 quiet_since = time.monotonic()
             elif time.monotonic() - quiet_since >= self._idle:
                 self._retire()
         return False
 
-    def _listen(self) -> bool:
-        """Do what the agent says; true in a fork."""
-        try:
-            said = self._control.recv(4096)
-        except OSError:
-            said = b""
-        if not said:
-            self._stop()
-        for word in said:
-            if word == ord("Q"):
-                self._retire()
-            elif not self._is_retiring and self._fork():
-                return True
-        return False
-
     def _fork(self) -> bool:
         """Have one more child ready; true in the child, once it has a request."""
         try:
-            theirs, its = _channel()
+            theirs, its = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
+            # A request must fit in, and there are systems where it would not.
+            theirs.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, _REQUEST_BYTES)
+            its.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, _REQUEST_BYTES)
             child = os.fork()
         except OSError:
             # Whoever waits for it will have to go without.
             self._control.send(bytes(4))
             return False
-        if child == 0:
-            self._be_a_child(theirs, its)
-            return True
-        theirs.close()
-        self._children[child] = its
-        return False
-
-    def _be_a_child(self, theirs: "_socket.socket", its: "_socket.socket") -> None:
+        if child != 0:
+            theirs.close()
+            self._children[child] = its
+            return False
         os.setsid()
         _signal.set_wakeup_fd(-1)
         _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
@@ -178,6 +185,7 @@ class _Template:
             os._exit(0)
         _take_on(*request)
         self._ending.begin(its.detach())
+        return True
 
     def _reap(self) -> None:
         _indifferently(os.read, self._bell[0], 4096)
@@ -189,9 +197,6 @@ class _Template:
             if channel is not None:
                 _indifferently(channel.send, status.to_bytes(4, "big"), _socket.MSG_DONTWAIT)
                 channel.close()
-
-    def _are_all_spare(self) -> bool:
-        return all(_is_spare(channel) for channel in self._children.values())
 
     def _retire(self) -> None:
         """Fork no more; end when the last child has."""
@@ -212,35 +217,12 @@ class _Template:
         os._exit(0)
 
 
-def _look_into(path: str) -> None:
-    """Remember what can be imported from a place, as an import of the script would."""
-    for hook in sys.path_hooks:
-        try:
-            sys.path_importer_cache[path] = hook(path)
-        except ImportError:
-            continue
-        return
-    sys.path_importer_cache[path] = None
-
-
-def _channel() -> "tuple[_socket.socket, _socket.socket]":
-    theirs, its = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    # A request must fit in, and there are systems where it would not.
-    theirs.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, _REQUEST_BYTES)
-    its.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, _REQUEST_BYTES)
-    return theirs, its
-
-
 def _indifferently(call: "object", *arguments: object) -> None:
     """Make a call that may fail, where it does not matter if it does."""
     try:
         call(*arguments)  # type: ignore[operator]
-    except OSError:
+    except (OSError, ImportError):
         return
-
-
-def _ring(_number: int, _frame: object) -> None:
-    """Handles SIGCHLD by being there: that it is handled wakes the template."""
 
 
 def _peek(channel: "_socket.socket") -> "bytes | None":
@@ -262,7 +244,7 @@ def _rehearse(source: bytes) -> None:
     gc.get_objects()
     _set_environment(dict(os.environb))
     _compiled(source, "rehearsal")
-    _indifferently(_attempt, "sitecustomize.rehearsal")
+    _indifferently(__import__, "sitecustomize.rehearsal")
     json, re = sys.modules.get("json"), sys.modules.get("re")
     if json is not None:
         json.loads(json.dumps({"a": [1.5, True, "b"]}))
@@ -271,13 +253,6 @@ def _rehearse(source: bytes) -> None:
         compiler.compile("(a|b)+[^c]$", 0).search("ab")
     with open(os.devnull, "w", encoding=sys.stdout.encoding) as file:
         file.write("a\n")
-
-
-def _attempt(name: str) -> None:
-    try:
-        __import__(name)
-    except ImportError:
-        return
 
 
 def _receive(channel: "_socket.socket") -> "tuple[list[bytes], list[int]] | None":
@@ -355,77 +330,82 @@ class _Variables(dict):  # type: ignore[type-arg]
         return dict.__iter__(self)
 
 
-class _Preload:
-    """The imports of one script.
+def _preload(
+    script: str, source: bytes, folder: str, level: int
+) -> "tuple[str | None, tuple[list[str], ...]]":
+    """Import what a script in a folder will; why that cannot be shared by all calls, if anything.
 
-    On level 2 all of them but of modules that are the script's own, on 1 those of the standard
-    library, on 0 none.
+    On level 2 all of it but of modules that are the script's own, on 1 those of the standard
+    library, on 0 none. With it come the variables that were read, the directories that come first,
+    the modules, and their files.
     """
-
-    def __init__(self, script: str, source: bytes, level: int) -> None:
-        self._script = script
-        self._source = source
-        self.folder = os.path.dirname(os.path.realpath(script))
-        # Where warnings were asked for, a module must be imported by who is to be warned.
-        self._level = 0 if sys.warnoptions or sys.flags.dev_mode else level
-        self._variables = _Variables({})
-        self._directories: list[str] = []
-        self._names: set[str] = set()
-        self._files: list[str] = []
-
-    @property
-    def is_any(self) -> bool:
-        """Whether there was anything to import."""
-        return bool(self._names)
-
-    def findings(self) -> "tuple[list[str], ...]":
-        """Variables that were read, directories that come first, modules, and their files."""
-        variables = sorted(os.fsdecode(name) for name in self._variables.read)
-        return variables, self._directories, sorted(self._names), self._files
-
-    def run(self) -> "str | None":
-        """Import them; what speaks against going on with them, if anything."""
-        wanted = _imports_of(self._source, self._script)
-        if not self._level or not wanted:
-            return _threads()
-        at = sys.path.index(_STANDARD) if _STANDARD in sys.path else len(sys.path)
-        self._directories = [self.folder, *filter(os.path.isdir, sys.path[:at])]
-        own = {name for directory in self._directories for name in _provided(directory)}
-        before, open_before = set(sys.modules), _open_descriptors()
-        # A script is told of deprecated modules that it imports, so these must be heard of.
-        _warnings.filters.insert(0, _DEPRECATION)
-        self._import(wanted, own)
-        _warnings.filters.remove(_DEPRECATION)
-        new = set(sys.modules) - before
-        self._names = {name.partition(".")[0] for name in new}
-        self._files = sorted(filter(None, (_installed_file(sys.modules[name]) for name in new)))
-        if self._names & own:
-            return "modules beside it take the place of others"
-        return _trouble(self._variables, open_before)
-
-    def _import(self, wanted: "list[tuple[str, tuple[str, ...]]]", own: "set[str]") -> None:
-        data = os.environ._data  # type: ignore[attr-defined]
-        self._variables = _Variables(data)
-        os.environ._data = os.environb._data = self._variables  # type: ignore[attr-defined]
-        try:
-            for name, members in wanted:
-                top = name.partition(".")[0]
-                if top in own:
-                    break
-                if top not in _LOUD and (self._level > 1 or _is_standard(top)):
-                    __import__(name, None, None, members, 0)
-        except BaseException:
-            return  # The script will meet with the same, and say so.
-        finally:
-            os.environ._data = os.environb._data = data  # type: ignore[attr-defined]
-
-
-def _source_of(script: str) -> bytes:
+    wanted = _imports_of(source, script)
+    # Where warnings were asked for, a module must be imported by who is to be warned.
+    if sys.warnoptions or sys.flags.dev_mode or not level or not wanted:
+        return _threads(), ([], [], [], [])
+    at = sys.path.index(_STANDARD) if _STANDARD in sys.path else len(sys.path)
+    directories = [folder, *filter(os.path.isdir, sys.path[:at])]
+    own = {name for directory in directories for name in _provided(directory)}
+    standard = getattr(sys, "stdlib_module_names", None) or {
+        *_provided(_STANDARD),
+        *_provided(os.path.join(_STANDARD, "lib-dynload")),
+        *sys.builtin_module_names,
+    }
+    before, open_before = set(sys.modules), len(os.listdir("/dev/fd"))
+    data = os.environ._data  # type: ignore[attr-defined]
+    variables = _Variables(data)
+    os.environ._data = os.environb._data = variables  # type: ignore[attr-defined]
+    # A script is told of deprecated modules that it imports, so these must be heard of.
+    _warnings.filters.insert(0, _DEPRECATION)
     try:
-        with open(script, "rb") as file:
-            return file.read()
+        for name, members in wanted:
+            top = name.partition(".")[0]
+            if top in own:
+                break
+            if top not in _LOUD and (level > 1 or top in standard):
+                __import__(name, None, None, members, 0)
+    except BaseException:
+        pass  # The script will meet with the same, and say so.
+    finally:
+        os.environ._data = os.environb._data = data  # type: ignore[attr-defined]
+    _warnings.filters.remove(_DEPRECATION)
+
+    new = set(sys.modules) - before
+    names = {name.partition(".")[0] for name in new}
+    files = []
+    for name in new:
+        file = getattr(sys.modules[name], "__file__", None)
+        inside = isinstance(file, str) and file.startswith(_STANDARD + os.sep)
+        if isinstance(file, str) and not (inside and "-packages" + os.sep not in file):
+            files.append(file)
+    read = sorted(map(os.fsdecode, variables.read))
+    random = sys.modules.get("random")
+    # A generator of its own would give every call the same numbers; the one that is there is
+    # seeded again after a fork, and the system's needs no seed.
+    made = random is not None and any(
+        thing is not random._inst and not isinstance(thing, random.SystemRandom)
+        for thing in [each for each in gc.get_objects() if isinstance(each, random.Random)]
+    )
+    if names & own:
+        trouble: str | None = "modules beside it take the place of others"
+    elif variables.is_changed or variables.is_listed:
+        trouble = "importing its modules changes or copies the environment"
+    elif len(os.listdir("/dev/fd")) != open_before:
+        trouble = "importing its modules opens files and leaves them open"
+    elif made:
+        trouble = "importing its modules prepares random numbers"
+    else:
+        trouble = _threads()
+    return trouble, (read, directories, sorted(names), sorted(files))
+
+
+def _threads() -> "str | None":
+    """A fork has only one thread, and what the others were about to do is never done."""
+    try:
+        tasks = len(os.listdir("/proc/self/task"))
     except OSError:
-        return b""
+        tasks = 1
+    return "its interpreter has more than one thread" if _thread._count() or tasks > 1 else None
 
 
 def _compiled(source: bytes, script: str, flags: int = 0) -> object:
@@ -444,29 +424,15 @@ def _imports_of(source: bytes, script: str) -> "list[tuple[str, tuple[str, ...]]
     tree = _compiled(source, script, _SYNTAX_TREE)
     found: list[tuple[str, tuple[str, ...]]] = []
     for node in getattr(tree, "body", ()):
-        kind = type(node).__name__
+        kind, value = type(node).__name__, type(getattr(node, "value", None)).__name__
         if kind == "Import":
             found += [(alias.name, ()) for alias in node.names]
         elif kind == "ImportFrom" and not node.level:
             found.append((node.module, tuple(alias.name for alias in node.names)))
-        elif not _is_inert(node):
+        # A text or a constant can have no influence on imports behind it.
+        elif kind not in ("Expr", "Assign") or value not in ("Constant", "Str"):
             break
     return found
-
-
-def _is_inert(node: object) -> bool:
-    """Whether a statement can have no influence on imports behind it: a text, or a constant."""
-    value = getattr(node, "value", None)
-    return type(node).__name__ in ("Expr", "Assign") and type(value).__name__ in ("Constant", "Str")
-
-
-def _is_standard(top: str) -> bool:
-    names = getattr(sys, "stdlib_module_names", None)
-    if names is not None:
-        return top in names
-    extensions = os.path.join(_STANDARD, "lib-dynload")
-    found = top in _provided(_STANDARD) or top in _provided(extensions)
-    return found or top in sys.builtin_module_names
 
 
 def _provided(directory: str) -> "set[str]":
@@ -475,54 +441,6 @@ def _provided(directory: str) -> "set[str]":
         return {name.partition(".")[0] for name in os.listdir(directory)}
     except OSError:
         return set()
-
-
-def _installed_file(module: object) -> "str | None":
-    """Where a module came from that is not of the standard library."""
-    file = getattr(module, "__file__", None)
-    if not isinstance(file, str):
-        return None
-    if file.startswith(_STANDARD + os.sep) and "-packages" + os.sep not in file:
-        return None
-    return file
-
-
-def _open_descriptors() -> int:
-    return len(os.listdir("/dev/fd"))
-
-
-def _trouble(variables: _Variables, open_before: int) -> "str | None":
-    """Why what was imported cannot be shared by all calls."""
-    if variables.is_changed or variables.is_listed:
-        return "importing its modules changes or copies the environment"
-    if _open_descriptors() != open_before:
-        return "importing its modules opens files and leaves them open"
-    if _draws_random_numbers():
-        return "importing its modules prepares random numbers"
-    return _threads()
-
-
-def _threads() -> "str | None":
-    """A fork has only one thread, and what the others were about to do is never done."""
-    return "its interpreter has more than one thread" if _thread._count() or _tasks() > 1 else None
-
-
-def _draws_random_numbers() -> bool:
-    """Whether a generator was made that would give every call the same numbers."""
-    random = sys.modules.get("random")
-    if random is None:
-        return False
-    # These two are seeded again after a fork, or by the system.
-    known, system = random._inst, random.SystemRandom
-    things = [thing for thing in gc.get_objects() if isinstance(thing, random.Random)]
-    return any(thing is not known and not isinstance(thing, system) for thing in things)
-
-
-def _tasks() -> int:
-    try:
-        return len(os.listdir("/proc/self/task"))
-    except OSError:
-        return 1
 
 
 _here = os.path.dirname(os.path.abspath(__file__))

@@ -73,26 +73,24 @@ _REMEDIES: dict[int | None, str] = {
 
 
 class Environment(dict[str, str]):
-    """Variables that are not changed any more, and how a process gets them."""
+    """Variables that are not changed any more."""
 
     __slots__ = ("_entries",)
 
     _entries: list[bytes]
 
-    def entries(self) -> list[bytes]:
-        """``NAME=value`` for each; raises ValueError for a name with an equals sign."""
-        try:
-            return self._entries
-        except AttributeError:
-            self._entries = encoded(self)
-            return self._entries
 
-
-def encoded(variables: Mapping[str, str]) -> list[bytes]:
-    """``NAME=value`` for each; raises ValueError for a name with an equals sign."""
-    if any("=" in name for name in variables):
-        raise ValueError("illegal environment variable name")
-    return [os.fsencode(f"{name}={value}") for name, value in variables.items()]
+def entries_of(variables: Mapping[str, str]) -> list[bytes]:
+    """``NAME=value`` for each, as a process gets them; raises ValueError for a name with an equals
+    sign. They are made once for an Environment."""
+    known: list[bytes] | None = getattr(variables, "_entries", None)
+    if known is None:
+        if any("=" in name for name in variables):
+            raise ValueError("illegal environment variable name")
+        known = [os.fsencode(f"{name}={value}") for name, value in variables.items()]
+        if isinstance(variables, Environment):
+            variables._entries = known
+    return known
 
 
 class _Inherited:

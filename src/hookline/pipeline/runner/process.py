@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from hookline.pipeline.runner.guard import Guard
 from hookline.pipeline.runner.loop import Loop, Waiter, running_loop
 from hookline.pipeline.runner.spawning import ExitWatch, Report, SpawnError, spawn
 
@@ -68,14 +69,6 @@ class Child(Protocol):
         """Have it reaped by somebody, though nobody watches it."""
 
 
-class Guardian(Protocol):
-    """Who ends the processes of an agent that was killed."""
-
-    def watch(self, pid: int) -> None: ...
-
-    def release(self, pid: int) -> None: ...
-
-
 async def run_process(
     argv: Sequence[str],
     *,
@@ -100,7 +93,7 @@ async def supervise(
     limits: ProcessLimits,
     started: float,
     called: str,
-    guardian: Guardian | None = None,
+    guardian: Guard | None = None,
 ) -> ProcessOutcome:
     """See a process through that was started just now; raises nothing but cancellation."""
     run = _Run(child, stdin, limits, started=started, guardian=guardian)
@@ -136,7 +129,7 @@ class _Run:
         limits: ProcessLimits,
         *,
         started: float,
-        guardian: Guardian | None,
+        guardian: Guard | None,
     ) -> None:
         self._child = child
         self._owner = os.getpid()
@@ -145,7 +138,7 @@ class _Run:
         self._started = started
         self._loop = running_loop()
         self._deadline = self._loop.time() + limits.timeout - (time.monotonic() - started)
-        self._input = Inflow(child.stdin, stdin)
+        self._input = Inflow(child.stdin, memoryview(stdin))
         self._stdout = Outflow(child.stdout, first=limits.max_stdout, on_change=self._wake)
         self._stderr = Outflow(child.stderr, last=limits.max_stderr, on_change=self._wake)
         self._watch: ExitWatch | None = None
@@ -349,28 +342,25 @@ def _runs(pid: int, group: int) -> bool:
     return int(its_group) == group and state not in (b"Z", b"X")
 
 
-class Outflow:
+class Outflow(msgspec.Struct, eq=False):
     """What a process prints, read as it comes: its ``first`` bytes are kept, or else its ``last``.
 
     ``is_over`` is whether there were more than the first; ``on_change`` is called after each read.
     """
 
-    def __init__(
-        self, fd: int, *, on_change: Callable[[], None], first: int | None = None, last: int = 0
-    ) -> None:
-        self._fd = fd
-        self._first = first
-        self._last = last
-        self._on_change = on_change
-        self._kept = bytearray()
-        self._loop: Loop | None = None
-        self._chunk = _CHUNK
-        self.is_over = False
-        self.is_open = True
+    fd: int
+    on_change: Callable[[], None]
+    first: int | None = None
+    last: int = 0
+    is_over: bool = False
+    is_open: bool = True
+    _loop: Loop | None = None
+    _chunk: int = _CHUNK
+    _kept: bytearray = msgspec.field(default_factory=bytearray)
 
     def start(self, loop: Loop) -> None:
-        os.set_blocking(self._fd, False)
-        loop.add_reader(self._fd, self._read)
+        os.set_blocking(self.fd, False)
+        loop.add_reader(self.fd, self._read)
         self._loop = loop
 
     def sweep(self) -> None:
@@ -380,76 +370,75 @@ class Outflow:
             left -= self._chunk
 
     def value(self) -> bytes:
-        if self._first is None:
-            del self._kept[: max(0, len(self._kept) - self._last)]
+        if self.first is None:
+            del self._kept[: max(0, len(self._kept) - self.last)]
         return bytes(self._kept)
 
     def close(self) -> None:
         if self.is_open:
             self.is_open = False
             if self._loop is not None:
-                self._loop.remove_reader(self._fd)
-            os.close(self._fd)
+                self._loop.remove_reader(self.fd)
+            os.close(self.fd)
 
     def _read(self) -> bool:
         try:
-            chunk = os.read(self._fd, self._chunk)
+            chunk = os.read(self.fd, self._chunk)
         except BlockingIOError:
             return False
         except OSError:
             chunk = b""
         if not chunk:
             self.close()
-        elif self._first is not None:
-            room = self._first - len(self._kept)
+        elif self.first is not None:
+            room = self.first - len(self._kept)
             self._kept += chunk[:room]
             self.is_over = self.is_over or len(chunk) > room
         else:
             self._kept += chunk
             # At twice as many, so every byte is moved at most once.
-            if len(self._kept) > 2 * self._last:
+            if len(self._kept) > 2 * self.last:
                 self.value()
         if len(chunk) == _CHUNK == self._chunk:
             # There is more where that came from: have it in fewer pieces.
             self._chunk = _MOST
-            _enlarge(self._fd, _MOST)
-        self._on_change()
+            _enlarge(self.fd, _MOST)
+        self.on_change()
         return True
 
 
-class Inflow:
+class Inflow(msgspec.Struct, eq=False):
     """What a process is to read; one that does not care for it closes the pipe and that is fine."""
 
-    def __init__(self, fd: int, content: bytes) -> None:
-        self._fd = fd
-        self._rest = memoryview(content)
-        self._loop: Loop | None = None
-        self._is_open = True
+    fd: int
+    rest: memoryview
+    _loop: Loop | None = None
+    _is_open: bool = True
 
     def start(self, loop: Loop) -> None:
-        os.set_blocking(self._fd, False)
-        if len(self._rest) > _CHUNK:
-            _enlarge(self._fd, len(self._rest))
+        os.set_blocking(self.fd, False)
+        if len(self.rest) > _CHUNK:
+            _enlarge(self.fd, len(self.rest))
         if not self._write():
-            loop.add_writer(self._fd, self._write)
+            loop.add_writer(self.fd, self._write)
             self._loop = loop
 
     def close(self) -> None:
         if self._is_open:
             self._is_open = False
             if self._loop is not None:
-                self._loop.remove_writer(self._fd)
-            os.close(self._fd)
+                self._loop.remove_writer(self.fd)
+            os.close(self.fd)
 
     def _write(self) -> bool:
         """Write what fits; whether that was the last of it."""
         try:
-            self._rest = self._rest[os.write(self._fd, self._rest) :]
+            self.rest = self.rest[os.write(self.fd, self.rest) :]
         except BlockingIOError:
             return False
         except OSError:
-            self._rest = self._rest[:0]
-        if self._rest:
+            self.rest = self.rest[:0]
+        if self.rest:
             return False
         self.close()
         return True

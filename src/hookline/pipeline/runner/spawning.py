@@ -19,7 +19,7 @@ from typing import ClassVar, Protocol, TypeAlias
 import msgspec
 
 from hookline.pipeline.programs import find_program
-from hookline.pipeline.runner.invocation import Environment, encoded, why_not_started
+from hookline.pipeline.runner.invocation import entries_of, why_not_started
 from hookline.pipeline.runner.loop import Loop
 
 # Called on the loop, once, with what waitpid said; None when other code had waited before.
@@ -111,7 +111,7 @@ def launch_directly(
 ) -> int:
     """Start a process without ``subprocess``, whose import and whose generality cost time."""
     assert _fork_exec is not None
-    entries = env.entries() if isinstance(env, Environment) else encoded(env)
+    entries = entries_of(env)
     file = os.fsencode(_file_of(program, cwd, env))
     stdin, stdout, stderr = streams
     sys.audit("subprocess.Popen", argv[0], argv, cwd, None)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from hookline.files import Signature, signature
-from hookline.pipeline.runner.invocation import Environment, encoded
+from hookline.pipeline.runner.invocation import entries_of
 from hookline.pipeline.runner.loop import Loop
 from hookline.pipeline.runner.warm.interpreter import Interpreter, WarmChild
 from hookline.pipeline.runner.warm.script import PythonScript
@@ -77,7 +77,7 @@ class Template:
 
         Raises OSError, or ValueError for texts that a fork cannot have.
         """
-        entries = env.entries() if isinstance(env, Environment) else encoded(env)
+        entries = entries_of(env)
         request = b"\0".join([os.fsencode(cwd), *entries])
         if request.count(b"\0") > len(entries):
             raise ValueError("its variables or its directory contain a NUL character")

@@ -127,7 +127,16 @@ class _Template:
         while self._children or not self._is_retiring:
             ready = [number for number, _ in poll.poll(min(self._idle, _ATTEND) * 1000)]
             if self._bell[0] in ready:
-                self._reap()
+                _indifferently(os.read, self._bell[0], 4096)
+                while self._children:
+                    child, status = os.waitpid(-1, os.WNOHANG)
+                    if child == 0:
+                        break
+                    channel = self._children.pop(child, None)
+                    if channel is not None:
+                        said = status.to_bytes(4, "big")
+                        _indifferently(channel.send, said, _socket.MSG_DONTWAIT)
+                        channel.close()
             if self._control.fileno() in ready:
                 try:
                     said = self._control.recv(4096)
@@ -186,17 +195,6 @@ class _Template:
         _take_on(*request)
         self._ending.begin(its.detach())
         return True
-
-    def _reap(self) -> None:
-        _indifferently(os.read, self._bell[0], 4096)
-        while self._children:
-            child, status = os.waitpid(-1, os.WNOHANG)
-            if child == 0:
-                break
-            channel = self._children.pop(child, None)
-            if channel is not None:
-                _indifferently(channel.send, status.to_bytes(4, "big"), _socket.MSG_DONTWAIT)
-                channel.close()
 
     def _retire(self) -> None:
         """Fork no more; end when the last child has."""

@@ -3,6 +3,7 @@
 It is told by looking at the files: nothing is run.
 """
 
+import contextlib
 import functools
 import os
 import stat
@@ -100,13 +101,14 @@ def warmth(checked: Checked) -> Iterator[Finding]:
 
 
 def _why_cold(site: HookSite, checked: Checked) -> str | None:
-    from hookline.pipeline.runner.warm.script import why_cold
+    from hookline.pipeline.runner.warm.script import python_script
 
     argv = argv_of(site.hook, _variables(site, checked))
     if argv is None:
         return "its command needs a shell"
     try:
-        return why_cold(argv, program=argv[0], cwd=checked.cwd)
+        found = python_script(argv, program=argv[0], cwd=checked.cwd)
+        return found if isinstance(found, str) else None
     except ValueError:
         return "no program can be called that"
 
@@ -119,7 +121,15 @@ def found_scripts(checked: Checked) -> tuple[tuple[HookSite, Started | None, Scr
     for site in checked.hooks:
         variables = _variables(site, checked)
         started = started_by(site.hook, variables, cwd=checked.cwd, environ=checked.environ)
-        script = _read_script(site, started) if started is not None else None
+        script, path = None, None if started is None else started.script_file
+        with contextlib.suppress(OSError, ValueError):
+            if started is not None and path is not None and stat.S_ISREG(os.stat(path).st_mode):
+                with open(path, "rb") as file:
+                    content = file.read(_MOST_READ)
+                shebang = shebang_in(content)
+                script = Script(
+                    site=site, started=started, path=path, content=content, shebang=shebang
+                )
         found.append((site, started, script))
     return tuple(found)
 
@@ -133,20 +143,6 @@ def _variables(site: HookSite, checked: Checked) -> dict[str, str]:
         event=site.event.value,
     )
     return {**variables, **site.hook.env}
-
-
-def _read_script(site: HookSite, started: Started) -> Script | None:
-    """The script of a hook; None where there is none that can be read."""
-    path = started.script_file
-    try:
-        if path is None or not stat.S_ISREG(os.stat(path).st_mode):
-            return None
-        with open(path, "rb") as file:
-            content = file.read(_MOST_READ)
-    except (OSError, ValueError):
-        return None
-    shebang = shebang_in(content)
-    return Script(site=site, started=started, path=path, content=content, shebang=shebang)
 
 
 def _unusable(site: HookSite, started: Started, name: str, checked: Checked) -> Finding:

@@ -167,14 +167,29 @@ def _last_said(outputs: Outputs, *names: str) -> Merged:
     return said
 
 
+# Each narrower than the one before it.
+_MODES = ("AUTO", "ANY", "NONE")
+
+
 def _select_tools(outputs: Outputs) -> Merged:
     """Tool selection: hooks can only narrow, and a block leaves no tool."""
     stopping = [o for o in outputs if o.should_stop_execution()]
     blocking = [o for o in outputs if _blocks(o)]
+    mode, lists = -1, []
+    for output in outputs:
+        config = (output.hook_specific_output or {}).get("toolConfig")
+        if isinstance(config, dict):
+            said, names = config.get("mode"), config.get("allowedFunctionNames")
+            mode = max(mode, _MODES.index(said) if said in _MODES else 0)
+            if isinstance(names, list) and all(isinstance(name, str) for name in names):
+                lists.append(set(names))
+    allowed = sorted(set.intersection(*lists)) if lists else None
     specific: Merged = {"hookEventName": HookEventName.BEFORE_TOOL_SELECTION.value}
-    tool_config = _no_tools() if blocking else _narrowest(outputs)
-    if tool_config is not None:
-        specific["toolConfig"] = tool_config
+    if blocking or mode == _MODES.index("NONE") or allowed == []:
+        specific["toolConfig"] = {"mode": "NONE", "allowedFunctionNames": []}
+    elif mode >= 0:
+        named = {} if allowed is None else {"allowedFunctionNames": allowed}
+        specific["toolConfig"] = {"mode": _MODES[mode], **named}
     merged: Merged = {
         "continue": False if stopping else None,
         "stopReason": _joined([o.stop_reason for o in stopping]),
@@ -185,33 +200,6 @@ def _select_tools(outputs: Outputs) -> Merged:
         "hookSpecificOutput": specific,
     }
     return {name: value for name, value in merged.items() if value is not None}
-
-
-_MODES = ("AUTO", "ANY", "NONE")
-
-
-def _no_tools() -> Merged:
-    return {"mode": "NONE", "allowedFunctionNames": []}
-
-
-def _narrowest(outputs: Outputs) -> Merged | None:
-    mode, lists = -1, []
-    for output in outputs:
-        config = (output.hook_specific_output or {}).get("toolConfig")
-        if not isinstance(config, dict):
-            continue
-        said, names = config.get("mode"), config.get("allowedFunctionNames")
-        mode = max(mode, _MODES.index(said) if said in _MODES else 0)
-        if isinstance(names, list) and all(isinstance(name, str) for name in names):
-            lists.append(set(names))
-    if mode < 0:
-        return None
-    narrowed: Merged = {"mode": _MODES[mode]}
-    if lists:
-        narrowed["allowedFunctionNames"] = sorted(set.intersection(*lists))
-    if _MODES[mode] == "NONE" or narrowed.get("allowedFunctionNames") == []:
-        return _no_tools()
-    return narrowed
 
 
 def _blocks(output: DefaultHookOutput) -> bool:

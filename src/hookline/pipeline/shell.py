@@ -302,7 +302,17 @@ class _Reader:
             self._add(self.text[at:end], exact=char in _BARE or (quoted and char != "\0"))
             return end
         if char == "`":
-            return self._add_as_written(mark, at, self._backticks(at + 1, quoted=quoted))
+            # A command, less the backslashes that the shell removes before reading it.
+            escaped = set('$`\\"' if quoted else "$`\\")
+            inner, origins = [], []
+            while end < self.end and self.text[end] != "`":
+                origins.append(end)
+                if self.text[end] == "\\" and self.text[end + 1 : end + 2] in escaped:
+                    end += 1
+                inner.append(self.text[end])
+                end += 1
+            self._nested("".join(inner), [*origins, end], quoted=False)
+            return self._add_as_written(mark, at, end + 1)
         name, end = _name_behind(self.text, at)
         if name is not None:
             self._pieces.append(Variable(name, self.text[at:end]))
@@ -379,19 +389,6 @@ class _Reader:
         self.tokens.append(")")
         self._pending, self._in_substitution = outside
         return end
-
-    def _backticks(self, at: int, *, quoted: bool) -> int:
-        """A command in backticks, less the backslashes that the shell removes before reading it."""
-        escaped = '$`\\"' if quoted else "$`\\"
-        inner, origins = [], []
-        while at < self.end and self.text[at] != "`":
-            origins.append(at)
-            if self.text[at] == "\\" and self.text[at + 1 : at + 2] in set(escaped):
-                at += 1
-            inner.append(self.text[at])
-            at += 1
-        self._nested("".join(inner), [*origins, at], quoted=False)
-        return at + 1
 
     def _nested(self, text: str, origins: Sequence[int], *, quoted: bool) -> None:
         """Read a text of its own whose characters stand at ``origins`` in this one.

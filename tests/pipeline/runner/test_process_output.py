@@ -18,9 +18,7 @@ def test_the_first_or_the_last_bytes_are_kept(chunks: list[bytes], limit: int) -
     assert last == whole[max(0, len(whole) - limit) :]
 
 
-def kept(
-    chunks: list[bytes], *, first: int | None = None, last: int = 0
-) -> tuple[bytes, bool]:
+def kept(chunks: list[bytes], *, first: int | None = None, last: int = 0) -> tuple[bytes, bool]:
     """What an outflow has in the end, and whether it saw more than it may keep."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)

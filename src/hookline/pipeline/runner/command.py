@@ -109,14 +109,14 @@ class CommandRunner:
     ) -> tuple[Child | None, str | None]:
         """A process that was waiting for this; or None, and what is wrong if anything is."""
         from hookline.pipeline.runner.warm.pool import ColdStart, WarmPool
-        from hookline.pipeline.runner.warm.script import python_script, why_cold
+        from hookline.pipeline.runner.warm.script import python_script
 
         if program is None:
             return None, "its command needs a shell"
         try:
             script = python_script(program.argv, program=program.file, cwd=cwd)
-            if script is None:
-                return None, why_cold(program.argv, program=program.file, cwd=cwd)
+            if isinstance(script, str):
+                return None, script
             with self._pool_lock:
                 if self._is_disposed:
                     return None, None

@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 # A process id has up to seven digits; eight aligned bytes are never seen half written.
 _SLOT = 8
@@ -52,7 +52,7 @@ class Guard:
         self._finalizer: weakref.finalize[..., Guard] | None = None
         self._next_try = 0.0
         self._is_closed = False
-        _guards.add(self)
+        owned_by_process.add(self)
 
     def watch(self, pid: int) -> None:
         """End the group that ``pid`` leads should this process end before ``release``."""
@@ -240,12 +240,17 @@ def _spawn(waiting: int, table: int) -> int:
             os.close(end)
 
 
-_guards: "weakref.WeakSet[Guard]" = weakref.WeakSet()
+class _Owned(Protocol):
+    def forget(self) -> None: ...
+
+
+# What belongs to this process alone, and is given up in a child that was forked from it.
+owned_by_process: "weakref.WeakSet[_Owned]" = weakref.WeakSet()
 
 
 def _forget_all() -> None:
-    for guard in _guards:
-        guard.forget()
+    for owned in owned_by_process:
+        owned.forget()
 
 
 if hasattr(os, "register_at_fork"):

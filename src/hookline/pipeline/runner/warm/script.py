@@ -45,25 +45,15 @@ class PythonScript(msgspec.Struct, frozen=True):
     interpreter_program: str
 
 
-def python_script(argv: Sequence[str], *, program: str, cwd: str) -> PythonScript | None:
-    """The script that a program started with ``argv`` would run; None if it cannot be warm."""
-    found = _examine(tuple(argv), program, cwd)
-    return None if isinstance(found, str) else found
-
-
-def why_cold(argv: Sequence[str], *, program: str, cwd: str) -> str | None:
-    """What keeps a command from being warm, in words that follow "because"; None if nothing."""
-    found = _examine(tuple(argv), program, cwd)
-    return found if isinstance(found, str) else None
-
-
-def _examine(argv: tuple[str, ...], program: str, cwd: str) -> PythonScript | str:
+def python_script(argv: Sequence[str], *, program: str, cwd: str) -> PythonScript | str:
+    """The script that a program started with ``argv`` would run; or what keeps it from being warm,
+    in words that follow "because"."""
     file = os.path.join(cwd, program)
-    return _examined(argv, program, file, signature(file))
+    return _examine(tuple(argv), program, file, signature(file))
 
 
 @functools.lru_cache(maxsize=256)
-def _examined(
+def _examine(
     argv: tuple[str, ...], program: str, file: str, _version: Signature | None
 ) -> PythonScript | str:
     """``python3 -u x.py``, ``env python3 x.py``, or a script whose first line says as much."""

@@ -56,7 +56,22 @@ class Ending:
     def _end(self) -> None:
         if os.getpid() != self._pid or not self._has_nothing_to_finish():
             return
-        status = self._status()
+        # What the interpreter is going to exit with; None if that is not certain.
+        status = None
+        if self._exit_code.seen:
+            code = self._exit_code.seen[-1]
+            if code is None:
+                status = 0
+            elif type(code) is int and 0 <= code < 256:
+                status = code
+        elif not hasattr(sys, "last_type"):
+            # The interpreter gives a script these names when it runs it, and takes two of them away
+            # again when it has been run. Behind ``sys.exit`` they are all still there.
+            names = getattr(sys.modules.get("__main__"), "__dict__", {})
+            was_run = type(names.get("__loader__")).__name__ == "SourceFileLoader"
+            is_over = "__file__" not in names and "__cached__" not in names
+            if was_run and is_over and names.get("__name__") == "__main__":
+                status = 0
         if status is None:
             # Leave the interpreter little to take apart, which spares it half of the work.
             held: list[object] = [*sys.modules.values(), sys.modules.copy()]
@@ -80,22 +95,6 @@ class Ending:
             time.sleep(_STAY)
         finally:
             os._exit(status)
-
-    def _status(self) -> "int | None":
-        """What the interpreter is going to exit with; None if that is not certain."""
-        if self._exit_code.seen:
-            code = self._exit_code.seen[-1]
-            if code is None:
-                return 0
-            return code if type(code) is int and 0 <= code < 256 else None
-        if hasattr(sys, "last_type"):
-            return None
-        # The interpreter gives a script these names when it runs it, and takes two of them away
-        # again when it has been run. Behind ``sys.exit`` they are all still there.
-        names = getattr(sys.modules.get("__main__"), "__dict__", {})
-        was_run = type(names.get("__loader__")).__name__ == "SourceFileLoader"
-        is_over = "__file__" not in names and "__cached__" not in names
-        return 0 if was_run and is_over and names.get("__name__") == "__main__" else None
 
     def _has_nothing_to_finish(self) -> bool:
         if (sys.stdin, sys.stdout, sys.stderr) != self._streams or _thread._count():

@@ -189,10 +189,8 @@ class _Template:
         os.dup2(1, self._control.detach())
         if _is_spare(its):
             _rehearse(self._source)
-        request = _receive(its)
-        if request is None:
+        if not _take_on_request(its):
             os._exit(0)
-        _take_on(*request)
         self._ending.begin(its.detach())
         return True
 
@@ -253,37 +251,33 @@ def _rehearse(source: bytes) -> None:
         file.write("a\n")
 
 
-def _receive(channel: "_socket.socket") -> "tuple[list[bytes], list[int]] | None":
-    """The texts and descriptors of a request; None if there will be none."""
+def _take_on_request(channel: "_socket.socket") -> bool:
+    """Be the process that a request asks for; false if there will be none."""
     head, ancillary, _, _ = channel.recvmsg(4, _socket.CMSG_SPACE(12))
     if len(head) < 4 or not ancillary:
-        return None
+        return False
     rights = ancillary[0][2]
     numbers = [int.from_bytes(rights[at : at + 4], sys.byteorder) for at in (0, 4, 8)]
     size, parts = int.from_bytes(head, "big"), []
     while size:
         part = channel.recv(size)
         if not part:
-            return None
+            return False
         parts.append(part)
         size -= len(part)
     channel.shutdown(_socket.SHUT_RD)
-    return b"".join(parts).split(b"\0"), numbers
-
-
-def _take_on(texts: "list[bytes]", numbers: "list[int]") -> None:
-    """Be the process that the request asks for."""
     for stream, number in enumerate(numbers):
         os.dup2(number, stream)
     for number in numbers:
         os.close(number)
-    os.chdir(texts[0])
-    entries = [entry.partition(b"=") for entry in texts[1:]]
-    _set_environment({name: value for name, _, value in entries})
+    directory, *entries = b"".join(parts).split(b"\0")
+    os.chdir(directory)
+    _set_environment({name: value for name, _, value in (e.partition(b"=") for e in entries)})
     logging = sys.modules.get("logging")
     if logging is not None:
         now = time.time_ns() if sys.version_info >= (3, 13) else time.time()
         logging._startTime = now  # type: ignore[attr-defined]
+    return True
 
 
 def _set_environment(variables: "dict[bytes, bytes]") -> None:

@@ -93,41 +93,25 @@ def entries_of(variables: Mapping[str, str]) -> list[bytes]:
     return known
 
 
-class _Inherited:
-    """What this process has now; one object for as long as it stays the same."""
-
-    def __init__(self, snapshot: Mapping[Any, Any]) -> None:
-        self.snapshot = snapshot
-
-
-_last = _Inherited({})
-
-
 def environment_of(
     redaction: Redaction, variables: Mapping[str, str], own: Mapping[str, str]
 ) -> Environment:
     """The environment of one hook as it is now, kept for the next time: what it inherits, then the
     event's variables, then its own."""
-    global _last
-    # Reading all variables takes a third of the calls that firing an event does. The dictionary
-    # behind them is compared at once; a Python that has none there gives them one by one.
+    # Decoding all variables takes a third of the calls that firing an event does. The dictionary
+    # behind them has them as they are; a Python that has none there gives them one by one.
     now: dict[Any, Any] = getattr(os.environ, "_data", None) or os.environ.copy()
-    inherited = _last
-    if now != inherited.snapshot:
-        inherited = _last = _Inherited(now.copy())
-    return _environment(inherited, redaction, tuple(variables.items()), tuple(own.items()))
+    return _environment(tuple(now.items()), redaction, tuple(variables.items()), tuple(own.items()))
 
 
 @functools.lru_cache(maxsize=64)
 def _environment(
-    inherited: _Inherited,
+    inherited: tuple[tuple[Any, Any], ...],
     redaction: Redaction,
     variables: tuple[tuple[str, str], ...],
     own: tuple[tuple[str, str], ...],
 ) -> Environment:
-    # Of the snapshot: another thread may be changing the environment while it is read.
-    found = inherited.snapshot.items()
-    parent = {os.fsdecode(name): os.fsdecode(value) for name, value in found}
+    parent = {os.fsdecode(name): os.fsdecode(value) for name, value in inherited}
     return Environment({**redact(parent, redaction), **dict(variables), **dict(own)})
 
 

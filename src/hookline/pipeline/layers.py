@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from hookline.pipeline.definitions import HookRegistryEntry
-from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.settings import Layer
 from hookline.problem import Problem
-from hookline.wire.hooks import HookConfig, HookSource
+from hookline.wire.hooks import HookConfig, HookSource, Redaction
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 
 from hookline.pipeline.dialects import dialect_of
-from hookline.pipeline.redaction import Redaction
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
-from hookline.wire.hooks import HookConfig
+from hookline.wire.hooks import HookConfig, Redaction
 from hookline.wire.results import FailedKind, HookExecutionResult
 
 _NATIVE = dialect_of("native")

@@ -20,8 +20,7 @@ import msgspec
 
 from hookline.hiding import SECRET_WORDS
 from hookline.pipeline.programs import argv_of, find_program, read_shebang
-from hookline.pipeline.redaction import Redaction
-from hookline.wire.hooks import CommandHook
+from hookline.wire.hooks import CommandHook, Redaction
 
 _ALWAYS_KEPT = frozenset(
     {

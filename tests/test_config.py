@@ -11,9 +11,9 @@ import pytest
 from hookline.bus import InProcessMessageBus
 from hookline.config import Config
 from hookline.debuglog import DebugLogger
-from hookline.pipeline.redaction import Redaction
 from hookline.system import HookSystem
 from hookline.translate.genai import GenAITranslator
+from hookline.wire.hooks import Redaction
 from tests.eleven import Json, command, on_every_event
 from tests.harness.scratch import Project
 

@@ -30,7 +30,6 @@ _HOMES = {
         "SyncHooks",
     ),
     "hookline.handler": ("HookEventHandler",),
-    "hookline.pipeline.redaction": ("Redaction",),
     "hookline.pipeline.runner.context": ("RunLimits",),
     "hookline.replies": (
         "add_context",
@@ -56,6 +55,7 @@ _HOMES = {
         "SessionEndReason",
         "SessionStartSource",
     ),
+    "hookline.wire.hooks": ("Redaction",),
     "hookline.wire.results": (
         "AggregatedHookResult",
         "HookError",

@@ -22,7 +22,6 @@ from hookline.front import (
     SyncHooks,
 )
 from hookline.handler import HookEventHandler
-from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.runner.context import RunLimits
 from hookline.replies import (
     add_context,
@@ -48,6 +47,7 @@ from hookline.wire.events import (
     SessionEndReason,
     SessionStartSource,
 )
+from hookline.wire.hooks import Redaction
 from hookline.wire.results import (
     AggregatedHookResult,
     HookError,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from hookline.notices import warn
 from hookline.pipeline.definitions import HookRegistryEntry
-from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.runner.context import RunContext, RunLimits
 from hookline.pipeline.settings import (
     Layer,
@@ -20,7 +19,7 @@ from hookline.pipeline.settings import (
     read_layer,
 )
 from hookline.places import home_dir
-from hookline.wire.hooks import HookConfig, HookSource, OnFailure
+from hookline.wire.hooks import HookConfig, HookSource, OnFailure, Redaction
 
 # Whoever only reads settings, as ``hookline list`` does, is spared the engine and asyncio.
 if TYPE_CHECKING:

@@ -15,6 +15,10 @@ class TimedOut(Exception):
     """What was awaited used up its time."""
 
 
+async def _awaiting(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
+
+
 def first_step(awaitable: Awaitable[Any]) -> tuple[Coroutine[Any, Any, Any] | None, Any]:
     """The result, if the first step is the last; else the coroutine and what it waits for."""
     if isinstance(awaitable, (CoroutineType, Coroutine)):
@@ -39,44 +43,39 @@ async def go_on(
         async with resumed.clock:
             value = await resumed
     except asyncio.CancelledError:
-        resumed.raise_interruption()
+        resumed.check()
         raise RuntimeError(_CANCELLED_ITSELF) from None
     except (Exception, SystemExit):
-        resumed.raise_interruption()
+        resumed.check()
         raise
-    resumed.raise_interruption()
+    resumed.check()
     return value
 
 
 _CANCELLED_ITSELF = "it raised CancelledError though nobody cancelled it"
 
 
-async def _awaiting(awaitable: Awaitable[Any]) -> Any:
-    return await awaitable
-
-
 class _Resumed:
-    """Goes on with a coroutine that has yielded once already, and gives up on one that will not
-    end: after an interruption, by the clock or by the caller, it has ``grace`` seconds to clean up.
-    """
+    """Goes on with a coroutine that has yielded once already, until the clock or the caller
+    interrupts it, and gives up on one that will not end: then it has ``grace`` seconds."""
 
     def __init__(
         self, coroutine: Coroutine[Any, Any, Any], first: Any, seconds: float, grace: float
     ) -> None:
         task = asyncio.current_task()
         assert task is not None
+        self.clock = asyncio.timeout(seconds)
         self._task = task
         self._cancelled_before = task.cancelling()
         self._coroutine = coroutine
         self._first = first
         self._grace = grace
         self._force: asyncio.TimerHandle | None = None
-        self._is_forced = False
-        self.clock = asyncio.timeout(seconds)
+        self._forced = False
 
-    def raise_interruption(self) -> None:
+    def check(self) -> None:
         """Say what interrupted the coroutine, whatever it made of the interruption itself."""
-        if self._task.cancelling() > self._cancelled_before:
+        if self._is_cancelled():
             raise asyncio.CancelledError
         if self.clock.expired():
             raise TimedOut
@@ -88,7 +87,16 @@ class _Resumed:
                 try:
                     sent = yield yielded
                 except BaseException as error:
-                    yielded = self._interrupt(error)
+                    if self._forced or isinstance(error, GeneratorExit):
+                        # One that ignores even GeneratorExit, or raises, is never resumed either.
+                        with contextlib.suppress(Exception):
+                            self._coroutine.close()
+                        raise
+                    yielded = self._coroutine.throw(error)
+                    # A timeout or a task group of its own cancels too, but takes that back.
+                    if self._force is None and (self.clock.expired() or self._is_cancelled()):
+                        loop = self._task.get_loop()
+                        self._force = loop.call_later(self._grace, self._give_up)
                 else:
                     yielded = self._coroutine.send(sent)
         except StopIteration as done:
@@ -97,25 +105,13 @@ class _Resumed:
             if self._force is not None:
                 self._force.cancel()
 
-    def _interrupt(self, error: BaseException) -> Any:
-        if self._is_forced or isinstance(error, GeneratorExit):
-            # One that ignores even GeneratorExit, or raises, is never resumed either way.
-            with contextlib.suppress(Exception):
-                self._coroutine.close()
-            raise error
-        yielded = self._coroutine.throw(error)
-        # A timeout or a task group of its own cancels too, but takes that back by itself.
-        if self._force is None and self._is_interrupted():
-            self._force = self._task.get_loop().call_later(self._grace, self._give_up)
-        return yielded
-
-    def _is_interrupted(self) -> bool:
-        return self.clock.expired() or self._task.cancelling() > self._cancelled_before
+    def _is_cancelled(self) -> bool:
+        return self._task.cancelling() > self._cancelled_before
 
     def _give_up(self) -> None:
         self._force = None
-        if self._is_interrupted():
-            self._is_forced = True
+        if self.clock.expired() or self._is_cancelled():
+            self._forced = True
             self._task.cancel()
             # This second cancellation is ours: whoever asked for the first must count only its own.
             self._task.uncancel()

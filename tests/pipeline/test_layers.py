@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.settings import Layer, Settings, combine, read_layer
-from hookline.wire.hooks import HookSource
+from hookline.wire.hooks import HookSource, Redaction
 from tests.eleven import Json, command, started
 
 RUNTIME, PROJECT, USER, SYSTEM, EXTENSIONS = HookSource

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.settings import Layer, SettingsFile, SettingsReader
-from hookline.wire.hooks import HookSource
+from hookline.wire.hooks import HookSource, Redaction
 from tests.eleven import Json, command
 from tests.harness.scratch import Project
 

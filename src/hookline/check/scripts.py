@@ -3,6 +3,7 @@
 It is told by looking at the files: nothing is run.
 """
 
+import contextlib
 import functools
 import os
 import stat
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from hookline.check.findings import Finding, MakeExecutable, Severity, UnixLineEnds
+from hookline.check.findings import Finding, Fix, MakeExecutable, Severity, UnixLineEnds
 from hookline.check.reading import Checked, HookSite
 from hookline.pipeline.programs import (
     Started,
@@ -68,9 +69,21 @@ def scripts(checked: Checked) -> Iterator[Finding]:
                 seen.add(use)
                 yield from _startable(script, checked)
         elif started is not None and started.script is not None:
-            yield from _unusable(site, started, started.script, checked)
-        if started is not None and started.program != started.script:
-            yield from _program(site, started)
+            yield _unusable(site, started, started.script, checked)
+        if started is None or started.program == started.script or started.program_file is not None:
+            continue
+        # A program that is no script of the hook's own.
+        name, severity = started.program, Severity.ERROR
+        if "/" in name:
+            what, remedy = f"there is no program {name}", "install it, or correct the path"
+        elif os.path.isfile(os.path.join(started.cwd, name)):
+            what, remedy = f"{name} is a file here, and is not looked for here", f"write ./{name}"
+        else:
+            # An agent may have another PATH.
+            severity = Severity.WARNING
+            what = f"{name} is not on the PATH of this shell"
+            remedy = "install it, or write its whole path"
+        yield site.finding("program-missing", severity, ("command",), what, remedy)
 
 
 def warmth(checked: Checked) -> Iterator[Finding]:
@@ -88,13 +101,14 @@ def warmth(checked: Checked) -> Iterator[Finding]:
 
 
 def _why_cold(site: HookSite, checked: Checked) -> str | None:
-    from hookline.pipeline.runner.warm.script import why_cold
+    from hookline.pipeline.runner.warm.script import python_script
 
     argv = argv_of(site.hook, _variables(site, checked))
     if argv is None:
         return "its command needs a shell"
     try:
-        return why_cold(argv, program=argv[0], cwd=checked.cwd)
+        found = python_script(argv, program=argv[0], cwd=checked.cwd)
+        return found if isinstance(found, str) else None
     except ValueError:
         return "no program can be called that"
 
@@ -107,7 +121,15 @@ def found_scripts(checked: Checked) -> tuple[tuple[HookSite, Started | None, Scr
     for site in checked.hooks:
         variables = _variables(site, checked)
         started = started_by(site.hook, variables, cwd=checked.cwd, environ=checked.environ)
-        script = _read_script(site, started) if started is not None else None
+        script, path = None, None if started is None else started.script_file
+        with contextlib.suppress(OSError, ValueError):
+            if started is not None and path is not None and stat.S_ISREG(os.stat(path).st_mode):
+                with open(path, "rb") as file:
+                    content = file.read(_MOST_READ)
+                shebang = shebang_in(content)
+                script = Script(
+                    site=site, started=started, path=path, content=content, shebang=shebang
+                )
         found.append((site, started, script))
     return tuple(found)
 
@@ -123,38 +145,7 @@ def _variables(site: HookSite, checked: Checked) -> dict[str, str]:
     return {**variables, **site.hook.env}
 
 
-def _read_script(site: HookSite, started: Started) -> Script | None:
-    """The script of a hook; None where there is none that can be read."""
-    path = started.script_file
-    try:
-        if path is None or not stat.S_ISREG(os.stat(path).st_mode):
-            return None
-        with open(path, "rb") as file:
-            content = file.read(_MOST_READ)
-    except (OSError, ValueError):
-        return None
-    shebang = shebang_in(content)
-    return Script(site=site, started=started, path=path, content=content, shebang=shebang)
-
-
-def _program(site: HookSite, started: Started) -> Iterator[Finding]:
-    """A program that is no script of the hook's own."""
-    if started.program_file is not None:
-        return
-    name, severity = started.program, Severity.ERROR
-    if "/" in name:
-        what, remedy = f"there is no program {name}", "install it, or correct the path"
-    elif os.path.isfile(os.path.join(started.cwd, name)):
-        what, remedy = f"{name} is a file here, and is not looked for here", f"write ./{name}"
-    else:
-        # An agent may have another PATH.
-        severity = Severity.WARNING
-        what = f"{name} is not on the PATH of this shell"
-        remedy = "install it, or write its whole path"
-    yield site.finding("program-missing", severity, ("command",), what, remedy)
-
-
-def _unusable(site: HookSite, started: Started, name: str, checked: Checked) -> Iterator[Finding]:
+def _unusable(site: HookSite, started: Started, name: str, checked: Checked) -> Finding:
     """What makes the script no file that can be read."""
     path, severity = started.script_file or "", Severity.ERROR
     if os.path.isfile(path):
@@ -169,79 +160,57 @@ def _unusable(site: HookSite, started: Started, name: str, checked: Checked) -> 
     else:
         blocks = ", and python then exits with 2, which blocks"
         what = f"there is no script {name}{blocks if started.interpreter == 'python' else ''}"
-        remedy = _remedy(site, path, name)
-    yield site.finding("script-missing", severity, ("command",), what, remedy)
+        from hookline.nearest import nearest
 
-
-def _remedy(site: HookSite, path: str, name: str) -> str:
-    """What to do about a script that is not there."""
-    from hookline.nearest import nearest
-
-    try:
-        near = nearest(os.path.basename(path), os.listdir(os.path.dirname(path)), cutoff=0.75)
-    except (OSError, ValueError):
-        near = []
-    if near:
-        return f"did you mean {os.path.join(os.path.dirname(name), near[0])}?"
-    if site.file.source is HookSource.USER and not os.path.isabs(name):
-        return "a user's hook runs in any project: write its whole path"
-    return "create it, or correct the path"
+        try:
+            near = nearest(os.path.basename(path), os.listdir(os.path.dirname(path)), cutoff=0.75)
+        except (OSError, ValueError):
+            near = []
+        if near:
+            remedy = f"did you mean {os.path.join(os.path.dirname(name), near[0])}?"
+        elif site.file.source is HookSource.USER and not os.path.isabs(name):
+            remedy = "a user's hook runs in any project: write its whole path"
+        else:
+            remedy = "create it, or correct the path"
+    return site.finding("script-missing", severity, ("command",), what, remedy)
 
 
 def _startable(script: Script, checked: Checked) -> Iterator[Finding]:
-    name, by_itself = script.started.script, script.started.interpreter is None
+    """What is wrong with a script that is there: its permissions, its first line, its line ends."""
+
+    def finding(code: str, what: str, remedy: str, *fixes: Fix) -> Finding:
+        where = ("command",)
+        return script.site.finding(code, Severity.ERROR, where, what, remedy, fixes=fixes)
+
+    name, content, shebang = script.started.script or "", script.content, script.shebang
+    by_itself = script.started.interpreter is None
     if by_itself and not os.access(script.path, os.X_OK):
-        yield script.site.finding(
-            "script-not-executable",
-            Severity.ERROR,
-            ("command",),
-            f"{name} is not executable",
-            f"run chmod +x {name}",
-            fixes=(MakeExecutable(script.path),),
-        )
-    if by_itself and script.shebang is None:
-        yield from _without_shebang(script)
-    if b"\r\n" in script.content:
-        yield from _carriage_returns(script, by_itself=by_itself)
-    elif by_itself and script.shebang is not None:
-        yield from _interpreter(script, script.shebang, checked)
-
-
-def _without_shebang(script: Script) -> Iterator[Finding]:
-    name = script.started.script or ""
-    language = _LANGUAGES.get(os.path.splitext(name)[1])
-    if language is not None:
-        what = f"{name} does not say what runs it, so a shell would"
-        remedy = f"begin it with #!/usr/bin/env {language}"
-    elif not script.started.by_shell and b"\0" not in script.content[:512]:
-        what, remedy = f"{name} does not say what runs it", "begin it with #!/bin/sh"
-    else:
+        what, fix = f"{name} is not executable", MakeExecutable(script.path)
+        yield finding("script-not-executable", what, f"run chmod +x {name}", fix)
+    if by_itself and shebang is None:
+        language = _LANGUAGES.get(os.path.splitext(name)[1])
+        if language is not None:
+            what = f"{name} does not say what runs it, so a shell would"
+            yield finding("script-shebang", what, f"begin it with #!/usr/bin/env {language}")
+        elif not script.started.by_shell and b"\0" not in content[:512]:
+            what = f"{name} does not say what runs it"
+            yield finding("script-shebang", what, "begin it with #!/bin/sh")
+    if b"\r\n" in content:
+        # They end a shell's lines, and the name of the interpreter; Python does not mind.
+        in_shebang = by_itself and shebang is not None and shebang[-1].endswith("\r")
+        if script.kind == "sh" or in_shebang:
+            offset = content.index(b"\r\n")
+            line = content.count(b"\n", 0, offset) + 1
+            column = offset - content.rfind(b"\n", 0, offset)
+            what = "the lines end as on Windows, which the interpreter takes for text"
+            line_ends = UnixLineEnds(script.path)
+            found = finding("script-crlf", what, "save it with Unix line ends", line_ends)
+            yield msgspec.structs.replace(found, file=script.path, line=line, column=column)
         return
-    yield script.site.finding("script-shebang", Severity.ERROR, ("command",), what, remedy)
-
-
-def _carriage_returns(script: Script, *, by_itself: bool) -> Iterator[Finding]:
-    """They end a shell's lines, and the name of the interpreter; Python does not mind."""
-    in_shebang = by_itself and script.shebang is not None and script.shebang[-1].endswith("\r")
-    if script.kind != "sh" and not in_shebang:
+    at = program_at(shebang or ())
+    if not by_itself or shebang is None or at is None:
         return
-    offset = script.content.index(b"\r\n")
-    line = script.content.count(b"\n", 0, offset) + 1
-    column = offset - script.content.rfind(b"\n", 0, offset)
-    what = "the lines end as on Windows, which the interpreter takes for text"
-    fixes = (UnixLineEnds(script.path),)
-    remedy = "save it with Unix line ends"
-    found = script.site.finding(
-        "script-crlf", Severity.ERROR, ("command",), what, remedy, fixes=fixes
-    )
-    yield msgspec.structs.replace(found, file=script.path, line=line, column=column)
-
-
-def _interpreter(script: Script, shebang: tuple[str, ...], checked: Checked) -> Iterator[Finding]:
-    """An interpreter that the first line names and nobody has."""
-    at = program_at(shebang)
-    if at is None:
-        return
+    # An interpreter that the first line names and nobody has.
     program = shebang[at]
     if at == 0:
         is_there = os.path.exists(program)
@@ -254,9 +223,7 @@ def _interpreter(script: Script, shebang: tuple[str, ...], checked: Checked) -> 
         is_there = find_program(program, path, cwd=checked.cwd) is not None
         remedy = "install it, or correct the first line"
     if not is_there:
-        name = os.fsencode(program).decode(errors="replace")
-        what = f"the first line names {name}, which is not there"
-        found = script.site.finding(
-            "script-interpreter", Severity.ERROR, ("command",), what, remedy
-        )
+        shown = os.fsencode(program).decode(errors="replace")
+        what = f"the first line names {shown}, which is not there"
+        found = finding("script-interpreter", what, remedy)
         yield msgspec.structs.replace(found, file=script.path, line=1, column=3)

@@ -8,7 +8,7 @@ mean otherwise is reported, and comments are passed over.
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -136,22 +136,17 @@ def scripts_of(
         path = os.path.normpath(os.path.join(project_dir, word))
         places = (place for place in (project_dir, home) if place)
         if path not in found and any(path.startswith(place + os.sep) for place in places):
-            text = _text_of(path)
-            if text is not None:
-                found[path] = Script(path, text)
+            try:
+                if not stat.S_ISREG(os.stat(path).st_mode):
+                    continue
+                with open(path, "rb") as file:
+                    content = file.read(_MOST_READ)
+            except (OSError, ValueError):
+                continue
+            # A program that was compiled is no text.
+            if b"\0" not in content:
+                found[path] = Script(path, content.decode(errors="replace"))
     return list(found.values())
-
-
-def _text_of(path: str) -> str | None:
-    """The text of a regular file; None for what is none, a program that was compiled included."""
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return None
-        with open(path, "rb") as file:
-            content = file.read(_MOST_READ)
-    except (OSError, ValueError):
-        return None
-    return None if b"\0" in content else content.decode(errors="replace")
 
 
 def demands(text: str, event: str, *, is_command: bool = False) -> list[Demand]:
@@ -160,13 +155,26 @@ def demands(text: str, event: str, *, is_command: bool = False) -> list[Demand]:
     lines = enumerate(text.splitlines(), start=1)
     code = [(number, line) for number, line in lines if not _COMMENT.match(line)]
     found: dict[str, Demand] = {}
+
+    def demand(line: int, message: str, remedy: str = "") -> None:
+        found.setdefault(message, Demand(line, message, remedy))
+
     for number, line in code:
-        for demand in (*_words(number, line, event), *_names(number, line, text)):
-            found.setdefault(demand.message, demand)
+        for rule in _RULES:
+            if rule.events is None or event in rule.events:
+                for word in rule.pattern.findall(line):
+                    demand(number, rule.message.format(word=word), rule.remedy.format(word=word))
+        # Names of tools and events, in scripts that read those.
+        if "tool_name" in text:
+            for name in _TOOL.findall(line):
+                demand(number, f"the tool {name} is called {' or '.join(TOOLS[name])} here")
+        if "hook_event_name" in text and "hookEventName" not in line:
+            for name in _ANY_EVENT.findall(line):
+                if name in _RENAMED:
+                    demand(number, f"the event {name} is called {EVENTS[name].value} here")
     for number, line in code:
         if event in _BLOCKED and _BLOCKS.search(line):
-            message, remedy = _BLOCKED[event]
-            found.setdefault(message, Demand(number, message, remedy))
+            demand(number, *_BLOCKED[event])
     # Text that the model was given; what stands in the settings is there to print some.
     if event in _CONTEXT_EVENTS and "hookSpecificOutput" not in text:
         prints = [number for number, line in code if is_command or _PRINTS.search(line)]
@@ -174,23 +182,3 @@ def demands(text: str, event: str, *, is_command: bool = False) -> list[Demand]:
             message = "text on stdout is a message here, and not added to the context"
             found[message] = Demand(number, message, _CONTEXT)
     return sorted(found.values(), key=lambda demand: demand.line)
-
-
-def _words(line: int, code: str, event: str) -> Iterator[Demand]:
-    for rule in _RULES:
-        if rule.events is None or event in rule.events:
-            for found in rule.pattern.finditer(code):
-                message = rule.message.format(word=found[0])
-                yield Demand(line, message, rule.remedy.format(word=found[0]))
-
-
-def _names(line: int, code: str, text: str) -> Iterator[Demand]:
-    """Names of tools and events, in scripts that read those."""
-    if "tool_name" in text:
-        for found in _TOOL.finditer(code):
-            names = " or ".join(TOOLS[found[1]])
-            yield Demand(line, f"the tool {found[1]} is called {names} here")
-    if "hook_event_name" in text and "hookEventName" not in code:
-        for found in _ANY_EVENT.finditer(code):
-            if found[0] in _RENAMED:
-                yield Demand(line, f"the event {found[0]} is called {EVENTS[found[0]].value} here")

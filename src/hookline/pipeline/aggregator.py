@@ -6,6 +6,7 @@ of the wrong shape never displaces another hook's good one.
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import or_
 from typing import Any, TypeAlias
 
 from hookline.wire import codec
@@ -49,17 +50,19 @@ class HookAggregator:
             duration += result.duration
             answer = result.output
             if result.failed:
-                failure = f"{result.hook.name} failed: {result.error}"
-                if result.hook.on_failure == "block":
-                    answer = {"decision": "deny", "reason": failure}
-                error = HookError(
-                    code=f"hook_{result.failed}",
-                    message=failure,
-                    stage="execution",
-                    event_name=result.event_name,
-                    hook=result.hook.name,
+                name = result.hook.name
+                message = f"{name} failed: {result.error}"
+                errors.append(
+                    HookError(
+                        code=f"hook_{result.failed}",
+                        message=message,
+                        stage="execution",
+                        event_name=result.event_name,
+                        hook=name,
+                    )
                 )
-                errors.append(error)
+                if result.hook.on_failure == "block":
+                    answer = {"decision": "deny", "reason": message}
             if answer is not None:
                 answers.append(answer)
         final = merge_outputs(plan.event_name, answers, call=call)
@@ -84,11 +87,12 @@ def merge_outputs(
     return create_hook_output(event, MERGE_RULES[event](outputs), call)
 
 
-# Most events have one hook, which says the same few things every time. To merge them each time adds
-# a third to an event with one in-process hook. The output is handed out again and again, so there
-# must be nothing in it that can be changed.
 @lru_cache(maxsize=256)
 def _lone_output(event: HookEventName, answer: bytes) -> DefaultHookOutput:
+    """Most events have one hook, and most hooks have few things to say and say them every time.
+
+    The output is handed out again and again, so there must be nothing in it that can be changed.
+    """
     output = create_hook_output(event, codec.decode(answer))
     return create_hook_output(event, MERGE_RULES[event]([output]))
 
@@ -163,14 +167,29 @@ def _last_said(outputs: Outputs, *names: str) -> Merged:
     return said
 
 
+# Each narrower than the one before it.
+_MODES = ("AUTO", "ANY", "NONE")
+
+
 def _select_tools(outputs: Outputs) -> Merged:
     """Tool selection: hooks can only narrow, and a block leaves no tool."""
     stopping = [o for o in outputs if o.should_stop_execution()]
     blocking = [o for o in outputs if _blocks(o)]
+    mode, lists = -1, []
+    for output in outputs:
+        config = (output.hook_specific_output or {}).get("toolConfig")
+        if isinstance(config, dict):
+            said, names = config.get("mode"), config.get("allowedFunctionNames")
+            mode = max(mode, _MODES.index(said) if said in _MODES else 0)
+            if isinstance(names, list) and all(isinstance(name, str) for name in names):
+                lists.append(set(names))
+    allowed = sorted(set.intersection(*lists)) if lists else None
     specific: Merged = {"hookEventName": HookEventName.BEFORE_TOOL_SELECTION.value}
-    tool_config = _no_tools() if blocking else _narrowest(outputs)
-    if tool_config is not None:
-        specific["toolConfig"] = tool_config
+    if blocking or mode == _MODES.index("NONE") or allowed == []:
+        specific["toolConfig"] = {"mode": "NONE", "allowedFunctionNames": []}
+    elif mode >= 0:
+        named = {} if allowed is None else {"allowedFunctionNames": allowed}
+        specific["toolConfig"] = {"mode": _MODES[mode], **named}
     merged: Merged = {
         "continue": False if stopping else None,
         "stopReason": _joined([o.stop_reason for o in stopping]),
@@ -181,37 +200,6 @@ def _select_tools(outputs: Outputs) -> Merged:
         "hookSpecificOutput": specific,
     }
     return {name: value for name, value in merged.items() if value is not None}
-
-
-_MODES = ("AUTO", "ANY", "NONE")
-
-
-def _no_tools() -> Merged:
-    return {"mode": "NONE", "allowedFunctionNames": []}
-
-
-def _narrowest(outputs: Outputs) -> Merged | None:
-    configs = [
-        config
-        for output in outputs
-        if isinstance(config := (output.hook_specific_output or {}).get("toolConfig"), dict)
-    ]
-    if not configs:
-        return None
-    modes = [config.get("mode") for config in configs]
-    mode = max(_MODES.index(m) if m in _MODES else 0 for m in modes)
-    lists = [set(names) for c in configs if (names := _names(c)) is not None]
-    allowed = sorted(set.intersection(*lists)) if lists else None
-    if _MODES[mode] == "NONE" or allowed == []:
-        return _no_tools()
-    narrowed: Merged = {"mode": _MODES[mode]}
-    return narrowed if allowed is None else {**narrowed, "allowedFunctionNames": allowed}
-
-
-def _names(config: Merged) -> list[str] | None:
-    value = config.get("allowedFunctionNames")
-    named = isinstance(value, list) and all(isinstance(name, str) for name in value)
-    return value if named else None
 
 
 def _blocks(output: DefaultHookOutput) -> bool:
@@ -238,16 +226,15 @@ def _united(specifics: Sequence[dict[str, Any] | None]) -> Merged | None:
     return united
 
 
-def _join_context(before: Any, value: Any) -> Any:
-    if isinstance(before, str):
-        return f"{before}\n{value}" if isinstance(value, str) else before
-    return value
+def _joined_if(kind: type, join: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Join two values of a type; where only one is of it, that one stands."""
 
+    def merge(before: Any, value: Any) -> Any:
+        if not isinstance(before, kind):
+            return value
+        return join(before, value) if isinstance(value, kind) else before
 
-def _merge_objects(before: Any, value: Any) -> Any:
-    if isinstance(before, dict):
-        return {**before, **value} if isinstance(value, dict) else before
-    return value
+    return merge
 
 
 def _merge_requests(before: Any, value: Any) -> Any:
@@ -265,21 +252,17 @@ def _answers(value: object) -> bool:
     return is_llm_response(value)
 
 
-def _only_true(before: Any, value: Any) -> Any:
-    return True if before is True or value is True else None
-
-
 def _last_good(good: Callable[[object], bool]) -> Callable[[Any, Any], Any]:
     return lambda before, value: before if good(before) and not good(value) else value
 
 
 _KEY_RULES: dict[str, Callable[[Any, Any], Any]] = {
-    "additionalContext": _join_context,
-    "clearContext": _only_true,
+    "additionalContext": _joined_if(str, "{}\n{}".format),
+    "clearContext": lambda before, value: before is True or value is True or None,
     "llm_request": _merge_requests,
     "llm_response": _last_good(_answers),
     "tailToolCallRequest": _last_good(is_tail_tool_call),
-    "tool_input": _merge_objects,
+    "tool_input": _joined_if(dict, or_),
 }
 
 MERGE_RULES: dict[HookEventName, Callable[[Outputs], Merged]] = {

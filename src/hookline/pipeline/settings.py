@@ -26,10 +26,9 @@ from hookline.pipeline.jsonc import (
     text_of,
     value_at,
 )
-from hookline.pipeline.redaction import Redaction
 from hookline.places import site_config_dir, user_config_dir
 from hookline.problem import Problem
-from hookline.wire.hooks import HookConfig, HookSource
+from hookline.wire.hooks import HookConfig, HookSource, Redaction
 
 _OWN_FILES = ("settings.local.json", "settings.json")
 _PROJECT_FOLDERS = (".hookline", ".llxprt", ".gemini")

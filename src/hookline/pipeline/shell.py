@@ -6,7 +6,7 @@ word that only a shell can make, of a pattern or a substitution, is not exact.
 """
 
 import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -130,12 +130,6 @@ def _read(command: str) -> "_Reader":
     return reader
 
 
-class _HereDocument(msgspec.Struct, frozen=True):
-    delimiter: str
-    tabs_stripped: bool
-    literal: bool
-
-
 class _Reader:
     """Walks over one text; every method takes a position and answers where its construct ends."""
 
@@ -148,7 +142,8 @@ class _Reader:
         # What was read so far of the word at hand.
         self._pieces: list[str | Variable] = []
         self._is_exact = True
-        self._pending: list[_HereDocument] = []
+        # Here-documents: where each ends, whether without tabs, and whether nothing is expanded.
+        self._pending: list[tuple[str, bool, bool]] = []
         self._in_substitution = False
         self._not_arithmetic: set[int] = set()
 
@@ -159,26 +154,42 @@ class _Reader:
             char = self.text[at]
             if char == closer:
                 return at + 1
-            if closer == ";;" and (end := self._clause_end(at, begins=begins)) is not None:
-                return end
-            if char in "<>" or self.text.startswith("&>", at):
-                at = self._redirection(at)
+            if closer == ";;":
+                if self.text.startswith((";;", ";&"), at):
+                    return at + (3 if self.text.startswith(";;&", at) else 2)
+                if begins and self._reserved(at) == "esac":
+                    return at
+            if char in "<>" and self.text.startswith("(", at + 1):
+                at = self._substitution(at + 2)
+            elif char in "<>" or self.text.startswith("&>", at):
+                operator = next(each for each in REDIRECTIONS if self.text.startswith(each, at))
+                self.tokens.append(operator)
+                at += len(operator)
+                if operator == "<<":
+                    at = self._here_document(at)
             elif char in "\n;&|)":
                 self.tokens.append(char)
                 at, begins = self._separator(at), True
             elif (after := self._space(at)) != at:
                 at = after
             elif char == "(":
-                at, begins = self._parenthesis(at, begins=begins), True
+                self.tokens.append("(")
+                is_double = begins and self.text.startswith("((", at)
+                end = self._arithmetic(at + 2) if is_double else None
+                if end is None:
+                    end = self.commands(at + 1, closer=")")
+                    self.tokens.append(")")
+                at, begins = end, True
             else:
-                at, begins = self._word_or_compound(at, begins=begins)
+                word = self._reserved(at)
+                if begins and word in ("case", "[["):
+                    self.tokens.append(word)
+                    at = (self._case if word == "case" else self._test)(at + len(word))
+                    begins = False
+                else:
+                    at = self._word(at)
+                    begins = word == "{" or (begins and word in _OPENING_WORDS)
         return self.end
-
-    def _clause_end(self, at: int, *, begins: bool) -> int | None:
-        """Where the clause of a ``case`` ends if it ends here; ``esac`` is left to be read."""
-        if self.text.startswith((";;", ";&"), at):
-            return at + (3 if self.text.startswith(";;&", at) else 2)
-        return at if begins and self._reserved(at) == "esac" else None
 
     def _reserved(self, at: int) -> str:
         end = at
@@ -212,24 +223,6 @@ class _Reader:
     def _find(self, what: str, at: int) -> int:
         found = self.text.find(what, at)
         return self.end if found < 0 else found
-
-    def _parenthesis(self, at: int, *, begins: bool) -> int:
-        self.tokens.append("(")
-        if begins and self.text.startswith("((", at):
-            end = self._arithmetic(at + 2)
-            if end is not None:
-                return end
-        end = self.commands(at + 1, closer=")")
-        self.tokens.append(")")
-        return end
-
-    def _word_or_compound(self, at: int, *, begins: bool) -> tuple[int, bool]:
-        """One word, or what it opens, and whether a command begins behind it."""
-        word = self._reserved(at)
-        if begins and word in ("case", "[["):
-            self.tokens.append(word)
-            return (self._case if word == "case" else self._test)(at + len(word)), False
-        return self._word(at), word == "{" or (begins and word in _OPENING_WORDS)
 
     def _word(self, at: int, *, wrap: bool = True) -> int:
         start, around = at, (self._pieces, self._is_exact)
@@ -277,15 +270,14 @@ class _Reader:
             return self._double_quoted(at + 1)
         if char == "$" and after in ("'", '"'):
             self._is_exact = False
-            return self._ansi_quoted(at + 2) if after == "'" else self._double_quoted(at + 2)
+            if after == '"':
+                return self._double_quoted(at + 2)
+            end = at + 2
+            while end < self.end and self.text[end] != "'":
+                end += 2 if self.text[end] == "\\" else 1
+            self._add(_without_escapes(self.text[at + 2 : end]), exact=False)
+            return end + 1
         return self._expansion(at, wrap=wrap, quoted=False)
-
-    def _ansi_quoted(self, at: int) -> int:
-        end = at
-        while end < self.end and self.text[end] != "'":
-            end += 2 if self.text[end] == "\\" else 1
-        self._add(_without_escapes(self.text[at:end]), exact=False)
-        return end + 1
 
     def _double_quoted(self, at: int) -> int:
         while at < self.end and self.text[at] != '"':
@@ -310,7 +302,17 @@ class _Reader:
             self._add(self.text[at:end], exact=char in _BARE or (quoted and char != "\0"))
             return end
         if char == "`":
-            return self._add_as_written(mark, at, self._backticks(at + 1, quoted=quoted))
+            # A command, less the backslashes that the shell removes before reading it.
+            escaped = set('$`\\"' if quoted else "$`\\")
+            inner, origins = [], []
+            while end < self.end and self.text[end] != "`":
+                origins.append(end)
+                if self.text[end] == "\\" and self.text[end + 1 : end + 2] in escaped:
+                    end += 1
+                inner.append(self.text[end])
+                end += 1
+            self._nested("".join(inner), [*origins, end], quoted=False)
+            return self._add_as_written(mark, at, end + 1)
         name, end = _name_behind(self.text, at)
         if name is not None:
             self._pieces.append(Variable(name, self.text[at:end]))
@@ -388,35 +390,17 @@ class _Reader:
         self._pending, self._in_substitution = outside
         return end
 
-    def _backticks(self, at: int, *, quoted: bool) -> int:
-        """A command in backticks, less the backslashes that the shell removes before reading it."""
-        escaped = '$`\\"' if quoted else "$`\\"
-        inner, origins = [], []
-        while at < self.end and self.text[at] != "`":
-            origins.append(at)
-            if self.text[at] == "\\" and self.text[at + 1 : at + 2] in set(escaped):
-                at += 1
-            inner.append(self.text[at])
-            at += 1
-        self._nested("".join(inner), [*origins, at], _Reader.commands)
-        return at + 1
+    def _nested(self, text: str, origins: Sequence[int], *, quoted: bool) -> None:
+        """Read a text of its own whose characters stand at ``origins`` in this one.
 
-    def _nested(
-        self, text: str, origins: Sequence[int], scan: "Callable[[_Reader, int], int]"
-    ) -> None:
-        """Read a text of its own whose characters stand at ``origins`` in this one."""
-        reader = _Reader(text)
-        scan(reader, 0)
+        It is commands, or text as in double quotes: then only commands inside it are commands.
+        """
+        reader, at = _Reader(text), 0
+        while quoted and at < reader.end:
+            at = reader._quoted_piece(at)
+        reader.commands(at)
         self.tokens += ["(", *reader.tokens, ")"]
         self.bare += [(origins[start], origins[end], name) for start, end, name in reader.bare]
-
-    def _redirection(self, at: int) -> int:
-        if self.text.startswith("(", at + 1) and self.text[at] in "<>":
-            return self._substitution(at + 2)
-        operator = next(each for each in REDIRECTIONS if self.text.startswith(each, at))
-        self.tokens.append(operator)
-        at += len(operator)
-        return self._here_document(at) if operator == "<<" else at
 
     def _here_document(self, at: int) -> int:
         tabs_stripped = self.text.startswith("-", at)
@@ -428,42 +412,32 @@ class _Reader:
         del self.bare[mark:]
         word = self.tokens[-1]
         delimiter = word.fill({}) if isinstance(word, Word) and end > start else ""
-        literal = delimiter != self.text[start:end]
-        self._pending.append(_HereDocument(delimiter, tabs_stripped, literal))
+        is_literal = delimiter != self.text[start:end]
+        self._pending.append((delimiter, tabs_stripped, is_literal))
         return end
 
     def _bodies(self, at: int) -> int:
         """The here-documents announced on the line that ended before ``at``."""
         announced = self._pending[:]
         self._pending.clear()
-        for document in announced:
-            start, at = at, self._body_end(at, document)
+        for delimiter, tabs_stripped, is_literal in announced:
+            start, continued, is_over = at, False, False
+            while at < self.end and not is_over:
+                line = self.text[at : self._find("\n", at)]
+                tabs = len(line) - len(line.lstrip("\t")) if tabs_stripped else 0
+                rest = line[tabs:].removeprefix(delimiter)
+                delimited = not continued and line.startswith(delimiter, tabs)
+                if delimited and self._in_substitution and ")" in rest:
+                    # Bash takes this for the end of both, though it warns.
+                    at += len(line) - len(rest)
+                    break
+                at = min(at + len(line) + 1, self.end)
+                is_over = delimited and not rest
+                backslashes = len(line) - len(line.rstrip("\\"))
+                continued = not is_literal and backslashes % 2 == 1
             self.tokens.append(Word((self.text[start:at],), is_exact=False))
-            if not document.literal:
-                self._nested(self.text[start:at], range(start, at + 1), _Reader._body)
-        return at
-
-    def _body_end(self, at: int, document: _HereDocument) -> int:
-        continued = False
-        while at < self.end:
-            line = self.text[at : self._find("\n", at)]
-            tabs = len(line) - len(line.lstrip("\t")) if document.tabs_stripped else 0
-            rest = line[tabs:].removeprefix(document.delimiter)
-            delimited = not continued and line.startswith(document.delimiter, tabs)
-            if delimited and self._in_substitution and ")" in rest:
-                # Bash takes this for the end of both, though it warns.
-                return at + len(line) - len(rest)
-            at += len(line) + 1
-            if delimited and not rest:
-                break
-            backslashes = len(line) - len(line.rstrip("\\"))
-            continued = not document.literal and backslashes % 2 == 1
-        return min(at, self.end)
-
-    def _body(self, at: int) -> int:
-        """Text as in double quotes, but for the quotes: only commands inside it are commands."""
-        while at < self.end:
-            at = self._quoted_piece(at)
+            if not is_literal:
+                self._nested(self.text[start:at], range(start, at + 1), quoted=True)
         return at
 
     def _case(self, at: int) -> int:
@@ -475,17 +449,15 @@ class _Reader:
         while (at := self._blank(at)) < self.end:
             if self._reserved(at) == "esac":
                 return at + 4
-            at = self.commands(self._pattern(at), closer=";;")
-        return self.end
-
-    def _pattern(self, at: int) -> int:
-        """The patterns of one clause, up to and with the parenthesis that ends them."""
-        depth = 0 if self.text[at] == "(" else 1
-        while at < self.end:
-            depth += (self.text[at] == "(") - (self.text[at] == ")")
-            if depth == 0:
-                return at + 1
-            at = self._piece(at, wrap=True)
+            # The patterns of one clause, up to and with the parenthesis that ends them.
+            depth = 0 if self.text[at] == "(" else 1
+            while at < self.end:
+                depth += (self.text[at] == "(") - (self.text[at] == ")")
+                if depth == 0:
+                    at += 1
+                    break
+                at = self._piece(at, wrap=True)
+            at = self.commands(at, closer=";;")
         return self.end
 
     def _test(self, at: int) -> int:
@@ -497,20 +469,13 @@ class _Reader:
             if word == "]]":
                 return word_end
             if word == "=~":
-                at = self._expression(self._blank(word_end))
+                at, depth = self._blank(word_end), 0
+                while at < self.end and (depth or self.text[at] not in " \t\n)"):
+                    depth += (self.text[at] == "(") - (self.text[at] == ")")
+                    at = self._piece(at, wrap=False)
             else:
                 at = max(word_end, after + 1)
         return self.end
-
-    def _expression(self, at: int) -> int:
-        depth = 0
-        while at < self.end:
-            char = self.text[at]
-            if depth == 0 and char in " \t\n)":
-                break
-            depth += (char == "(") - (char == ")")
-            at = self._piece(at, wrap=False)
-        return at
 
 
 def _without_escapes(text: str) -> str:

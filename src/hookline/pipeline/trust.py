@@ -7,7 +7,7 @@ not cover what such a file loads in turn.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -101,36 +101,24 @@ def _candidates(
     project = os.path.realpath(project_dir)
     # No file can be looked at beforehand that is named by a session.
     values = hook_variables(project_dir=project_dir, cwd=cwd, session_id="", event=event.value)
-    for word in dict.fromkeys(_words(hook, {"PWD": cwd, **values, **hook.env})):
+    values = {"PWD": cwd, **values, **hook.env}
+    argv = words_in(hook.command, values) if hook.args is None else argv_of(hook, values) or []
+    words: list[str] = []
+    for text in (hook.command, *argv, *hook.env.values()):
+        # It may be a command for another shell, the value of an option, a list of paths.
+        whole = expand(text, values).translate(_WITHOUT_QUOTES)
+        words += [text, *words_in(text, values), whole]
+        words += whole.translate(_WITHOUT_SYNTAX).split()
+    for word in dict.fromkeys(words):
         for base in dict.fromkeys((project_dir, cwd)):
             place = os.path.join(base, os.path.expanduser(word))
-            name = _inside(project, place)
-            if name is not None:
-                yield name, place
-
-
-def _words(hook: CommandHook, values: Mapping[str, str]) -> Iterator[str]:
-    """Every text that a command, its arguments and its variables may name a file by."""
-    argv = words_in(hook.command, values) if hook.args is None else argv_of(hook, values) or []
-    for text in (hook.command, *argv, *hook.env.values()):
-        yield text
-        # It may be a command for another shell, the value of an option, a list of paths.
-        yield from words_in(text, values)
-        whole = expand(text, values).translate(_WITHOUT_QUOTES)
-        yield whole
-        yield from whole.translate(_WITHOUT_SYNTAX).split()
-
-
-def _inside(project: str, file: str) -> str | None:
-    """The path in the project of a file, where it is a file of the project by its name."""
-    try:
-        places = os.path.realpath(file), os.path.normpath(file)
-    except ValueError:  # no file can be called that
-        return None
-    for place in places:
-        if place.startswith(project.rstrip(os.sep) + os.sep):
-            return os.path.relpath(place, project)
-    return None
+            try:
+                paths = os.path.realpath(place), os.path.normpath(place)
+            except ValueError:  # no file can be called that
+                continue
+            inside = (path for path in paths if path.startswith(project.rstrip(os.sep) + os.sep))
+            if (path := next(inside, None)) is not None:
+                yield os.path.relpath(path, project), place
 
 
 def _content(file: str) -> str:
@@ -242,7 +230,15 @@ class FolderTrust:
     def use(self, entries: Iterable[HookRegistryEntry]) -> None:
         """Answer for these hooks from now on."""
         self._entries = tuple(entries)
-        self._places = {id(entry.hook): self._places_of(entry) for entry in self._entries}
+        places = {}
+        for entry in self._entries:
+            named = _candidates(
+                entry.event, _command_of(entry), project_dir=self._project_dir, cwd=self._cwd
+            )
+            # Whatever decides about a hook: what it names, and what was trusted.
+            decisive = [place for _, place in named] + ([self.file] if self.file else [])
+            places[id(entry.hook)] = tuple(decisive)
+        self._places = places
         self.is_all_trusted = self._look()
 
     def is_trusted(self, hook: HookConfig) -> bool:
@@ -267,9 +263,3 @@ class FolderTrust:
         except TrustError as error:
             self._warn(str(error))
             return False
-
-    def _places_of(self, entry: HookRegistryEntry) -> tuple[str, ...]:
-        """Whatever decides about a hook: what it names, and what was trusted."""
-        event, hook = entry.event, _command_of(entry)
-        named = _candidates(event, hook, project_dir=self._project_dir, cwd=self._cwd)
-        return (*(place for _, place in named), *([self.file] if self.file else []))

@@ -24,13 +24,13 @@ from hookline.errors import HooklineError, TranslationError
 from hookline.handler import HookEventHandler
 from hookline.hooktests.comparing import differences
 from hookline.hooktests.running import replace_texts, variables
-from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.system import HookSystem
 from hookline.translate.genai import GenAITranslator
 from hookline.triggers import tool_notification
 from hookline.wire import codec
 from hookline.wire.codec import timestamp
+from hookline.wire.hooks import Redaction
 
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _TRANSLATIONS = {

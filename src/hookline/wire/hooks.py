@@ -70,3 +70,11 @@ class RuntimeHook(HookConfig, frozen=True, kw_only=True):
 
     def identity(self) -> object:
         return (self.type, self.name, id(self.function))
+
+
+class Redaction(msgspec.Struct, frozen=True):
+    """What the user or the system wants kept from hooks; names are compared without case."""
+
+    enabled: bool = False
+    allowed: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from hookline.pipeline.aggregator import HookAggregator
-from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.runner.context import RunLimits
 from hookline.wire.events import HookEventName
-from hookline.wire.hooks import HookConfig, HookSource
+from hookline.wire.hooks import HookConfig, HookSource, Redaction
 from hookline.wire.results import HookExecutionPlan
 from tests.eleven import Json
 from tests.pipeline.runner.contained import time_begins_with

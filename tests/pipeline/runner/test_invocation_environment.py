@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from hookline.pipeline.redaction import Redaction
 from hookline.pipeline.runner.invocation import environment_of, redact
+from hookline.wire.hooks import Redaction
 
 ON = Redaction(enabled=True)
 PRIVATE_KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaA==\n-----END"

@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 
 from hookline.pipeline.dialects import dialect_of
-from hookline.pipeline.redaction import Redaction
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
-from hookline.wire.hooks import HookConfig
+from hookline.wire.hooks import HookConfig, Redaction
 from hookline.wire.results import FailedKind, HookExecutionResult
 
 _NATIVE = dialect_of("native")
@@ -78,24 +77,16 @@ class InputDocument(msgspec.Struct, frozen=True, eq=False):
 
 
 def failed_result(
-    hook: HookConfig,
-    document: InputDocument,
-    failed: FailedKind,
-    error: str,
-    *,
-    started: float | None = None,
+    hook: HookConfig, document: InputDocument, failed: FailedKind, error: str, *, started: float
 ) -> HookExecutionResult:
-    """What became of a hook that did not answer.
-
-    ``started`` is a time of ``time.perf_counter``, None for a hook that did not run.
-    """
+    """What became of a hook that did not answer; ``started`` is a time of ``time.perf_counter``."""
     return HookExecutionResult(
         hook=hook,
         event_name=document.event,
         success=False,
         failed=failed,
         error=error,
-        duration=0.0 if started is None else (time.perf_counter() - started) * 1000,
+        duration=(time.perf_counter() - started) * 1000,
     )
 
 
@@ -104,38 +95,22 @@ def chain_input(
 ) -> dict[str, Any]:
     """The next hook's input; the same object when the answer changes nothing in it."""
     specific = output.get("hookSpecificOutput")
-    rule = _CHAINING.get(event)
-    if rule is None or not isinstance(specific, dict):
+    if not isinstance(specific, dict):
         return payload
-    return rule(payload, specific)
+    if event is HookEventName.BEFORE_AGENT:
+        context = specific.get("additionalContext")
+        if isinstance(context, str) and context:
+            return {**payload, "prompt": f"{payload['prompt']}\n\n{context}"}
+    elif event is HookEventName.BEFORE_TOOL:
+        before, changed = payload["tool_input"], specific.get("tool_input")
+        if isinstance(changed, dict) and isinstance(before, Mapping):
+            return {**payload, "tool_input": {**before, **changed}}
+    elif event is HookEventName.BEFORE_MODEL:
+        changed = specific.get("llm_request")
+        if isinstance(changed, dict):
+            # The model's format is loaded by the events of a model alone.
+            from hookline.wire.model import merge_llm_request
 
-
-def _append_context(payload: dict[str, Any], specific: dict[str, Any]) -> dict[str, Any]:
-    context = specific.get("additionalContext")
-    if not isinstance(context, str) or not context:
-        return payload
-    return {**payload, "prompt": f"{payload['prompt']}\n\n{context}"}
-
-
-def _merge_tool_input(payload: dict[str, Any], specific: dict[str, Any]) -> dict[str, Any]:
-    before, changed = payload["tool_input"], specific.get("tool_input")
-    if not isinstance(changed, dict) or not isinstance(before, Mapping):
-        return payload
-    return {**payload, "tool_input": {**before, **changed}}
-
-
-def _merge_request(payload: dict[str, Any], specific: dict[str, Any]) -> dict[str, Any]:
-    # The model's format is loaded by the events of a model alone.
-    from hookline.wire.model import merge_llm_request
-
-    changed = specific.get("llm_request")
-    if not isinstance(changed, dict):
-        return payload
-    return {**payload, "llm_request": merge_llm_request(payload["llm_request"], changed)}
-
-
-_CHAINING: dict[HookEventName, Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]] = {
-    HookEventName.BEFORE_AGENT: _append_context,
-    HookEventName.BEFORE_TOOL: _merge_tool_input,
-    HookEventName.BEFORE_MODEL: _merge_request,
-}
+            merged = merge_llm_request(payload["llm_request"], changed)
+            return {**payload, "llm_request": merged}
+    return payload

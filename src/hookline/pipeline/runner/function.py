@@ -37,12 +37,7 @@ async def run_function(
                 value = await go_on(waiting, value, hook.timeout / 1000, context.limits.kill_grace)
         else:
             value = await _call_on_thread(hook, argument, context.limits.kill_grace)
-        if value is None:
-            duration = (time.perf_counter() - started) * 1000
-            return HookExecutionResult(
-                hook=hook, event_name=document.event, success=True, duration=duration
-            )
-        answer = _read_value(hook, document.event, value)
+        answer = _SILENCE if value is None else _read_value(hook, document.event, value)
     except TimedOut as late:
         error = f"ran longer than its timeout of {hook.timeout:g} ms{late}"
         return failed_result(hook, document, "timeout", error, started=started)
@@ -60,6 +55,9 @@ async def run_function(
         duration=(time.perf_counter() - started) * 1000,
         warnings=answer.warnings,
     )
+
+
+_SILENCE = HookAnswer(success=True)
 
 
 def _read_value(hook: RuntimeHook, event: HookEventName, value: object) -> HookAnswer:
@@ -80,7 +78,7 @@ def _read_value(hook: RuntimeHook, event: HookEventName, value: object) -> HookA
     return answer or dialect_of(hook.dialect).read_value(event, codec.decode(text), strict=strict)
 
 
-# A hook says the same few bytes nearly every time, and reading them anew would add 12 % to an event
+# A hook says the same few bytes nearly every time, and reading them anew would add 15 % to an event
 # with one in-process hook. It is not for outputs with objects in them, which copies would share.
 _SHORT = 512
 
@@ -101,22 +99,25 @@ async def _call_on_thread(hook: RuntimeHook, argument: dict[str, Any], grace: fl
     deadline = loop.time() + hook.timeout / 1000
     finished: asyncio.Future[tuple[Any, Exception | None]] = loop.create_future()
 
-    def deliver(value: Any, failure: Exception | None) -> None:
-        if not finished.done():
-            finished.set_result((value, failure))
+    def deliver(value: object, error: Exception | None) -> None:
+        def settle() -> None:
+            if not finished.done():
+                finished.set_result((value, error))
+
+        # The loop may have closed while the function overran its time.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle)
 
     def work() -> None:
-        value, failure = None, None
         try:
             value = hook.function(argument)
         except Exception as error:
-            failure = error
+            deliver(None, error)
         except BaseException as error:
             # On a thread of its own nothing but the function itself can have raised this.
-            failure = RuntimeError(describe(error))
-        # The loop may have closed while the function overran its time.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(deliver, value, failure)
+            deliver(None, RuntimeError(describe(error)))
+        else:
+            deliver(value, None)
 
     context = contextvars.copy_context()
     thread = threading.Thread(
@@ -125,14 +126,14 @@ async def _call_on_thread(hook: RuntimeHook, argument: dict[str, Any], grace: fl
     thread.start()
     try:
         async with asyncio.timeout_at(deadline):
-            value, failure = await finished
+            value, error = await finished
     except TimeoutError:
         raise TimedOut(
             "; a plain function cannot be stopped, its thread ends when it returns"
         ) from None
     thread.join()
-    if failure is not None:
-        raise failure
+    if error is not None:
+        raise error
     if not isawaitable(value):
         return value
     waiting, value = first_step(value)

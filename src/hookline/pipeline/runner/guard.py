@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 # A process id has up to seven digits; eight aligned bytes are never seen half written.
 _SLOT = 8
@@ -52,7 +52,7 @@ class Guard:
         self._finalizer: weakref.finalize[..., Guard] | None = None
         self._next_try = 0.0
         self._is_closed = False
-        _guards.add(self)
+        owned_by_process.add(self)
 
     def watch(self, pid: int) -> None:
         """End the group that ``pid`` leads should this process end before ``release``."""
@@ -111,21 +111,17 @@ class Guard:
             shell.write(watched[pid], _BLANK)
         return None
 
-    def _end(self) -> None:
+    def _end(self, *, is_ours: bool = True) -> None:
         if self._finalizer:
             self._finalizer.detach()
         if self._shell:
-            self._shell.end()
+            (self._shell.end if is_ours else self._shell.abandon)()
         self._shell = self._finalizer = None
 
     def forget(self) -> None:
         """Give up what belongs to the parent, in a child that was forked from this process."""
         self._lock = threading.RLock()
-        if self._finalizer:
-            self._finalizer.detach()
-        if self._shell:
-            self._shell.abandon()
-        self._shell = self._finalizer = None
+        self._end(is_ours=False)
         self._slots.clear()
         self._free = list(range(_SLOTS))
 
@@ -208,12 +204,18 @@ def _spawn(waiting: int, table: int) -> int:
 
     if not hasattr(os, "posix_spawn"):
         raise OSError("this system has no posix_spawn")
+    inherited: set[int] = set()
+    open_now: list[int] = []
     try:
         # Few, as Python opens no descriptors that a new process would have.
-        open_now = {int(name) for name in os.listdir("/dev/fd")}
-        inherited = {number for number in open_now if _is_inheritable(number)}
+        open_now = [int(name) for name in os.listdir("/dev/fd")]
     except OSError:
         inherited = {1, 2}
+    for number in open_now:
+        # That of the list itself is closed by now.
+        with contextlib.suppress(OSError):
+            if os.get_inheritable(number):
+                inherited.add(number)
     ends: list[int] = []
     try:
         # Above those they shall have there, as one must not overwrite the other on the way.
@@ -238,19 +240,17 @@ def _spawn(waiting: int, table: int) -> int:
             os.close(end)
 
 
-def _is_inheritable(number: int) -> bool:
-    try:
-        return os.get_inheritable(number)
-    except OSError:
-        return False
+class _Owned(Protocol):
+    def forget(self) -> None: ...
 
 
-_guards: "weakref.WeakSet[Guard]" = weakref.WeakSet()
+# What belongs to this process alone, and is given up in a child that was forked from it.
+owned_by_process: "weakref.WeakSet[_Owned]" = weakref.WeakSet()
 
 
 def _forget_all() -> None:
-    for guard in _guards:
-        guard.forget()
+    for owned in owned_by_process:
+        owned.forget()
 
 
 if hasattr(os, "register_at_fork"):

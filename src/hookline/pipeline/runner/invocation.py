@@ -20,8 +20,7 @@ import msgspec
 
 from hookline.debuglog import SECRET_WORDS
 from hookline.pipeline.programs import argv_of, find_program, read_shebang
-from hookline.pipeline.redaction import Redaction
-from hookline.wire.hooks import CommandHook
+from hookline.wire.hooks import CommandHook, Redaction
 
 _ALWAYS_KEPT = frozenset(
     {
@@ -73,36 +72,24 @@ _REMEDIES: dict[int | None, str] = {
 
 
 class Environment(dict[str, str]):
-    """Variables that are not changed any more, and how a process gets them."""
+    """Variables that are not changed any more."""
 
     __slots__ = ("_entries",)
 
     _entries: list[bytes]
 
-    def entries(self) -> list[bytes]:
-        """``NAME=value`` for each; raises ValueError for a name with an equals sign."""
-        try:
-            return self._entries
-        except AttributeError:
-            self._entries = encoded(self)
-            return self._entries
 
-
-def encoded(variables: Mapping[str, str]) -> list[bytes]:
-    """``NAME=value`` for each; raises ValueError for a name with an equals sign."""
-    if any("=" in name for name in variables):
-        raise ValueError("illegal environment variable name")
-    return [os.fsencode(f"{name}={value}") for name, value in variables.items()]
-
-
-class _Inherited:
-    """What this process has now; one object for as long as it stays the same."""
-
-    def __init__(self, snapshot: Mapping[Any, Any]) -> None:
-        self.snapshot = snapshot
-
-
-_last = _Inherited({})
+def entries_of(variables: Mapping[str, str]) -> list[bytes]:
+    """``NAME=value`` for each, as a process gets them; raises ValueError for a name with an equals
+    sign. They are made once for an Environment."""
+    known: list[bytes] | None = getattr(variables, "_entries", None)
+    if known is None:
+        if any("=" in name for name in variables):
+            raise ValueError("illegal environment variable name")
+        known = [os.fsencode(f"{name}={value}") for name, value in variables.items()]
+        if isinstance(variables, Environment):
+            variables._entries = known
+    return known
 
 
 def environment_of(
@@ -110,26 +97,20 @@ def environment_of(
 ) -> Environment:
     """The environment of one hook as it is now, kept for the next time: what it inherits, then the
     event's variables, then its own."""
-    global _last
-    # Reading all variables takes a third of the calls that firing an event does. The dictionary
-    # behind them is compared at once; a Python that has none there gives them one by one.
+    # Decoding all variables takes a third of the calls that firing an event does. The dictionary
+    # behind them has them as they are; a Python that has none there gives them one by one.
     now: dict[Any, Any] = getattr(os.environ, "_data", None) or os.environ.copy()
-    inherited = _last
-    if now != inherited.snapshot:
-        inherited = _last = _Inherited(now.copy())
-    return _environment(inherited, redaction, tuple(variables.items()), tuple(own.items()))
+    return _environment(tuple(now.items()), redaction, tuple(variables.items()), tuple(own.items()))
 
 
 @functools.lru_cache(maxsize=64)
 def _environment(
-    inherited: _Inherited,
+    inherited: tuple[tuple[Any, Any], ...],
     redaction: Redaction,
     variables: tuple[tuple[str, str], ...],
     own: tuple[tuple[str, str], ...],
 ) -> Environment:
-    # Of the snapshot: another thread may be changing the environment while it is read.
-    found = inherited.snapshot.items()
-    parent = {os.fsdecode(name): os.fsdecode(value) for name, value in found}
+    parent = {os.fsdecode(name): os.fsdecode(value) for name, value in inherited}
     return Environment({**redact(parent, redaction), **dict(variables), **dict(own)})
 
 
@@ -140,32 +121,28 @@ def redact(parent: Mapping[str, str], redaction: Redaction) -> dict[str, str]:
         return dict(parent)
     allowed = {name.upper() for name in redaction.allowed}
     blocked = {name.upper() for name in redaction.blocked}
-    return {
-        name: value
-        for name, value in parent.items()
-        if _stays(name.upper(), value, allowed=allowed, blocked=blocked, strict=strict)
-    }
-
-
-def _stays(
-    name: str, value: str, *, allowed: Collection[str], blocked: Collection[str], strict: bool
-) -> bool:
-    if name.startswith("GEMINI_CLI_"):
-        return True
-    # Nearly every value has none of these, and then needs no regular expression.
-    if ("://" in value or "-----" in value or "xox" in value.lower()) and (
-        re.search("|".join(_SECRET_VALUES), value.lower())
-    ):
-        return False
-    if name.startswith("GIT_CONFIG_") or name in allowed:
-        return True
-    if name in blocked:
-        return False
-    if name in _ALWAYS_KEPT:
-        return True
-    if name in _NEVER_KEPT or strict:
-        return False
-    return not any(word in name for word in SECRET_WORDS)
+    kept = {}
+    for name, value in parent.items():
+        upper = name.upper()
+        if upper.startswith("GEMINI_CLI_"):
+            stays = True
+        # Nearly every value has none of these, and then needs no regular expression.
+        elif ("://" in value or "-----" in value or "xox" in value.lower()) and (
+            re.search("|".join(_SECRET_VALUES), value.lower())
+        ):
+            stays = False
+        elif upper.startswith("GIT_CONFIG_") or upper in allowed:
+            stays = True
+        elif upper in blocked:
+            stays = False
+        elif upper in _ALWAYS_KEPT:
+            stays = True
+        else:
+            secret = upper in _NEVER_KEPT or any(word in upper for word in SECRET_WORDS)
+            stays = not (secret or strict)
+        if stays:
+            kept[name] = value
+    return kept
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -194,29 +171,27 @@ def program_of(
         return None
     try:
         file = find_program(argv[0], path, cwd=cwd)
-        return None if file is None else Program(file, argv, _as_from_a_shell(env, file, cwd))
+        if file is None:
+            return None
+        # What a shell has set by the time it executes a program.
+        said = Environment(env)
+        directory = said.get("PWD", "")
+        try:
+            is_here = directory == cwd or os.path.samefile(directory, cwd)
+        except OSError:
+            is_here = False
+        if not (directory.startswith("/") and is_here):
+            said["PWD"] = os.path.realpath(cwd)
+        if "OLDPWD" in said and not os.path.isdir(os.path.join(cwd, said["OLDPWD"])):
+            del said["OLDPWD"]
+        level = said.get("SHLVL", "")
+        if not level.isascii() or not level.isdigit():
+            said["SHLVL"] = "0"
+        said["_"] = file
+        return Program(file, argv, said)
     except ValueError:
         # No process can have such texts; to start a shell with them says which.
         return None
-
-
-def _as_from_a_shell(env: Environment, file: str, cwd: str) -> Environment:
-    """The variables that a shell has set by the time it executes a program."""
-    said = dict(env)
-    directory = said.get("PWD", "")
-    try:
-        is_here = directory == cwd or os.path.samefile(directory, cwd)
-    except OSError:
-        is_here = False
-    if not (directory.startswith("/") and is_here):
-        said["PWD"] = os.path.realpath(cwd)
-    if "OLDPWD" in said and not os.path.isdir(os.path.join(cwd, said["OLDPWD"])):
-        del said["OLDPWD"]
-    level = said.get("SHLVL", "")
-    if not level.isascii() or not level.isdigit():
-        said["SHLVL"] = "0"
-    said["_"] = file
-    return Environment(said)
 
 
 def shell_argv(command: str, names: Collection[str], env_path: str | None) -> list[str]:
@@ -246,31 +221,35 @@ def _shell(env_path: str | None) -> tuple[str, ...]:
 
 def why_not_started(error: Exception, argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> str:
     """What kept a process from starting, and what to do about it."""
-    if (text_cause := _text_cause(argv, cwd, env)) is not None:
-        return text_cause
+    texts = {"its command": argv, "the working directory": [cwd]}
+    texts |= {f"the variable {name!r}": [name, value] for name, value in env.items()}
+    for where, values in texts.items():
+        if any("\0" in value for value in values):
+            return f"{where} contains a NUL character; remove it"
+        try:
+            os.fsencode("".join(values))
+        except UnicodeError:
+            return f"{where} contains a character that cannot be encoded; remove it"
+    if names := [name for name in env if "=" in name]:
+        return f"{names[0]!r} is no name for a variable; remove the equals sign"
     if not isinstance(error, OSError):
         return f"{error}; correct its command or environment"
     if error.errno in _NAMED_FILE:
-        return _directory_cause(cwd) or _file_cause(error, argv[0], cwd, env)
+        return _why_not_found(error, argv[0], cwd, env)
     return _REMEDIES.get(error.errno) or f"{error.strerror or error}; see to that first"
 
 
-def _directory_cause(cwd: str) -> str | None:
-    """What is wrong with the working directory, if it is that."""
+def _why_not_found(error: OSError, program: str, cwd: str, env: Mapping[str, str]) -> str:
+    """What is wrong with the working directory, or else with the program."""
     try:
-        mode = os.stat(cwd).st_mode
+        if not stat.S_ISDIR(os.stat(cwd).st_mode):
+            return f"the working directory {cwd!r} is not a directory; choose another"
     except (FileNotFoundError, NotADirectoryError):
         return f"the working directory {cwd!r} does not exist; create it or choose another"
-    except OSError as error:
-        return f"the working directory {cwd!r} cannot be entered ({error.strerror}); correct it"
-    if not stat.S_ISDIR(mode):
-        return f"the working directory {cwd!r} is not a directory; choose another"
+    except OSError as trouble:
+        return f"the working directory {cwd!r} cannot be entered ({trouble.strerror}); correct it"
     if not os.access(cwd, os.X_OK):
         return f"the working directory {cwd!r} may not be entered; change its permissions"
-    return None
-
-
-def _file_cause(error: OSError, program: str, cwd: str, env: Mapping[str, str]) -> str:
     found = find_program(program, env.get("PATH", os.defpath), cwd=cwd, executable=False)
     file = os.path.join(cwd, found or program)
     if "/" in program and not os.access(file, os.F_OK):
@@ -288,18 +267,3 @@ def _file_cause(error: OSError, program: str, cwd: str, env: Mapping[str, str]) 
         missing = " ".join(words)
         return f"its first line names {missing!r}, which does not exist; install or correct that"
     return f"what runs {file!r} is missing; install it for this system"
-
-
-def _text_cause(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> str | None:
-    texts = {"its command": argv, "the working directory": [cwd]}
-    texts |= {f"the variable {name!r}": [name, value] for name, value in env.items()}
-    for where, values in texts.items():
-        if any("\0" in value for value in values):
-            return f"{where} contains a NUL character; remove it"
-        try:
-            os.fsencode("".join(values))
-        except UnicodeError:
-            return f"{where} contains a character that cannot be encoded; remove it"
-    if names := [name for name in env if "=" in name]:
-        return f"{names[0]!r} is no name for a variable; remove the equals sign"
-    return None

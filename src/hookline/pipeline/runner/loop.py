@@ -145,7 +145,14 @@ class PollLoop:
         outer, _this_thread.loop = _this_thread.loop, self
         main = _Task(self, coroutine)
         self._main = main
-        is_woken = _ring_on_signals(self._bell[1])
+        # A signal that comes just before a wait would not end it, and what it is to do would have
+        # to wait: so it rings the bell, where nobody else wants to hear of it.
+        is_woken = False
+        if threading.current_thread() is threading.main_thread():
+            before = signal.set_wakeup_fd(self._bell[1], warn_on_full_buffer=False)
+            is_woken = before == -1
+            if not is_woken:
+                signal.set_wakeup_fd(before)
         try:
             while not main.is_over:
                 self._turn()
@@ -278,19 +285,6 @@ class PollLoop:
             self._ready.popleft()()
 
 
-def _ring_on_signals(bell: int) -> bool:
-    """Have signals ring the bell, where nobody else wants to hear of them.
-
-    One that comes just before a wait would not end it, and what it is to do would have to wait.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return False
-    before = signal.set_wakeup_fd(bell, warn_on_full_buffer=False)
-    if before != -1:
-        signal.set_wakeup_fd(before)
-    return before == -1
-
-
 class _Timer:
     def __init__(self, callback: Callback) -> None:
         self.callback: Callback | None = callback
@@ -353,11 +347,6 @@ class _Task(Generic[T]):
         self.is_over = True
         self._coroutine.close()
 
-    def _resume(self, awaited: _Future) -> None:
-        # It may have been thrown out of that, and await something else by now.
-        if awaited is self._awaited:
-            self._step()
-
     def _step(self, thrown: BaseException | None = None) -> None:
         if self.is_over:
             return
@@ -373,7 +362,8 @@ class _Task(Generic[T]):
                 raise
         else:
             self._awaited = waited
-            waited.tell(lambda: self._resume(waited))
+            # It may have been thrown out of that by then, and await something else.
+            waited.tell(lambda: self._step() if waited is self._awaited else None)
             return
         self.is_over = True
         self.over.set_result(None)

@@ -15,7 +15,6 @@ import msgspec
 
 from hookline.pipeline.runner.guard import Guard
 from hookline.pipeline.runner.loop import Loop, Waiter, running_loop
-from hookline.pipeline.runner.pipes import Head, Inflow, Outflow, Tail
 from hookline.pipeline.runner.spawning import ExitWatch, Report, SpawnError, spawn
 
 Ended: TypeAlias = Literal["exit", "timeout", "output_limit", "spawn"]
@@ -26,6 +25,9 @@ _CANCEL_GRACE = 0.5
 _KILL_SECONDS = 0.5
 _FIRST_PAUSE = 0.005
 _LONGEST_PAUSE = 0.1
+# What a pipe holds by itself, and as much as an unprivileged process can make one hold on Linux.
+_CHUNK = 65_536
+_MOST = 1_048_576
 
 
 class ProcessLimits(msgspec.Struct, frozen=True):
@@ -91,13 +93,12 @@ async def supervise(
     limits: ProcessLimits,
     started: float,
     called: str,
-    guard: Guard | None = None,
+    guardian: Guard | None = None,
 ) -> ProcessOutcome:
     """See a process through that was started just now; raises nothing but cancellation."""
-    run = _Run(child, stdin, limits, started=started, guard=guard)
+    run = _Run(child, stdin, limits, started=started, guardian=guardian)
     try:
-        run.attach()
-        return run.outcome(await run.see_through())
+        return await run.see_through()
     except (OSError, RuntimeError) as error:
         return not_started(f"cannot watch {called!r} run: {error}; see to that first", started)
     except GeneratorExit:
@@ -115,6 +116,12 @@ def not_started(error: str, started: float) -> ProcessOutcome:
 
 
 class _Run:
+    """A process, the leader of the group of all that it starts and that does not leave it.
+
+    Its number is that of the group too, and stays taken while any process of the group exists: so
+    it never comes to mean strangers while there is somebody left to signal.
+    """
+
     def __init__(
         self,
         child: Child,
@@ -122,23 +129,18 @@ class _Run:
         limits: ProcessLimits,
         *,
         started: float,
-        guard: Guard | None,
+        guardian: Guard | None,
     ) -> None:
         self._child = child
         self._owner = os.getpid()
-        self._guard = guard
+        self._guardian = guardian
         self._limits = limits
         self._started = started
         self._loop = running_loop()
         self._deadline = self._loop.time() + limits.timeout - (time.monotonic() - started)
-        self._group = ProcessGroup(child.pid)
-        self._stdout = Head(limits.max_stdout)
-        self._stderr = Tail(limits.max_stderr)
-        self._input = Inflow(child.stdin, stdin)
-        self._flows: tuple[Outflow, ...] = (
-            Outflow(child.stdout, keep=self._stdout, on_change=self._wake),
-            Outflow(child.stderr, keep=self._stderr, on_change=self._wake),
-        )
+        self._input = Inflow(child.stdin, memoryview(stdin))
+        self._stdout = Outflow(child.stdout, first=limits.max_stdout, on_change=self._wake)
+        self._stderr = Outflow(child.stderr, last=limits.max_stderr, on_change=self._wake)
         self._watch: ExitWatch | None = None
         self._waiter: Waiter | None = None
         self._is_done: Callable[[], bool] = _never
@@ -146,35 +148,53 @@ class _Run:
         self._status: int | None = None
         self._was_asked_to_end = False
         self._is_settled = False
+        # One that is known to run, as to look at it spares the walk over all processes.
+        self._running_member = child.pid
 
-    def attach(self) -> None:
-        """Put the pipes and the exit of the process on the event loop."""
-        if self._guard is not None:
-            self._guard.watch(self._child.pid)
-        self._watch = self._child.watch(self._loop, self._on_exit)
-        for flow in self._flows:
-            flow.start(self._loop)
-        self._input.start(self._loop)
-
-    async def see_through(self) -> Ended:
+    async def see_through(self) -> ProcessOutcome:
         """Wait for the end of the process, or bring it about when a limit is passed."""
-        await self._until(lambda: self._has_exited or self._stdout.is_over, self._deadline)
+        pid, loop, stdout, stderr = self._child.pid, self._loop, self._stdout, self._stderr
+        if self._guardian is not None:
+            self._guardian.watch(pid)
+        watch = self._watch = self._child.watch(loop, self._on_exit)
+        stdout.start(loop)
+        stderr.start(loop)
+        self._input.start(loop)
+        await self._until(lambda: self._has_exited or stdout.is_over, self._deadline)
         # A loop that was busy may see the deadline first although the exit was before it.
-        if self._watch:
-            self._watch.poll()
+        watch.poll()
         if self._has_exited:
             # All that the process wrote itself is in the pipes by now; others may have more to say.
-            self._sweep()
-            await self._until(self._is_drained, self._loop.time() + self._limits.drain)
+            stdout.sweep()
+            stderr.sweep()
+            await self._until(
+                lambda: stdout.is_over or not (stdout.is_open or stderr.is_open),
+                loop.time() + self._limits.drain,
+            )
         ended: Ended = "exit" if self._has_exited else "timeout"
-        if self._stdout.is_over:
+        if stdout.is_over:
             ended = "output_limit"
         if ended != "exit":
             await self._terminate(self._limits.grace)
             await self._kill()
-            self._sweep()
+            stdout.sweep()
+            stderr.sweep()
         self._is_settled = True
-        return ended
+        code = None if self._status is None else os.waitstatus_to_exitcode(self._status)
+        error = None
+        if not self._has_exited:
+            error = f"process {pid} has not ended although it was sent SIGKILL"
+        elif code is None:
+            error = f"how process {pid} ended is not known: {self._child.unseen}"
+        return ProcessOutcome(
+            exit_code=code if code is not None and code >= 0 else None,
+            signal=-code if code is not None and code < 0 else None,
+            stdout=stdout.value(),
+            stderr=stderr.value(),
+            ended=ended,
+            error=error,
+            duration=time.monotonic() - self._started,
+        )
 
     async def cancel(self) -> None:
         """End the group sooner than at a timeout; at once if the task is cancelled again."""
@@ -195,44 +215,26 @@ class _Run:
         if self._is_a_copy():
             return
         if not self._is_settled:
-            self._group.signal(signal.SIGKILL)
+            self._signal(signal.SIGKILL)
         if self._watch:
             self._watch.close()
         else:
             self._child.abandon()
-        self._input.close()
-        for flow in self._flows:
+        for flow in (self._input, self._stdout, self._stderr):
             flow.close()
         self._release()
-        # They call each other: without this, only the garbage collector could part them.
-        self._flows = ()
-        self._is_done = _never
-
-    def outcome(self, ended: Ended) -> ProcessOutcome:
-        code = None if self._status is None else os.waitstatus_to_exitcode(self._status)
-        error = None
-        if not self._has_exited:
-            error = f"process {self._child.pid} has not ended although it was sent SIGKILL"
-        elif self._status is None:
-            error = f"how process {self._child.pid} ended is not known: {self._child.unseen}"
-        return ProcessOutcome(
-            exit_code=code if code is not None and code >= 0 else None,
-            signal=-code if code is not None and code < 0 else None,
-            stdout=self._stdout.value(),
-            stderr=self._stderr.value(),
-            ended=ended,
-            error=error,
-            duration=time.monotonic() - self._started,
-        )
+        # They call this run: without this, only the garbage collector could part them from it.
+        self._watch, self._is_done = None, _never
+        del self._stdout, self._stderr
 
     def _is_a_copy(self) -> bool:
         """Whether this is in a fork of the program, where the process is none of our business."""
         return os.getpid() != self._owner
 
     def _release(self) -> None:
-        guard, self._guard = self._guard, None
-        if guard is not None:
-            guard.release(self._child.pid)
+        guardian, self._guardian = self._guardian, None
+        if guardian is not None:
+            guardian.release(self._child.pid)
 
     def _on_exit(self, status: int | None) -> None:
         self._has_exited = True
@@ -242,41 +244,32 @@ class _Run:
             self._release()
         self._wake()
 
-    def _sweep(self) -> None:
-        for flow in self._flows:
-            flow.sweep()
-
-    def _is_drained(self) -> bool:
-        return self._stdout.is_over or not any(flow.is_open for flow in self._flows)
+    def _signal(self, number: int) -> None:
+        """Signal the whole group; nobody there, or nobody who may be signalled, is fine."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._child.pid, number)
 
     async def _terminate(self, grace: float) -> None:
         """Ask the whole group to end and give it ``grace`` to do so."""
         deadline = self._loop.time() + grace
         if not self._was_asked_to_end:
             self._was_asked_to_end = True
-            self._group.signal(signal.SIGTERM)
+            self._signal(signal.SIGTERM)
             # A stopped process sees the request only when it goes on.
-            self._group.signal(signal.SIGCONT)
+            self._signal(signal.SIGCONT)
         await self._until(lambda: self._has_exited, deadline)
         pause = _FIRST_PAUSE
         while self._has_exited and self._remains() and self._loop.time() < deadline:
             await self._until(_never, min(self._loop.time() + pause, deadline))
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    def _remains(self) -> bool:
-        """Whether anything of the group still runs."""
-        if not self._has_exited:
-            return True
-        self._group.reap_orphans()
-        return self._group.is_running()
-
     async def _kill(self) -> None:
         """Make sure that nothing of the group runs; short, and not to be cancelled half way."""
         deadline = self._loop.time() + _KILL_SECONDS
         cancelled: BaseException | None = None
-        self._group.signal(signal.SIGKILL)
+        self._signal(signal.SIGKILL)
         while self._remains() and self._loop.time() < deadline:
-            self._group.signal(signal.SIGKILL)
+            self._signal(signal.SIGKILL)
             try:
                 await self._until(_never, self._loop.time() + _FIRST_PAUSE)
             except GeneratorExit:
@@ -286,6 +279,32 @@ class _Run:
         self._is_settled = True
         if cancelled:
             raise cancelled
+
+    def _remains(self) -> bool:
+        """Whether anything of the group still runs; the dead that nobody has reaped do not count.
+
+        In a container, orphans may stay zombies for good because the first process reaps none.
+        """
+        if not self._has_exited:
+            return True
+        group = self._child.pid
+        # If this process is the first of a container, it has to reap those that were handed to it.
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-group, os.WNOHANG)[0]:
+                pass
+        try:
+            os.killpg(group, 0)
+        except (ProcessLookupError, PermissionError):
+            # macOS lacks the permission for a group of zombies, Linux for processes of others.
+            return False
+        if _runs(self._running_member, group):
+            return True
+        try:
+            processes = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+        except OSError:
+            return True
+        self._running_member = next((pid for pid in processes if _runs(pid, group)), 0)
+        return self._running_member != 0
 
     async def _until(self, is_done: Callable[[], bool], deadline: float) -> None:
         self._is_done = is_done
@@ -311,57 +330,126 @@ def _never() -> bool:
     return False
 
 
-class ProcessGroup:
-    """The processes that a hook started, but for those that left its group.
+def _runs(pid: int, group: int) -> bool:
+    """Whether a process runs, and is of that group."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            status = file.read()
+    except OSError:
+        return False
+    # The name in parentheses may itself hold parentheses and spaces.
+    state, _parent, its_group = status.rpartition(b")")[2].split()[:3]
+    return int(its_group) == group and state not in (b"Z", b"X")
 
-    Its number is that of the hook, which leads it, and stays taken while any process of the group
-    exists: so it never comes to mean strangers while there is somebody left to signal.
+
+class Outflow(msgspec.Struct, eq=False):
+    """What a process prints, read as it comes: its ``first`` bytes are kept, or else its ``last``.
+
+    ``is_over`` is whether there were more than the first; ``on_change`` is called after each read.
     """
 
-    def __init__(self, leader: int) -> None:
-        self._leader = leader
-        self._running_member = leader
+    fd: int
+    on_change: Callable[[], None]
+    first: int | None = None
+    last: int = 0
+    is_over: bool = False
+    is_open: bool = True
+    _loop: Loop | None = None
+    _chunk: int = _CHUNK
+    _kept: bytearray = msgspec.field(default_factory=bytearray)
 
-    def signal(self, number: int) -> None:
-        """Send a signal to all of them; nobody there, or nobody who may be signalled, is fine."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._leader, number)
+    def start(self, loop: Loop) -> None:
+        os.set_blocking(self.fd, False)
+        loop.add_reader(self.fd, self._read)
+        self._loop = loop
 
-    def is_running(self) -> bool:
-        """Whether one of them still runs; the dead that nobody has reaped do not count.
+    def sweep(self) -> None:
+        """Read what is in the pipe now, bounded in case somebody keeps filling it."""
+        left = _MOST
+        while self.is_open and left > 0 and self._read():
+            left -= self._chunk
 
-        In a container, orphans may stay zombies for good because the first process reaps none.
-        """
+    def value(self) -> bytes:
+        if self.first is None:
+            del self._kept[: max(0, len(self._kept) - self.last)]
+        return bytes(self._kept)
+
+    def close(self) -> None:
+        if self.is_open:
+            self.is_open = False
+            if self._loop is not None:
+                self._loop.remove_reader(self.fd)
+            os.close(self.fd)
+
+    def _read(self) -> bool:
         try:
-            os.killpg(self._leader, 0)
-        except (ProcessLookupError, PermissionError):
-            # macOS lacks the permission for a group of zombies, Linux for processes of others.
+            chunk = os.read(self.fd, self._chunk)
+        except BlockingIOError:
             return False
-        # Looking at one known member first spares most calls the walk over all processes.
-        if self._runs(self._running_member):
-            return True
-        try:
-            processes = [int(name) for name in os.listdir("/proc") if name.isdigit()]
         except OSError:
-            return True
-        self._running_member = next(filter(self._runs, processes), 0)
-        return self._running_member != 0
+            chunk = b""
+        if not chunk:
+            self.close()
+        elif self.first is not None:
+            room = self.first - len(self._kept)
+            self._kept += chunk[:room]
+            self.is_over = self.is_over or len(chunk) > room
+        else:
+            self._kept += chunk
+            # At twice as many, so every byte is moved at most once.
+            if len(self._kept) > 2 * self.last:
+                self.value()
+        if len(chunk) == _CHUNK == self._chunk:
+            # There is more where that came from: have it in fewer pieces.
+            self._chunk = _MOST
+            _enlarge(self.fd, _MOST)
+        self.on_change()
+        return True
 
-    def reap_orphans(self) -> None:
-        """Reap members that were handed to this process because it is the first of a container.
 
-        Only for after the leader was reaped: its status is for whoever watches it.
-        """
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-self._leader, os.WNOHANG)[0]:
-                pass
+class Inflow(msgspec.Struct, eq=False):
+    """What a process is to read; one that does not care for it closes the pipe and that is fine."""
 
-    def _runs(self, pid: int) -> bool:
+    fd: int
+    rest: memoryview
+    _loop: Loop | None = None
+    _is_open: bool = True
+
+    def start(self, loop: Loop) -> None:
+        os.set_blocking(self.fd, False)
+        if len(self.rest) > _CHUNK:
+            _enlarge(self.fd, len(self.rest))
+        if not self._write():
+            loop.add_writer(self.fd, self._write)
+            self._loop = loop
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            if self._loop is not None:
+                self._loop.remove_writer(self.fd)
+            os.close(self.fd)
+
+    def _write(self) -> bool:
+        """Write what fits; whether that was the last of it."""
         try:
-            with open(f"/proc/{pid}/stat", "rb") as file:
-                status = file.read()
-        except OSError:
+            self.rest = self.rest[os.write(self.fd, self.rest) :]
+        except BlockingIOError:
             return False
-        # The name in parentheses may itself hold parentheses and spaces.
-        state, _parent, group = status.rpartition(b")")[2].split()[:3]
-        return int(group) == self._leader and state not in (b"Z", b"X")
+        except OSError:
+            self.rest = self.rest[:0]
+        if self.rest:
+            return False
+        self.close()
+        return True
+
+
+def _enlarge(fd: int, size: int) -> None:
+    """Let a pipe hold more, where the system has that and the process may.
+
+    Without it, ten megabytes take a fifth longer to reach a hook.
+    """
+    with contextlib.suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, min(size, _MOST))

@@ -33,7 +33,7 @@ async def warm(
     """Run it in a fork; raises ColdStart where it cannot be."""
     cwd = cwd or os.getcwd()
     script = python_script(argv, program=argv[0], cwd=cwd)
-    assert script is not None
+    assert not isinstance(script, str), script
     started = time.monotonic()
     deadline = started + limits.timeout
     child = await pool.start(script, cwd=cwd, env=_environment(env), deadline=deadline)

@@ -16,7 +16,6 @@ from typing import ClassVar
 
 from hookline.pipeline.runner import spawning
 from hookline.pipeline.runner.loop import Loop
-from hookline.pipeline.runner.pipes import open_pipes
 
 _STARTUP = str(Path(__file__).parent / "startup")
 _START_SECONDS = 30.0
@@ -61,7 +60,7 @@ class Interpreter:
         """What it says when it is ready; nothing if it ended before."""
         return self._exactly(int.from_bytes(self._exactly(4), "big"))
 
-    def spares(self) -> Iterator["Spare | None"]:
+    def spares(self) -> Iterator["WarmChild | None"]:
         """The forks that were asked for, one after the other, until it ends; None for a failed one.
 
         A fork is lost, too, if this process has no descriptor left for it.
@@ -77,7 +76,7 @@ class Interpreter:
             os.set_inheritable(fds[0], False)
             channel = socket(fileno=fds[0])
             channel.setblocking(False)
-            yield Spare(int.from_bytes(said, "big"), channel)
+            yield WarmChild(int.from_bytes(said, "big"), channel)
 
     def say(self, words: bytes) -> None:
         """Tell it something; one that has ended does not hear it."""
@@ -129,28 +128,8 @@ class Interpreter:
         return bytes(parts)
 
 
-class Spare:
-    """A fork that waits for its request."""
-
-    def __init__(self, pid: int, channel: socket) -> None:
-        self._pid = pid
-        self._channel = channel
-
-    def begin(self, request: bytes, *, on_over: Callable[[], None]) -> "WarmChild":
-        """Have it run; raises OSError if it cannot be told to, and then it never runs."""
-        message = len(request).to_bytes(4, "big") + request
-        with open_pipes() as (theirs, ours):
-            if send_fds(self._channel, [message], theirs) != len(message):
-                raise BlockingIOError("the environment is longer than a warm hook can be given")
-            return WarmChild(self._pid, self._channel, ours, on_over=on_over)
-
-    def close(self) -> None:
-        """Do without it."""
-        self._channel.close()
-
-
 class WarmChild:
-    """A fork that runs its script, and our ends of its pipes.
+    """A fork: it waits for its request, then runs its script; with our ends of its pipes.
 
     It is not our child, and who forked it reaps it. Its status comes on a channel; one that closes
     without was cut off by a kill.
@@ -160,21 +139,26 @@ class WarmChild:
         "the interpreter that it was forked from was killed; the next call starts a new one"
     )
 
-    def __init__(
-        self,
-        pid: int,
-        channel: socket,
-        streams: tuple[int, int, int],
-        *,
-        on_over: Callable[[], None],
-    ) -> None:
+    def __init__(self, pid: int, channel: socket) -> None:
         self.pid = pid
-        self.stdin, self.stdout, self.stderr = streams
+        self.stdin = self.stdout = self.stderr = -1
         self._channel = channel
-        self._on_over = on_over
+        self._on_over: Callable[[], None] | None = None
         self._loop: Loop | None = None
         self._report: spawning.Report | None = None
         self._is_open = True
+
+    def begin(self, request: bytes, *, on_over: Callable[[], None]) -> None:
+        """Have it run; raises OSError if it cannot be told to, and then it never runs.
+
+        ``on_over`` is called in the end, either way.
+        """
+        self._on_over = on_over
+        message = len(request).to_bytes(4, "big") + request
+        with spawning.open_pipes() as (theirs, ours):
+            if send_fds(self._channel, [message], theirs) != len(message):
+                raise BlockingIOError("the environment is longer than a warm hook can be given")
+            self.stdin, self.stdout, self.stderr = ours
 
     def watch(self, loop: Loop, report: spawning.Report) -> spawning.ExitWatch:
         """Have its end reported."""
@@ -203,11 +187,12 @@ class WarmChild:
             report(int.from_bytes(said, "big") if len(said) == _STATUS_BYTES else None)
 
     def close(self) -> None:
-        """Report nothing any more."""
+        """Report nothing any more; one that has no request yet ends."""
         if self._is_open:
             self._is_open = False
             self._report = None
             if self._loop is not None:
                 self._loop.remove_reader(self._channel.fileno())
             self._channel.close()
-            self._on_over()
+            if self._on_over is not None:
+                self._on_over()

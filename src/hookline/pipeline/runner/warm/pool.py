@@ -3,10 +3,10 @@
 import os
 import threading
 import time
-import weakref
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from hookline.pipeline.runner.guard import owned_by_process
 from hookline.pipeline.runner.loop import running_loop
 from hookline.pipeline.runner.warm.interpreter import WarmChild
 from hookline.pipeline.runner.warm.script import PythonScript
@@ -65,7 +65,7 @@ class WarmPool:
         self._templates: dict[_Key, Template] = {}
         self._tried: set[object] = set()
         self._is_disposed = False
-        _pools.add(self)
+        owned_by_process.add(self)
 
     async def start(
         self, script: PythonScript, *, cwd: str, env: Mapping[str, str], deadline: float
@@ -157,15 +157,3 @@ class WarmPool:
             if len(self._templates) > _MOST_TEMPLATES:
                 self._templates.pop(next(iter(self._templates))).retire()
         return template
-
-
-_pools: "weakref.WeakSet[WarmPool]" = weakref.WeakSet()
-
-
-def _forget_all() -> None:
-    for pool in _pools:
-        pool.forget()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)

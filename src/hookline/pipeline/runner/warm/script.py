@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hookline.files import Signature, signature
-from hookline.pipeline.programs import Interpreter, interpreter_in, read_shebang
+from hookline.pipeline.programs import interpreter_in, read_shebang
 
 # Options that change nothing about how an interpreter starts but what it is told by them.
 _HARMLESS = frozenset("bBdOPqsuxW")
@@ -45,25 +45,15 @@ class PythonScript(msgspec.Struct, frozen=True):
     interpreter_program: str
 
 
-def python_script(argv: Sequence[str], *, program: str, cwd: str) -> PythonScript | None:
-    """The script that a program started with ``argv`` would run; None if it cannot be warm."""
-    found = _examine(tuple(argv), program, cwd)
-    return None if isinstance(found, str) else found
-
-
-def why_cold(argv: Sequence[str], *, program: str, cwd: str) -> str | None:
-    """What keeps a command from being warm, in words that follow "because"; None if nothing."""
-    found = _examine(tuple(argv), program, cwd)
-    return found if isinstance(found, str) else None
-
-
-def _examine(argv: tuple[str, ...], program: str, cwd: str) -> PythonScript | str:
+def python_script(argv: Sequence[str], *, program: str, cwd: str) -> PythonScript | str:
+    """The script that a program started with ``argv`` would run; or what keeps it from being warm,
+    in words that follow "because"."""
     file = os.path.join(cwd, program)
-    return _examined(argv, program, file, signature(file))
+    return _examine(tuple(argv), program, file, signature(file))
 
 
 @functools.lru_cache(maxsize=256)
-def _examined(
+def _examine(
     argv: tuple[str, ...], program: str, file: str, _version: Signature | None
 ) -> PythonScript | str:
     """``python3 -u x.py``, ``env python3 x.py``, or a script whose first line says as much."""
@@ -73,8 +63,13 @@ def _examined(
     # What env is told besides could be anything.
     if found is None or found.at > 1 or not name.startswith("python"):
         return "it is no Python script"
-    if (trouble := _trouble_with(found)) is not None:
-        return trouble
+    for option, value in found.options:
+        # One that keeps an interpreter from being prepared.
+        if option == "-X":
+            if value.partition("=")[0] not in _X_HARMLESS:
+                return f"the option -X {value} is not known here"
+        elif option[1:] not in _HARMLESS:
+            return _NOT_ALONE.get(option, f"the option {option} is not known here")
     if words is not argv:
         if found.script_at is not None:
             return "its first line says more than options"
@@ -83,14 +78,3 @@ def _examined(
         return "it names no script"
     script = argv[found.script_at]
     return PythonScript(argv, program, script, argv[: found.script_at], program)
-
-
-def _trouble_with(interpreter: Interpreter) -> str | None:
-    """The option that keeps an interpreter from being prepared, in words."""
-    for option, value in interpreter.options:
-        if option == "-X":
-            if value.partition("=")[0] not in _X_HARMLESS:
-                return f"the option -X {value} is not known here"
-        elif option[1:] not in _HARMLESS:
-            return _NOT_ALONE.get(option, f"the option {option} is not known here")
-    return None

@@ -10,10 +10,10 @@ import time
 from collections import deque
 from collections.abc import Mapping
 
-from hookline.files import signature
-from hookline.pipeline.runner.invocation import Environment, encoded
+from hookline.files import Signature, signature
+from hookline.pipeline.runner.invocation import entries_of
 from hookline.pipeline.runner.loop import Loop
-from hookline.pipeline.runner.warm.interpreter import Interpreter, Spare, WarmChild
+from hookline.pipeline.runner.warm.interpreter import Interpreter, WarmChild
 from hookline.pipeline.runner.warm.script import PythonScript
 
 # Seconds that the thread of a template gets when that was killed.
@@ -54,7 +54,7 @@ class Template:
         # A run that is garbage is over whenever the collector comes by, in here too.
         self._lock = threading.RLock()
         self._interpreter: Interpreter | None = None
-        self._spares: deque[Spare] = deque()
+        self._spares: deque[WarmChild] = deque()
         self._waiting: deque[_Turn] = deque()
         self._coming = 0
         self._running = 0
@@ -77,18 +77,18 @@ class Template:
 
         Raises OSError, or ValueError for texts that a fork cannot have.
         """
-        entries = env.entries() if isinstance(env, Environment) else encoded(env)
+        entries = entries_of(env)
         request = b"\0".join([os.fsencode(cwd), *entries])
         if request.count(b"\0") > len(entries):
             raise ValueError("its variables or its directory contain a NUL character")
         if "" in env:
             raise ValueError("a variable has no name")
-        while spare := self._take() or await self._wait(loop, deadline):
+        while spare := await self._take(loop, deadline):
             try:
-                return spare.begin(request, on_over=self._on_over)
+                spare.begin(request, on_over=self._on_over)
+                return spare
             except OSError as error:
                 spare.close()
-                self._on_over()
                 if not isinstance(error, BrokenPipeError | ConnectionResetError):
                     raise
         return None
@@ -124,25 +124,24 @@ class Template:
         for spare in self._spares:
             spare.close()
 
-    def _take(self) -> Spare | None:
-        with self._lock:
-            if not self._spares or self._is_retired:
-                return None
-            self._running += 1
-            return self._spares.popleft()
-
-    async def _wait(self, loop: Loop, deadline: float) -> Spare | None:
-        turn = _Turn(loop)
+    async def _take(self, loop: Loop, deadline: float) -> WarmChild | None:
+        """A fork that is there or comes in time."""
         with self._lock:
             if self.is_over or self._is_retired:
                 return None
+            if self._spares:
+                self._running += 1
+                return self._spares.popleft()
+            turn = _Turn(loop)
             self._waiting.append(turn)
         self._ask()
+        timer = loop.call_at(deadline, turn.wake)
         is_cancelled = True
         try:
-            await turn.come(deadline)
+            await turn.waiter
             is_cancelled = False
         finally:
+            timer.cancel()
             with self._lock:
                 if turn in self._waiting:
                     self._waiting.remove(turn)
@@ -160,7 +159,7 @@ class Template:
                     self._coming += wanted
                     self._interpreter.say(b"F" * wanted)
 
-    def _hand_out(self, spare: Spare) -> None:
+    def _hand_out(self, spare: WarmChild) -> None:
         with self._lock:
             while self._waiting:
                 turn = self._waiting.popleft()
@@ -177,7 +176,6 @@ class Template:
 
     def _live(self) -> None:
         try:
-            self._try_interpreter()
             for spare in self._start().spares():
                 with self._lock:
                     self._coming -= 1
@@ -191,29 +189,40 @@ class Template:
         except (OSError, ValueError, Unfit) as error:
             self.failure = str(error)
         finally:
-            self._finish()
-
-    def _try_interpreter(self) -> None:
-        """See whether the interpreter comes by where it is to be held back.
-
-        One that does not runs what it is given, so this is not to be found out with the script.
-        """
-        script = self._script
-        identity = (script.interpreter, script.interpreter_program, self._cwd, self._variables)
-        if identity in self._tried:
-            return
-        argv = (*script.interpreter, "-c", "pass")
-        said = self._launch(argv, script.interpreter_program, "?").answer()
-        self._end_interpreter()
-        if said != b"yes":
-            heard = said.decode("utf-8", "replace")
-            raise Unfit(heard or f"{argv[0]} does not let itself be held back before it runs")
-        self._tried.add(identity)
+            self._close_spares()
+            said = self._interpreter.printed() if self._interpreter is not None else ""
+            code = self._end_interpreter()
+            if self.is_ready and code:
+                how = f"was killed by signal {-code}" if code < 0 else f"exited with {code}"
+                self.failure = f"its warm process {how} {said}".rstrip()
+            if self._is_retired:
+                self.failure = None
+            # Only now: whoever sees that it is over asks at once what was wrong with it.
+            with self._lock:
+                turns, self._waiting = self._waiting, deque()
+                self.is_over = True
+            for turn in turns:
+                turn.call()
+            # A call that was cancelled may have given one back.
+            self._close_spares()
 
     def _start(self) -> Interpreter:
+        """Have the interpreter ready to fork; raises Unfit if that cannot be."""
+        script = self._script
+        identity = (script.interpreter, script.interpreter_program, self._cwd, self._variables)
+        if identity not in self._tried:
+            # One that does not come by where it is to be held back runs what it is given, so this
+            # is not to be found out with the script.
+            argv = (*script.interpreter, "-c", "pass")
+            heard = self._launch(argv, script.interpreter_program, "?").answer()
+            self._end_interpreter()
+            if heard != b"yes":
+                why = heard.decode("utf-8", "replace")
+                raise Unfit(why or f"{argv[0]} does not let itself be held back before it runs")
+            self._tried.add(identity)
         trouble = ""
         for level in _LEVELS:
-            interpreter = self._launch(self._script.argv, self._script.program, str(level))
+            interpreter = self._launch(script.argv, script.program, str(level))
             hello, said = interpreter.hello(), interpreter.printed()
             if not hello:
                 raise Unfit(f"its warm process ended before it was ready: {said}")
@@ -243,25 +252,6 @@ class Template:
             interpreter, self._interpreter = self._interpreter, None
         return interpreter.end() if interpreter is not None else None
 
-    def _finish(self) -> None:
-        """Leave nothing behind, and nobody waiting."""
-        self._close_spares()
-        said = self._interpreter.printed() if self._interpreter is not None else ""
-        code = self._end_interpreter()
-        if self.is_ready and code:
-            how = f"was killed by signal {-code}" if code < 0 else f"exited with {code}"
-            self.failure = f"its warm process {how} {said}".rstrip()
-        if self._is_retired:
-            self.failure = None
-        # Only now: whoever sees that it is over asks at once what was wrong with it.
-        with self._lock:
-            turns, self._waiting = self._waiting, deque()
-            self.is_over = True
-        for turn in turns:
-            turn.call()
-        # A call that was cancelled may have given one back.
-        self._close_spares()
-
     def _close_spares(self) -> None:
         with self._lock:
             spares, self._spares = self._spares, deque()
@@ -274,27 +264,20 @@ class _Turn:
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
-        self._waiter = loop.create_future()
-        self.spare: Spare | None = None
-
-    async def come(self, deadline: float) -> None:
-        timer = self._loop.call_at(deadline, self._wake)
-        try:
-            await self._waiter
-        finally:
-            timer.cancel()
+        self.waiter = loop.create_future()
+        self.spare: WarmChild | None = None
 
     def call(self) -> bool:
         """Wake the call on its own loop; false if that loop is no more."""
         try:
-            self._loop.call_soon_threadsafe(self._wake)
+            self._loop.call_soon_threadsafe(self.wake)
         except RuntimeError:
             return False
         return True
 
-    def _wake(self) -> None:
-        if not self._waiter.done():
-            self._waiter.set_result(None)
+    def wake(self) -> None:
+        if not self.waiter.done():
+            self.waiter.set_result(None)
 
 
 class _Facts:
@@ -307,7 +290,7 @@ class _Facts:
         started = [os.path.join(cwd, p) for p in (script.path, script.interpreter_program)]
         self._started = {path: signature(path) for path in started}
         self._files = self._started
-        self._directories: dict[str, int] = {}
+        self._directories: dict[str, Signature | None] = {}
         self._names: frozenset[str] = frozenset()
         self._are_certain = True
 
@@ -332,7 +315,7 @@ class _Facts:
             return " ".join(trouble)
         self._variables = {name: self._env.get(name) for name in variables}
         self._files = {**self._started, **{path: signature(path) for path in files}}
-        self._directories = {path: _changed(path) for path in directories}
+        self._directories = {path: signature(path) for path in directories}
         self._names = frozenset(names)
         # What was written to meanwhile may have been read before or after.
         now = time.time_ns()
@@ -346,26 +329,16 @@ class _Facts:
             return False
         if any(env.get(name) != value for name, value in self._variables.items()):
             return False
-        return all(signature(path) == known for path, known in self._files.items()) and all(
-            self._holds(path, known) for path, known in self._directories.items()
-        )
-
-    def _holds(self, directory: str, known: int) -> bool:
-        changed = _changed(directory)
-        if changed == known:
-            return True
-        try:
-            found = {name.partition(".")[0] for name in os.listdir(directory)}
-        except OSError:
-            found = set()
-        if not self._names.isdisjoint(found):
+        if any(signature(path) != known for path, known in self._files.items()):
             return False
-        self._directories = {**self._directories, directory: changed}
+        for directory, known in self._directories.items():
+            now = signature(directory)
+            if now != known:
+                try:
+                    found = {name.partition(".")[0] for name in os.listdir(directory)}
+                except OSError:
+                    found = set()
+                if not self._names.isdisjoint(found):
+                    return False
+                self._directories = {**self._directories, directory: now}
         return True
-
-
-def _changed(directory: str) -> int:
-    try:
-        return os.stat(directory).st_mtime_ns
-    except OSError:
-        return 0

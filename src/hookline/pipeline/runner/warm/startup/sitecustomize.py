@@ -8,8 +8,8 @@ what is done here: it has its streams, directory and variables from a request, a
 script is going to import are imported already. Then it is as if this module had never been here:
 what is imported in its place is the module of this name that would have been found without it.
 
-This file is all of ours that runs in such an interpreter: the standard library alone, for Python
-3.8 and later.
+This file and ``ending`` are all of ours that runs in such an interpreter: the standard library
+alone, for Python 3.8 and later.
 """
 
 import os
@@ -56,10 +56,10 @@ def _serve(task: str) -> None:
     try:
         level, idle, agent = task.split(":")
         control = _socket.socket(fileno=0)
-        template = _Template(control, float(idle), int(agent))
         if level == "?":
             control.sendall(b"yes")
         else:
+            template = _Template(control, float(idle), int(agent))
             template.prepare(int(level))
             if template.wait():
                 return
@@ -83,16 +83,31 @@ class _Template:
 
     def prepare(self, level: int) -> None:
         """Import what the script will, and say what was found on the way."""
+        script = sys.argv[0]
+        folder = os.path.dirname(os.path.realpath(script))
         try:
-            with open(sys.argv[0], "rb") as file:
+            with open(script, "rb") as file:
                 self._source = file.read()
         except OSError:
-            self._source = b""
-        found = _preload(sys.argv[0], self._source, level)
-        hello = b"".join(os.fsencode(item) + b"\0" for part in found for item in [*part, ""])
+            pass  # The interpreter will say so.
+        trouble, findings = _preload(script, self._source, folder, level)
+        hello = b"".join(
+            os.fsencode(item) + b"\0"
+            for section in ([trouble] if trouble else [], *findings)
+            for item in [*section, ""]
+        )
         self._control.sendall(len(hello).to_bytes(4, "big") + hello)
-        if found[0]:
+        if trouble:
             os._exit(0)
+        if findings[2] and not getattr(sys.flags, "safe_path", False):
+            # Remember what can be imported from there, as an import of the script would.
+            sys.path_importer_cache[folder] = None
+            for hook in sys.path_hooks:
+                try:
+                    sys.path_importer_cache[folder] = hook(folder)
+                    break
+                except ImportError:
+                    continue
         os.chdir("/")
         gc.collect()
 
@@ -100,7 +115,8 @@ class _Template:
         """Answer the agent until it is gone or nothing was to do for long; true in a fork."""
         for end in self._bell:
             os.set_blocking(end, False)
-        _signal.signal(_signal.SIGCHLD, _ring)
+        # That it is handled wakes the template.
+        _signal.signal(_signal.SIGCHLD, lambda _number, _frame: None)
         _signal.set_wakeup_fd(self._bell[1], warn_on_full_buffer=False)
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
@@ -111,30 +127,34 @@ class _Template:
         while self._children or not self._is_retiring:
             ready = [number for number, _ in poll.poll(min(self._idle, _ATTEND) * 1000)]
             if self._bell[0] in ready:
-                self._reap()
-            if self._control.fileno() in ready and self._listen():
-                return True
+                _indifferently(os.read, self._bell[0], 4096)
+                while self._children:
+                    child, status = os.waitpid(-1, os.WNOHANG)
+                    if child == 0:
+                        break
+                    channel = self._children.pop(child, None)
+                    if channel is not None:
+                        said = status.to_bytes(4, "big")
+                        _indifferently(channel.send, said, _socket.MSG_DONTWAIT)
+                        channel.close()
+            if self._control.fileno() in ready:
+                try:
+                    said = self._control.recv(4096)
+                except OSError:
+                    said = b""
+                if not said:
+                    self._stop()
+                for word in said:
+                    if word == ord("Q"):
+                        self._retire()
+                    elif not self._is_retiring and self._fork():
+                        return True
             if self._agent is not None and os.getppid() != self._agent:
                 self._stop()
             if ready or not all(map(_is_spare, self._children.values())):
                 quiet_since = time.monotonic()
             elif time.monotonic() - quiet_since >= self._idle:
                 self._retire()
-        return False
-
-    def _listen(self) -> bool:
-        """Do what the agent says; true in a fork."""
-        try:
-            said = self._control.recv(4096)
-        except OSError:
-            said = b""
-        if not said:
-            self._stop()
-        for word in said:
-            if word == ord("Q"):
-                self._retire()
-            elif not self._is_retiring and self._fork():
-                return True
         return False
 
     def _fork(self) -> bool:
@@ -149,14 +169,10 @@ class _Template:
             # Whoever waits for it will have to go without.
             self._control.send(bytes(4))
             return False
-        if child == 0:
-            self._be_a_child(theirs, its)
-            return True
-        theirs.close()
-        self._children[child] = its
-        return False
-
-    def _be_a_child(self, theirs: "_socket.socket", its: "_socket.socket") -> None:
+        if child != 0:
+            theirs.close()
+            self._children[child] = its
+            return False
         os.setsid()
         _signal.set_wakeup_fd(-1)
         _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
@@ -173,22 +189,10 @@ class _Template:
         os.dup2(1, self._control.detach())
         if _is_spare(its):
             _rehearse(self._source)
-        request = _receive(its)
-        if request is None:
+        if not _take_on_request(its):
             os._exit(0)
-        _take_on(*request)
         self._ending.begin(its.detach())
-
-    def _reap(self) -> None:
-        _indifferently(os.read, self._bell[0], 4096)
-        while self._children:
-            child, status = os.waitpid(-1, os.WNOHANG)
-            if child == 0:
-                break
-            channel = self._children.pop(child, None)
-            if channel is not None:
-                _indifferently(channel.send, status.to_bytes(4, "big"), _socket.MSG_DONTWAIT)
-                channel.close()
+        return True
 
     def _retire(self) -> None:
         """Fork no more; end when the last child has."""
@@ -217,10 +221,6 @@ def _indifferently(call: "object", *arguments: object) -> None:
         return
 
 
-def _ring(_number: int, _frame: object) -> None:
-    """Handles SIGCHLD by being there: that it is handled wakes the template."""
-
-
 def _peek(channel: "_socket.socket") -> "bytes | None":
     try:
         return channel.recv(1, _socket.MSG_PEEK | _socket.MSG_DONTWAIT)
@@ -236,10 +236,7 @@ def _is_spare(channel: "_socket.socket") -> bool:
 
 
 def _rehearse(source: bytes) -> None:
-    """Do what a script will, to have its pages copied or mapped while nobody waits for it.
-
-    A fork that has not done so takes half as long again for a short hook.
-    """
+    """Do what a script will, to have its pages copied or mapped while nobody waits for it."""
     gc.get_objects()
     _set_environment(dict(os.environb))
     _compiled(source, "rehearsal")
@@ -254,37 +251,33 @@ def _rehearse(source: bytes) -> None:
         file.write("a\n")
 
 
-def _receive(channel: "_socket.socket") -> "tuple[list[bytes], list[int]] | None":
-    """The texts and descriptors of a request; None if there will be none."""
+def _take_on_request(channel: "_socket.socket") -> bool:
+    """Be the process that a request asks for; false if there will be none."""
     head, ancillary, _, _ = channel.recvmsg(4, _socket.CMSG_SPACE(12))
     if len(head) < 4 or not ancillary:
-        return None
+        return False
     rights = ancillary[0][2]
     numbers = [int.from_bytes(rights[at : at + 4], sys.byteorder) for at in (0, 4, 8)]
     size, parts = int.from_bytes(head, "big"), []
     while size:
         part = channel.recv(size)
         if not part:
-            return None
+            return False
         parts.append(part)
         size -= len(part)
     channel.shutdown(_socket.SHUT_RD)
-    return b"".join(parts).split(b"\0"), numbers
-
-
-def _take_on(texts: "list[bytes]", numbers: "list[int]") -> None:
-    """Be the process that the request asks for."""
     for stream, number in enumerate(numbers):
         os.dup2(number, stream)
     for number in numbers:
         os.close(number)
-    os.chdir(texts[0])
-    entries = [entry.partition(b"=") for entry in texts[1:]]
-    _set_environment({name: value for name, _, value in entries})
+    directory, *entries = b"".join(parts).split(b"\0")
+    os.chdir(directory)
+    _set_environment({name: value for name, _, value in (e.partition(b"=") for e in entries)})
     logging = sys.modules.get("logging")
     if logging is not None:
         now = time.time_ns() if sys.version_info >= (3, 13) else time.time()
         logging._startTime = now  # type: ignore[attr-defined]
+    return True
 
 
 def _set_environment(variables: "dict[bytes, bytes]") -> None:
@@ -329,20 +322,27 @@ class _Variables(dict):  # type: ignore[type-arg]
         return dict.__iter__(self)
 
 
-def _preload(script: str, source: bytes, level: int) -> "tuple[list[str], ...]":
-    """Import what a script will: on level 2 all but its own modules, on 1 the standard library's.
+def _preload(
+    script: str, source: bytes, folder: str, level: int
+) -> "tuple[str | None, tuple[list[str], ...]]":
+    """Import what a script in a folder will; why that cannot be shared by all calls, if anything.
 
-    Gives what speaks against going on with them, if anything; the variables that they read; the
-    directories whose modules take the place of others; their names; and their files.
+    On level 2 all of it but of modules that are the script's own, on 1 those of the standard
+    library, on 0 none. With it come the variables that were read, the directories that come first,
+    the modules, and their files.
     """
-    folder = os.path.dirname(os.path.realpath(script))
     wanted = _imports_of(source, script)
     # Where warnings were asked for, a module must be imported by who is to be warned.
-    if not level or not wanted or sys.warnoptions or sys.flags.dev_mode:
-        return _threads(), [], [], [], []
+    if sys.warnoptions or sys.flags.dev_mode or not level or not wanted:
+        return _threads(), ([], [], [], [])
     at = sys.path.index(_STANDARD) if _STANDARD in sys.path else len(sys.path)
     directories = [folder, *filter(os.path.isdir, sys.path[:at])]
     own = {name for directory in directories for name in _provided(directory)}
+    standard = getattr(sys, "stdlib_module_names", None) or {
+        *_provided(_STANDARD),
+        *_provided(os.path.join(_STANDARD, "lib-dynload")),
+        *sys.builtin_module_names,
+    }
     before, open_before = set(sys.modules), len(os.listdir("/dev/fd"))
     data = os.environ._data  # type: ignore[attr-defined]
     variables = _Variables(data)
@@ -354,39 +354,50 @@ def _preload(script: str, source: bytes, level: int) -> "tuple[list[str], ...]":
             top = name.partition(".")[0]
             if top in own:
                 break
-            if top not in _LOUD and (level > 1 or _is_standard(top)):
+            if top not in _LOUD and (level > 1 or top in standard):
                 __import__(name, None, None, members, 0)
     except BaseException:
         pass  # The script will meet with the same, and say so.
+    finally:
+        os.environ._data = os.environb._data = data  # type: ignore[attr-defined]
     _warnings.filters.remove(_DEPRECATION)
-    os.environ._data = os.environb._data = data  # type: ignore[attr-defined]
+
     new = set(sys.modules) - before
     names = {name.partition(".")[0] for name in new}
-    files = [getattr(sys.modules[name], "__file__", None) for name in new]
-    if names and not getattr(sys.flags, "safe_path", False):
-        _remember_folder(folder)
-    trouble = _threads()
-    if names & own:
-        trouble = ["modules beside it take the place of others"]
-    elif variables.is_changed or variables.is_listed:
-        trouble = ["importing its modules changes or copies the environment"]
-    elif len(os.listdir("/dev/fd")) != open_before:
-        trouble = ["importing its modules opens files and leaves them open"]
-    elif _draws_random_numbers():
-        trouble = ["importing its modules prepares random numbers"]
+    files = []
+    for name in new:
+        file = getattr(sys.modules[name], "__file__", None)
+        inside = isinstance(file, str) and file.startswith(_STANDARD + os.sep)
+        if isinstance(file, str) and not (inside and "-packages" + os.sep not in file):
+            files.append(file)
     read = sorted(map(os.fsdecode, variables.read))
-    return trouble, read, directories, sorted(names), sorted(filter(ending.is_installed, files))
+    random = sys.modules.get("random")
+    # A generator of its own would give every call the same numbers; the one that is there is
+    # seeded again after a fork, and the system's needs no seed.
+    made = random is not None and any(
+        thing is not random._inst and not isinstance(thing, random.SystemRandom)
+        for thing in [each for each in gc.get_objects() if isinstance(each, random.Random)]
+    )
+    if names & own:
+        trouble: str | None = "modules beside it take the place of others"
+    elif variables.is_changed or variables.is_listed:
+        trouble = "importing its modules changes or copies the environment"
+    elif len(os.listdir("/dev/fd")) != open_before:
+        trouble = "importing its modules opens files and leaves them open"
+    elif made:
+        trouble = "importing its modules prepares random numbers"
+    else:
+        trouble = _threads()
+    return trouble, (read, directories, sorted(names), sorted(files))
 
 
-def _remember_folder(folder: str) -> None:
-    """Know what can be imported from the folder of a script, as if the script had imported it."""
-    for hook in sys.path_hooks:
-        try:
-            sys.path_importer_cache[folder] = hook(folder)
-        except ImportError:
-            continue
-        return
-    sys.path_importer_cache[folder] = None
+def _threads() -> "str | None":
+    """A fork has only one thread, and what the others were about to do is never done."""
+    try:
+        tasks = len(os.listdir("/proc/self/task"))
+    except OSError:
+        tasks = 1
+    return "its interpreter has more than one thread" if _thread._count() or tasks > 1 else None
 
 
 def _compiled(source: bytes, script: str, flags: int = 0) -> object:
@@ -410,18 +421,10 @@ def _imports_of(source: bytes, script: str) -> "list[tuple[str, tuple[str, ...]]
             found += [(alias.name, ()) for alias in node.names]
         elif kind == "ImportFrom" and not node.level:
             found.append((node.module, tuple(alias.name for alias in node.names)))
+        # A text or a constant can have no influence on imports behind it.
         elif kind not in ("Expr", "Assign") or value not in ("Constant", "Str"):
-            break  # Only a text or a constant has no influence on imports behind it.
+            break
     return found
-
-
-def _is_standard(top: str) -> bool:
-    names = getattr(sys, "stdlib_module_names", None)
-    if names is not None:
-        return top in names
-    extensions = os.path.join(_STANDARD, "lib-dynload")
-    found = top in _provided(_STANDARD) or top in _provided(extensions)
-    return found or top in sys.builtin_module_names
 
 
 def _provided(directory: str) -> "set[str]":
@@ -430,26 +433,6 @@ def _provided(directory: str) -> "set[str]":
         return {name.partition(".")[0] for name in os.listdir(directory)}
     except OSError:
         return set()
-
-
-def _threads() -> "list[str]":
-    """A fork has only one thread, and what the others were about to do is never done."""
-    try:
-        tasks = len(os.listdir("/proc/self/task"))
-    except OSError:
-        tasks = 1
-    return ["its interpreter has more than one thread"] if _thread._count() or tasks > 1 else []
-
-
-def _draws_random_numbers() -> bool:
-    """Whether a generator was made that would give every call the same numbers."""
-    random = sys.modules.get("random")
-    if random is None:
-        return False
-    # These two are seeded again after a fork, or by the system.
-    known, system = random._inst, random.SystemRandom
-    things = [thing for thing in gc.get_objects() if isinstance(thing, random.Random)]
-    return any(thing is not known and not isinstance(thing, system) for thing in things)
 
 
 _here = os.path.dirname(os.path.abspath(__file__))

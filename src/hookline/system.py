@@ -14,7 +14,7 @@ from hookline.executor import Executor, LocalExecutor
 from hookline.fired import FiredEvent, read_fired_event
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.definitions import command_hook, runtime_hook
-from hookline.pipeline.dialects import dialect_of
+from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry
 from hookline.pipeline.runner.loop import PollLoop, is_running_asyncio
@@ -192,7 +192,7 @@ class HookSystem:
         config = read_hook(
             hook, name=name, timeout=timeout, on_failure=on_failure, source=layer, matcher=matcher
         )
-        matches, fault = dialect_of(config.dialect).compile_matcher(narrowed, matcher)
+        matches, fault = DIALECTS[config.dialect].compile_matcher(narrowed, matcher)
         if fault is not None:
             self._log.warning(f"hook {config.name!r}: matcher {fault}")
         return self._registry.register(

@@ -7,7 +7,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.pipeline.dialects import dialect_of
+from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.matcher import Match, MatchTimeout, compile_matcher
 from hookline.wire.events import EVENTS, HookEventName
 
@@ -141,7 +141,7 @@ def test_modest_repetitions_are_expressions_as_ever(text: str) -> None:
 
 @pytest.mark.parametrize("event", HookEventName)
 def test_an_event_with_nothing_to_compare_ignores_the_matcher(event: HookEventName) -> None:
-    match, problem = dialect_of("native").compile_matcher(event, "[never")
+    match, problem = DIALECTS["native"].compile_matcher(event, "[never")
     ignores = EVENTS[event].target is None
     assert match("anything") is ignores
     assert (problem is None) is ignores

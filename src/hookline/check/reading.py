@@ -13,7 +13,7 @@ import msgspec
 
 from hookline.check.findings import Finding, Fix, Replace, Severity
 from hookline.pipeline.definitions import RESERVED_KEYS
-from hookline.pipeline.dialects import Dialect, dialect_of
+from hookline.pipeline.dialects import DIALECTS, Dialect
 from hookline.pipeline.jsonc import Document, Path, value_at
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import (
@@ -164,7 +164,7 @@ def read(
         if found is not None:
             raw, document = found
             layer = read_layer(document.value, file.source, file.path, document, file.dialect)
-            dialect = dialect_of(file.dialect)
+            dialect = DIALECTS[file.dialect]
             checked.append(CheckedFile(file.path, file.source, dialect, raw, document, layer))
     entries = deque(combine([file.layer for file in checked], trusted=lambda _hook: True).entries)
     # Both what is written and what was registered are in the order of the files.

@@ -94,7 +94,6 @@ def _fire(options: Options, screen: Screen, config: Config, fired: FiredEvent) -
         # What is wrong in the settings is told before a hook can hang.
         tell_problems(screen, settings.problems)
     system = config.get_hook_system()
-    answer = make_empty_answer(fired)
     heard: list[str] = []
     running: list[RunningHook] = []
 
@@ -106,6 +105,7 @@ def _fire(options: Options, screen: Screen, config: Config, fired: FiredEvent) -
 
     if system is None:
         screen.warning("hooks are disabled in the user's or the system's settings, so none ran")
+        answer = make_empty_answer(fired)
     else:
         with heard_warnings():
             system.initialize_blocking()

@@ -12,7 +12,7 @@ import msgspec
 
 from hookline.errors import InvalidHookError
 from hookline.nearest import did_you_mean, nearest
-from hookline.pipeline.dialects import Dialect, dialect_of
+from hookline.pipeline.dialects import DIALECTS, Dialect
 from hookline.pipeline.jsonc import Document, Path, spoken
 from hookline.pipeline.matcher import Match
 from hookline.problem import Problem
@@ -128,7 +128,7 @@ def parse_hooks(
     raw: object, *, source: HookSource, origin: Origin, dialect: Dialect | None = None
 ) -> Parsed:
     """Read a ``hooks`` object; never raises."""
-    reader = _Reader(source, origin, dialect or dialect_of("native"))
+    reader = _Reader(source, origin, dialect or DIALECTS["native"])
     if isinstance(raw, Mapping):
         reader.read_events(raw)
     elif raw is not None:
@@ -138,7 +138,7 @@ def parse_hooks(
 
 def command_hook(config: Mapping[str, Any], *, source: HookSource) -> CommandHook:
     """A command hook given in code; raises InvalidHookError where a file's would be skipped."""
-    reader = _Reader(source, Origin("code"), dialect_of("native"))
+    reader = _Reader(source, Origin("code"), DIALECTS["native"])
     hook = reader.read_command(config, ())
     reader.refuse_problems()
     assert hook is not None
@@ -154,7 +154,7 @@ def runtime_hook(config: Mapping[str, Any], *, source: HookSource) -> RuntimeHoo
         raise InvalidHookError("a runtime hook needs a name")
     if not callable(function):
         raise InvalidHookError("a hook is a function, or a mapping as in the settings")
-    reader = _Reader(source, Origin("code"), dialect_of("native"))
+    reader = _Reader(source, Origin("code"), DIALECTS["native"])
     common = reader.read_common(config, (), name="")
     reader.refuse_problems()
     call = getattr(function, "__call__", None)  # noqa: B004

@@ -15,7 +15,7 @@ import msgspec
 
 from hookline.errors import HooklineError
 from hookline.pipeline.definitions import HookRegistryEntry, Origin, parse_hooks
-from hookline.pipeline.dialects import dialect_of
+from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.jsonc import (
     MAX_BYTES,
     Document,
@@ -239,7 +239,7 @@ def read_layer(
         value.get("hooks"),
         source=source,
         origin=Origin(label, document, ("hooks",)),
-        dialect=dialect_of(dialect),
+        dialect=DIALECTS[dialect],
     )
     return Layer(
         source=source,

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookline.errors import PayloadEncodingError
-from hookline.pipeline.dialects import HookAnswer, dialect_of
+from hookline.pipeline.dialects import DIALECTS, HookAnswer
 from hookline.wire.events import HookEventName
 from hookline.wire.outputs import TOP_LEVEL_FIELDS, create_hook_output
 from tests.eleven import Json
 from tests.pipeline.strategies import answers, events
 
 EVENT = HookEventName.BEFORE_TOOL
-NATIVE = dialect_of("native")
+NATIVE = DIALECTS["native"]
 
 
 def answer(
@@ -322,7 +322,7 @@ def test_a_returned_value_that_is_no_json_is_an_error() -> None:
 
 
 def test_a_dialect_nobody_knows_is_read_as_the_native_one() -> None:
-    assert dialect_of("klingon") is NATIVE
+    assert DIALECTS["klingon"] is NATIVE
     assert NATIVE.timeout_ms(250) == 250
     assert NATIVE.event_for("BeforeTool") is EVENT
     assert NATIVE.event_for("beforeTool") is None

@@ -14,7 +14,7 @@ from hookline.pipeline.matcher import Match
 from hookline.problem import Problem
 from hookline.wire.events import HookEventName
 
-__all__ = ["DIALECTS", "Dialect", "HookAnswer", "dialect_of"]
+__all__ = ["DIALECTS", "Dialect", "HookAnswer"]
 
 
 class Dialect(Protocol):
@@ -63,9 +63,11 @@ class Dialect(Protocol):
         ...
 
 
-DIALECTS: dict[str, Dialect] = {"native": NativeDialect()}
+class _Dialects(dict[str, Dialect]):
+    """Dialects by name; one that nobody knows is read as the native one."""
+
+    def __missing__(self, name: str) -> Dialect:
+        return self["native"]
 
 
-def dialect_of(name: str) -> Dialect:
-    """The dialect of that name; native for one nobody knows."""
-    return DIALECTS.get(name, DIALECTS["native"])
+DIALECTS = _Dialects(native=NativeDialect())

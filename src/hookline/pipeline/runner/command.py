@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hookline.pipeline.dialects import HookAnswer, dialect_of
+from hookline.pipeline.dialects import DIALECTS, HookAnswer
 from hookline.pipeline.programs import hook_variables
 from hookline.pipeline.runner.context import InputDocument, RunContext
 from hookline.pipeline.runner.guard import Guard
@@ -163,7 +163,7 @@ def _result(
     else:
         assert outcome.exit_code is not None
         exit_code = outcome.exit_code
-        answer = dialect_of(hook.dialect).read_answer(
+        answer = DIALECTS[hook.dialect].read_answer(
             document.event,
             hook.name,
             exit_code,

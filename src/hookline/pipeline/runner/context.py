@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from hookline.pipeline.dialects import dialect_of
+from hookline.pipeline.dialects import DIALECTS
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookConfig, Redaction
 from hookline.wire.results import FailedKind, HookExecutionResult
 
-_NATIVE = dialect_of("native")
+_NATIVE = DIALECTS["native"]
 
 
 class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ class InputDocument(msgspec.Struct, frozen=True, eq=False):
         """What a hook of that dialect reads on stdin; raises PayloadEncodingError."""
         known = self._encoded.get(dialect)
         if known is None:
-            known = dialect_of(dialect).write_input(self.event, self.payload)
+            known = DIALECTS[dialect].write_input(self.event, self.payload)
             self._encoded[dialect] = known
         return known
 

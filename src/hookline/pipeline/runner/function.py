@@ -14,7 +14,7 @@ from inspect import isawaitable
 from typing import Any
 
 from hookline.errors import describe
-from hookline.pipeline.dialects import HookAnswer, dialect_of
+from hookline.pipeline.dialects import DIALECTS, HookAnswer
 from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
 from hookline.stepping import TimedOut, first_step, go_on
 from hookline.wire import codec
@@ -75,7 +75,7 @@ def _read_value(hook: RuntimeHook, event: HookEventName, value: object) -> HookA
     answer = None
     if len(text) <= _SHORT:
         answer = _short_answer(hook.dialect, event, text, strict)
-    return answer or dialect_of(hook.dialect).read_value(event, codec.decode(text), strict=strict)
+    return answer or DIALECTS[hook.dialect].read_value(event, codec.decode(text), strict=strict)
 
 
 # A hook says the same few bytes nearly every time, and reading them anew would add 15 % to an event
@@ -87,7 +87,7 @@ _SHORT = 512
 def _short_answer(
     dialect: str, event: HookEventName, text: bytes, strict: bool
 ) -> HookAnswer | None:
-    answer = dialect_of(dialect).read_value(event, codec.decode(text), strict=strict)
+    answer = DIALECTS[dialect].read_value(event, codec.decode(text), strict=strict)
     values = (answer.output or {}).values()
     return None if any(isinstance(value, dict | list) for value in values) else answer
 

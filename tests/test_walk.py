@@ -1,18 +1,21 @@
 """``tools/walk.py``: how far a reader walks who follows one event through the code."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-WALK = (sys.executable, str(Path(__file__).parents[1] / "tools" / "walk.py"))
+REPOSITORY = Path(__file__).parents[1]
+WALK = (sys.executable, str(REPOSITORY / "tools" / "walk.py"))
 
 
-def test_the_command_line_takes_an_event_through_few_files() -> None:
-    done = subprocess.run(WALK, capture_output=True, text=True)
+def test_contributing_names_the_files_that_an_event_passes_in_their_order() -> None:
+    done = subprocess.run([*WALK, "--limit", "35"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     files = [line.split()[-1] for line in done.stdout.splitlines()[:-1]]
-    assert files[0] == "hookline/cli/__init__.py"
-    assert len([file for file in files if file.startswith("hookline/cli/")]) <= 9
+    guide = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\d+\. `([^`]+\.py)`: ", guide.partition("## Follow one event")[2], re.M)
+    assert [f"hookline/{name}" for name in named[: len(files)]] == files
     assert done.stdout.splitlines()[-1].startswith(f"{len(files)} files, ")
 
 

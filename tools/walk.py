@@ -1,7 +1,7 @@
 """The walk of one BeforeTool event from ``hookline fire`` to the screen: the files it passes.
 
-A file counts if one of its functions was called, not if it was merely imported. They are printed in
-the order in which they are first entered; ``--limit N`` fails where there are more than N.
+A file counts if one of its functions was called for the event, not if it was merely imported. They
+are printed in the order in which they are first entered; ``--limit N`` fails beyond N.
 """
 
 import argparse
@@ -29,8 +29,13 @@ def watch(frame, event, _argument):
     code = frame.f_code
     # The body of a class or a module is not OPTIMIZED; a comprehension is no function to a reader.
     is_function = code.co_flags & 1 and (code.co_name[0] != "<" or code.co_name == "<lambda>")
-    if event == "call" and is_function and code.co_filename.startswith(source):
-        called.setdefault((code.co_filename, code.co_qualname), None)
+    if event != "call" or not is_function or not code.co_filename.startswith(source):
+        return
+    # What a module calls while it is imported makes its tables; the event is not there yet.
+    while frame := frame.f_back:
+        if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(source):
+            return
+    called.setdefault((code.co_filename, code.co_qualname), None)
 
 threading.setprofile(watch)
 sys.setprofile(watch)

@@ -2,7 +2,7 @@
 
 import copy
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hookline.pipeline.aggregator import HookAggregator, merge_outputs
@@ -59,6 +59,13 @@ def test_a_stop_is_never_lost_whatever_stands_beside_it(
 
 
 @given(guarded_events, several)
+@example(
+    HookEventName.BEFORE_TOOL,
+    [
+        {"continue": False},
+        {"decision": "allow", "hookSpecificOutput": {"permissionDecision": "block"}},
+    ],
+)
 def test_nothing_blocks_or_stops_unless_some_hook_did(
     event: HookEventName, given: list[Json]
 ) -> None:

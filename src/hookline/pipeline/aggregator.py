@@ -127,7 +127,10 @@ def _decide(outputs: Outputs) -> Merged:
     if messages:
         merged["systemMessage"] = _joined(messages)
     if specifics:
-        merged["hookSpecificOutput"] = _united(specifics)
+        merged["hookSpecificOutput"] = united = _united(specifics) or {}
+        if "decision" not in merged:
+            # A word that its own hook overruled must not become the word of all.
+            united.pop("permissionDecision", None)
     return merged
 
 

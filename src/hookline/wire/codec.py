@@ -85,19 +85,18 @@ def lenient_decoder(**options: Any) -> "JSONDecoder":
 
 
 # The second that was written last, and how: events come in bursts, and the calendar is slow.
-_last_second = ("", "")
+_last_second = (0, "")
 
 
 def timestamp() -> str:
     """Now, as ISO 8601 in UTC with milliseconds and a ``Z``."""
     global _last_second
-    digits = str(time.time_ns())
-    second, milliseconds = digits[:-9], digits[-9:-6]
-    written = _last_second
-    if written[0] != second:
-        text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(int(second)))
-        written = _last_second = (second, text)
-    return f"{written[1]}.{milliseconds}Z"
+    second, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+    written, text = _last_second
+    if written != second:
+        text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+        _last_second = (second, text)
+    return f"{text}.{nanoseconds // 1_000_000:03}Z"
 
 
 class Shown(NamedTuple):
@@ -112,19 +111,17 @@ class Shown(NamedTuple):
 def is_json(value: Any, depth: int = MAX_DEPTH) -> bool:
     """Whether a value is JSON data as it is, no deeper than may be shown."""
     kind = type(value)
-    if kind in _SCALARS:
-        return True
-    if kind is float:
-        return math.isfinite(value)
-    if (kind is not dict and kind is not list) or depth < 0:
-        return False
-    # A plain loop: each event that a hook reads comes through here, and most are flat.
+    # Each event that a hook reads comes through here, and most values are flat objects.
     if kind is dict:
+        if depth < 0:
+            return False
         for name, item in value.items():
             if type(name) is not str or not (type(item) is str or is_json(item, depth - 1)):
                 return False
         return True
-    return all(is_json(item, depth - 1) for item in value)
+    if kind is list:
+        return depth >= 0 and all(is_json(item, depth - 1) for item in value)
+    return kind in _SCALARS or (kind is float and math.isfinite(value))
 
 
 def show(value: Any) -> Shown:

@@ -80,10 +80,16 @@ def guards(of: int | None = None) -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError):
-            parent = int((entry / "stat").read_bytes().rpartition(b")")[2].split()[1])
-            if parent == (of or os.getpid()) and b"hookline-guard" in (
-                (entry / "cmdline").read_bytes()
-            ):
+            state, parent = (entry / "stat").read_bytes().rpartition(b")")[2].split()[:2]
+            if int(parent) != (of or os.getpid()):
+                continue
+            deadline = time.monotonic() + 5
+            # A program that was started a moment ago has no command line yet.
+            while not (words := (entry / "cmdline").read_bytes()) and state != b"Z":
+                assert time.monotonic() < deadline
+                time.sleep(0.001)
+                state = (entry / "stat").read_bytes().rpartition(b")")[2].split()[0]
+            if b"hookline-guard" in words:
                 found.append(int(entry.name))
     return found
 

@@ -12,8 +12,6 @@ from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookConfig, Redaction
 from hookline.wire.results import FailedKind, HookExecutionResult
 
-_NATIVE = DIALECTS["native"]
-
 
 class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds on every hook: seconds between SIGTERM and SIGKILL, and bytes of output."""
@@ -55,7 +53,8 @@ class InputDocument(msgspec.Struct, frozen=True, eq=False):
         cls, event: HookEventName, payload: dict[str, Any], cut: str = ""
     ) -> "InputDocument":
         """A document that is known to have a JSON form; raises PayloadEncodingError."""
-        return cls(event, payload, cut, {"native": _NATIVE.write_input(event, payload)})
+        # The native document is the payload itself.
+        return cls(event, payload, cut, {"native": codec.encode(payload)})
 
     def encoded(self, dialect: str = "native") -> bytes:
         """What a hook of that dialect reads on stdin; raises PayloadEncodingError."""
@@ -77,16 +76,22 @@ class InputDocument(msgspec.Struct, frozen=True, eq=False):
 
 
 def failed_result(
-    hook: HookConfig, document: InputDocument, failed: FailedKind, error: str, *, started: float
+    hook: HookConfig,
+    document: InputDocument,
+    failed: FailedKind,
+    error: str,
+    *,
+    started: float | None = None,
 ) -> HookExecutionResult:
-    """What became of a hook that did not answer; ``started`` is a time of ``time.perf_counter``."""
+    """What became of a hook that did not answer; ``started`` is a time of ``time.perf_counter``,
+    None for a hook that did not run."""
     return HookExecutionResult(
         hook=hook,
         event_name=document.event,
         success=False,
         failed=failed,
         error=error,
-        duration=(time.perf_counter() - started) * 1000,
+        duration=0.0 if started is None else (time.perf_counter() - started) * 1000,
     )
 
 

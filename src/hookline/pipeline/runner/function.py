@@ -37,7 +37,12 @@ async def run_function(
                 value = await go_on(waiting, value, hook.timeout / 1000, context.limits.kill_grace)
         else:
             value = await _call_on_thread(hook, argument, context.limits.kill_grace)
-        answer = _SILENCE if value is None else _read_value(hook, document.event, value)
+        if value is None:
+            duration = (time.perf_counter() - started) * 1000
+            return HookExecutionResult(
+                hook=hook, event_name=document.event, success=True, duration=duration
+            )
+        answer = _read_value(hook, document.event, value)
     except TimedOut as late:
         error = f"ran longer than its timeout of {hook.timeout:g} ms{late}"
         return failed_result(hook, document, "timeout", error, started=started)
@@ -55,9 +60,6 @@ async def run_function(
         duration=(time.perf_counter() - started) * 1000,
         warnings=answer.warnings,
     )
-
-
-_SILENCE = HookAnswer(success=True)
 
 
 def _read_value(hook: RuntimeHook, event: HookEventName, value: object) -> HookAnswer:

@@ -68,25 +68,23 @@ class HookRunner:
     async def _run_in_turn(
         self, hooks: Sequence[HookConfig], document: InputDocument, context: RunContext
     ) -> Results:
-        results: list[HookExecutionResult] = []
+        results: Results = ()
         for hook in hooks:
             if results and results[-1].success:
                 document = document.followed_by(results[-1].output)
-            started = time.perf_counter()
             try:
                 if hook.source is HookSource.PROJECT and not context.is_trusted(hook):
                     error = "the project is not trusted, so its hooks do not run"
-                    result = failed_result(hook, document, "untrusted", error, started=started)
+                    result = failed_result(hook, document, "untrusted", error)
                 elif document.cut and hook.on_failure == "block":
                     error = f"its input could not be shown whole: {document.cut}"
-                    result = failed_result(hook, document, "malformed", error, started=started)
+                    result = failed_result(hook, document, "malformed", error)
                 else:
                     result = await self._runs[hook.type](hook, document, context)
             except Exception as raised:
-                error = describe(raised)
-                result = failed_result(hook, document, "error", error, started=started)
-            results.append(result)
-        return tuple(results)
+                result = failed_result(hook, document, "error", describe(raised))
+            results += (result,)
+        return results
 
     def _run_function(
         self, hook: RuntimeHook, document: InputDocument, context: RunContext

@@ -85,18 +85,19 @@ def lenient_decoder(**options: Any) -> "JSONDecoder":
 
 
 # The second that was written last, and how: events come in bursts, and the calendar is slow.
-_last_second = (0, "")
+_last_second = ("", "")
 
 
 def timestamp() -> str:
     """Now, as ISO 8601 in UTC with milliseconds and a ``Z``."""
     global _last_second
-    second, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
-    written, text = _last_second
-    if written != second:
-        text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-        _last_second = (second, text)
-    return f"{text}.{nanoseconds // 1_000_000:03}Z"
+    digits = str(time.time_ns())
+    second, milliseconds = digits[:-9], digits[-9:-6]
+    written = _last_second
+    if written[0] != second:
+        text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(int(second)))
+        written = _last_second = (second, text)
+    return f"{written[1]}.{milliseconds}Z"
 
 
 class Shown(NamedTuple):

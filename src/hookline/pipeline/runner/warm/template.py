@@ -181,8 +181,9 @@ class Template:
                     self._coming -= 1
                     if spare is not None:
                         self._hand_out(spare)
-                    elif self._waiting:
-                        # There will be one fork less than there are calls.
+                    elif len(self._waiting) > self._coming:
+                        # There will be one fork less than there are calls. A fork that failed
+                        # before this call came must not end its wait for one that is coming.
                         self._waiting.popleft().call()
         except TimeoutError:
             self.failure = "its interpreter takes too long to start"

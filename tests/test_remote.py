@@ -272,3 +272,25 @@ async def test_execution_may_stay_local_beside_a_bus(tmp_path: Path) -> None:
     agent.register_hook("BeforeAgent", lambda _input: {"decision": "deny"})
     result = await agent.get_event_handler().fire_before_agent_event("p")
     assert result.plan is not None
+
+
+@pytest.mark.parametrize("on_unavailable", ["block", "allow"])
+async def test_what_a_worker_cannot_be_shown_whole_blocks_where_an_outage_does(
+    on_unavailable: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A model can nest what it wants to hide deeper than hooks are shown."""
+    bus = InProcessMessageBus()
+    async with HookSystem(Config(), message_bus=bus) as worker:
+        worker.register_hook("BeforeTool", lambda _event: {"decision": "allow"}, name="guard")
+        config = Config(remote_bus=bus, on_unavailable=on_unavailable)
+        async with HookSystem(config) as agent:
+            deep: Any = "rm -rf /"
+            for _ in range(300):
+                deep = [deep]
+            handler = agent.get_event_handler()
+            hidden = await handler.fire_before_tool_event("shell", {"command": deep})
+            plain = await handler.fire_before_tool_event("shell", {"command": "ls"})
+    assert hidden.blocked is (on_unavailable == "block")
+    assert not plain.blocked
+    assert "whole" in caplog.text
+    assert "it is nested too deeply" in caplog.text

@@ -144,9 +144,17 @@ class RemoteExecutor:
     async def _ask(self, fired: FiredEvent) -> Answer | HookError:
         """What the hooks of a worker answer, or why it is not known."""
         try:
-            input = self._build_input(fired)
+            input, cuts = self._build_input(fired)
         except Exception as error:
             return self._local.fail(error, "translation", fired)
+        if cuts:
+            why = "; ".join(cuts)
+            if self._remote.on_unavailable == "block":
+                # Nobody here knows which of a worker's hooks fail closed: to each of them something
+                # could hide below a cut.
+                return _outage(fired, "invalid_payload", f"its input cannot be shown whole: {why}")
+            told = f"a worker is not shown the whole input of {fired.event}: {why}"
+            self._local.debug_log.warning(told)
         try:
             response = await request_hook_execution(
                 self._remote.bus, fired.event.value, input, timeout=self._remote.timeout
@@ -155,8 +163,9 @@ class RemoteExecutor:
         except Exception as error:
             return _outage(fired, "internal_error", message_of(error))
 
-    def _build_input(self, fired: FiredEvent) -> dict[str, Any]:
-        """The input of a request: of a model's request and response, only what hooks are shown."""
+    def _build_input(self, fired: FiredEvent) -> tuple[dict[str, Any], list[str]]:
+        """The input of a request, and what of the event it does not hold: of a model's request and
+        response, only what hooks are shown."""
         spec, values, session = fired.spec, fired.values, self._local.session
         session_id, transcript = fired.session_id, fired.transcript_path
         given: dict[str, Any] = {
@@ -176,12 +185,11 @@ class RemoteExecutor:
             for name, value in zip((*spec.required, *spec.optional), values, strict=False)
             if value is not None or name in spec.required
         }
-        if not spec.model:
-            own, cuts, _ = show(own)
-            if cuts:
-                told = f"a worker is not shown the whole input of {fired.event}: {'; '.join(cuts)}"
-                self._local.debug_log.warning(told)
-        return {**given, **own, **show(fired.extra).value}
+        if spec.model:
+            further, cuts, _ = show(fired.extra)
+            return {**given, **own, **further}, cuts
+        shown, cuts, _ = show({**own, **fired.extra})
+        return {**given, **shown}, cuts
 
     def _read_response(
         self, fired: FiredEvent, response: HookExecutionResponse

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hookline.answer import Answer, make_empty_answer, process_common_hook_output_fields
 from hookline.debuglog import DebugLogger
-from hookline.fired import FiredEvent, Session, build_payload
+from hookline.fired import FiredEvent, Session, build_payload, read_fired_event
 from hookline.notices import warn
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.runner.context import InputDocument
 from hookline.pipeline.runner.runner import HookRunner
-from hookline.wire.events import EVENTS, HookEventName
+from hookline.wire.events import EVENTS, HookEventName, narrow_event
 from hookline.wire.outputs import ModelCall
 from hookline.wire.results import FailureMeta, build_failure_envelope
 
@@ -67,10 +67,7 @@ class LocalExecutor:
                 return None
         except Exception as error:
             return self.fail(error, "planning", fired)
-        answer = make_empty_answer(fired)
-        if self.debug_log.enabled:
-            self.log_event(answer, fired, None)
-        return answer
+        return self._answer_unmatched(fired)
 
     def needs_asyncio(self, fired: FiredEvent) -> bool:
         """True if a function is among the hooks: it may await what is asyncio's."""
@@ -83,10 +80,7 @@ class LocalExecutor:
         try:
             plan = self._planner.create_execution_plan(fired.event, fired.target)
             if plan is None:
-                answer = make_empty_answer(fired)
-                if self.debug_log.enabled:
-                    self.log_event(answer, fired, None)
-                return answer
+                return self._answer_unmatched(fired)
             stage, started, spec = "translation", time.perf_counter(), EVENTS[fired.event]
             translator = self.get_translator() if spec.model else None
             payload, cuts, as_text = build_payload(fired, self.session, translator)
@@ -102,9 +96,9 @@ class LocalExecutor:
         except Exception as error:
             passed = (time.perf_counter() - started) * 1000 if started else 0.0
             return self.fail(error, stage, fired, duration=passed)
-        if cuts:
-            why = "; ".join(cuts)
-            self.debug_log.warning(f"hooks were not shown the whole input of {fired.event}: {why}")
+        if document.cut:
+            told = f"hooks were not shown the whole input of {fired.event}: {document.cut}"
+            self.debug_log.warning(told)
         if as_text:
             kinds = ", ".join(sorted(set(as_text)))
             told = f"hooks were shown only the repr of a value on {fired.event}: {kinds}"
@@ -117,6 +111,15 @@ class LocalExecutor:
         if output is not None and (output.decision == "ask" or not spec.blockable):
             self.warn_of_no_effect(answer, fired.event)
         return answer
+
+    def read_event(self, name: object, input: Mapping[str, Any]) -> FiredEvent | Answer:
+        """An event whose name and fields are at hand as data; the answer, if it is none."""
+        event = None
+        try:
+            event = narrow_event(name)
+            return read_fired_event(event, input, sdk_objects=True)
+        except Exception as error:
+            return self.fail(error, "validation", FiredEvent(event) if event else None)
 
     def get_translator(self) -> "HookTranslator":
         """What turns the model SDK's types into what hooks are shown: the session's own, unless
@@ -147,6 +150,12 @@ class LocalExecutor:
             stage=stage,
         )
         return process_common_hook_output_fields(envelope, fired)
+
+    def _answer_unmatched(self, fired: FiredEvent) -> Answer:
+        answer = make_empty_answer(fired)
+        if self.debug_log.enabled:
+            self.log_event(answer, fired, None)
+        return answer
 
     def log_event(
         self, answer: Answer, fired: FiredEvent, payload: Mapping[str, Any] | None

@@ -146,17 +146,8 @@ class HookEventHandler:
 
     async def fire(self, event_name: str | HookEventName, input: Mapping[str, Any]) -> Answer:
         """Fire an event whose name and fields are at hand as data."""
-        event = None
-        try:
-            event = narrow_event(event_name)
-            fired = read_fired_event(event, input, sdk_objects=True)
-        except Exception as error:
-            return self._local.fail(error, "validation", FiredEvent(event) if event else None)
-        return await self._executor.execute(fired)
-
-    async def execute(self, fired: FiredEvent) -> Answer:
-        """Fire an event whose fields were read and checked."""
-        return await self._executor.execute(fired)
+        read = self._local.read_event(event_name, input)
+        return read if isinstance(read, Answer) else await self._executor.execute(read)
 
     async def handle_hook_execution_request(self, message: object) -> None:
         """Carry out one request of a bus and publish its one response, whatever happens; after

@@ -11,7 +11,7 @@ from hookline.answer import Answer
 from hookline.debuglog import DebugLogger
 from hookline.errors import HookSystemNotInitializedError, InvalidHookError, message_of
 from hookline.executor import Executor, LocalExecutor
-from hookline.fired import FiredEvent, read_fired_event
+from hookline.fired import FiredEvent
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.definitions import command_hook, runtime_hook
 from hookline.pipeline.dialects import DIALECTS
@@ -253,13 +253,8 @@ class HookSystem:
 
     def fire_blocking(self, event_name: str | HookEventName, input: Mapping[str, Any]) -> Answer:
         """``HookEventHandler.fire`` for synchronous callers."""
-        event = None
-        try:
-            event = narrow_event(event_name)
-            fired = read_fired_event(event, input, sdk_objects=True)
-        except Exception as error:
-            return self._local.fail(error, "validation", FiredEvent(event) if event else None)
-        return self.execute_blocking(fired)
+        read = self._local.read_event(event_name, input)
+        return read if isinstance(read, Answer) else self.execute_blocking(read)
 
     def dispose(self) -> None:
         """Stop serving the bus, and end what serves hooks from call to call; calls under way

@@ -144,6 +144,18 @@ def test_a_tool_that_raises_fires_after_tool_with_the_error_and_goes_on(run: Any
     assert [response["error"] for response in seen] == [error]
 
 
+@pytest.mark.parametrize("said", [replace_result("[redacted]"), stop("enough")])
+def test_what_hooks_say_in_vain_of_a_tool_that_raised_is_told(
+    run: Any, said: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken() -> str:
+        raise LookupError("no such file")
+
+    with pytest.raises(LookupError):
+        run(hooks_that("AfterTool", said), broken, {})
+    assert "the result of broken or stopped the loop after it, but it raised" in caplog.text
+
+
 def test_a_question_is_asked_of_who_can_be_asked(run: Any) -> None:
     hooks = hooks_that("BeforeTool", combine(ask("sure?"), rewrite(command="rm -i x")))
     asked: list[ConfirmationRequest] = []

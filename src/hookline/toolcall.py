@@ -267,8 +267,12 @@ async def _run_once(firing: Firing, call: ToolCall, execute: Execute) -> ToolOut
         value = await firing.settle(execute(gate.input))
     except Exception as error:
         outcome = await gate.finish(error=error)
-        if outcome.stop is not None:
-            firing.warn(f"a hook stopped the loop after {call.name}, which raised: {outcome.stop}")
+        if outcome.replaced:
+            # The exception goes on to the caller, who has it in place of any result.
+            firing.warn(
+                f"hooks rejected the result of {call.name} or stopped the loop after it, "
+                f"but it raised, which goes on to the caller: {outcome.text}"
+            )
         raise
     return await gate.finish(result=value)
 

@@ -53,6 +53,10 @@ class LoadOptions(TypedDict, total=False):
     extensions: Iterable[Mapping[str, Any]]
     disabled: Iterable[str]
     enable_hooks: bool
+    strict: bool
+    required: Iterable[str]
+    policy: str | None
+    system_settings: PathLike | None
     limits: RunLimits | None
     warm: bool
     redaction: Redaction | None
@@ -108,6 +112,10 @@ class Config:
         extensions: Iterable[Mapping[str, Any]] = (),
         disabled: Iterable[str] = (),
         trusted: Trusted = True,
+        strict: bool = False,
+        required: Iterable[str] = (),
+        policy: str | None = None,
+        system_settings: PathLike | None = None,
         redaction: Redaction | None = None,
         limits: RunLimits | None = None,
         warm: bool = True,
@@ -125,6 +133,10 @@ class Config:
         self._session_id = session_id
         self._transcript_path = transcript_path
         self._enable_hooks = enable_hooks
+        self._strict = strict
+        self._required = tuple(required)
+        self._policy = policy
+        self._system_settings = system_settings
         self._disabled = tuple(disabled)
         self._trusted = trusted
         self._folder_trust: FolderTrust | None = None
@@ -271,6 +283,18 @@ class Config:
         if not self._enable_hooks or self._reader is None:
             return self._enable_hooks
         return self.get_settings().enabled
+
+    def is_strict(self) -> bool:
+        """Whether an event is blocked whenever its hooks could not all answer."""
+        return self._strict
+
+    def get_required(self) -> tuple[str, ...]:
+        """The hooks that must be in force for an event to go on, as ``name`` or ``layer:name``."""
+        return self._required
+
+    def get_policy(self) -> str | None:
+        """The digest of the only policy that a worker may answer with, None for any."""
+        return self._policy
 
     def is_trusted_folder(self) -> bool:
         """Whether the project's own hooks may run."""

@@ -46,7 +46,8 @@ class HookConfig(msgspec.Struct, frozen=True, kw_only=True):
 class CommandHook(HookConfig, frozen=True, kw_only=True):
     """A hook that is a process: a shell command, or with ``args`` a program and its arguments.
 
-    ``warm`` has the interpreter of a Python script kept waiting from call to call.
+    ``warm`` has the interpreter of a Python script kept waiting from call to call. ``directory``
+    is that of the settings file or the extension it comes from.
     """
 
     type: ClassVar[str] = "command"
@@ -55,6 +56,7 @@ class CommandHook(HookConfig, frozen=True, kw_only=True):
     args: tuple[str, ...] | None = None
     env: Mapping[str, str] = msgspec.field(default_factory=dict)
     warm: bool = False
+    directory: str | None = None
 
     def identity(self) -> object:
         return (self.type, self.name, self.command, self.args, tuple(sorted(self.env.items())))

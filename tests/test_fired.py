@@ -32,6 +32,9 @@ class Session:
     def get_translator(self) -> HookTranslator:
         return GenAITranslator()
 
+    def is_strict(self) -> bool:
+        return False
+
     def run_context(self, session_id: str) -> RunContext:
         raise NotImplementedError
 

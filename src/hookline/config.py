@@ -6,19 +6,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from hookline.notices import warn
-from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.pipeline.runner.context import RunContext, RunLimits
 from hookline.pipeline.settings import (
-    Layer,
+    GivenTrust,
+    ProjectTrust,
     Settings,
     SettingsFile,
     SettingsReader,
+    Switches,
     combine,
     find_project_dir,
     find_settings_files,
     read_layer,
 )
-from hookline.places import home_dir
+from hookline.places import home_dir, system_settings_file
 from hookline.wire.hooks import HookConfig, HookSource, OnFailure, Redaction
 
 # Whoever only reads settings, as ``hookline list`` does, is spared the engine and asyncio.
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from hookline.bus.messages import MessageBus
     from hookline.debuglog import DebugLogger
+    from hookline.pipeline.settings import Required
     from hookline.pipeline.trust import FolderTrust, Review
     from hookline.remote import Execution, OnUnavailable, RemoteFiring
     from hookline.system import HookSystem
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 HooksByEvent: TypeAlias = Mapping[str, Any]
 PathLike: TypeAlias = str | os.PathLike[str]
 Trusted: TypeAlias = bool | Callable[[], bool]
+
+_NO = frozenset({"", "0", "false", "no", "off"})
 
 
 class LoadOptions(TypedDict, total=False):
@@ -94,7 +98,12 @@ class Config:
     the project's layer, ``user_hooks`` and ``system_hooks`` the others, and ``extensions`` a list
     of ``{"name", "isActive", "hooks"}``. ``disabled`` names hooks the user switched off.
     ``trusted`` says whether the project's hooks may run, now or, as a function, at any time.
-    Without ``warm`` no interpreter is kept waiting for hooks that ask for it.
+
+    ``strict`` has an event blocked whenever its hooks could not all answer, ``required`` while one
+    of these hooks (``name``, or ``layer:name``) is not in force; ``policy`` is the digest of the
+    only policy that a worker on a bus may answer with. ``system_settings`` is where the system's
+    settings are, in place of the one fixed place. Without ``warm`` no interpreter is kept waiting
+    for hooks that ask for it.
     """
 
     def __init__(
@@ -136,10 +145,11 @@ class Config:
         self._strict = strict
         self._required = tuple(required)
         self._policy = policy
-        self._system_settings = system_settings
+        self._system_settings = os.path.abspath(system_settings or system_settings_file())
         self._disabled = tuple(disabled)
-        self._trusted = trusted
         self._folder_trust: FolderTrust | None = None
+        self._given_trust = GivenTrust(trusted)
+        self._trust: ProjectTrust = self._given_trust
         self._redaction = redaction
         self._limits = limits or RunLimits()
         self._warm = warm
@@ -157,6 +167,8 @@ class Config:
         self._debug_logger = debug_logger
         self._translator = translator
         self._reader: SettingsReader | None = None
+        if system_settings is not None:
+            self._reader = SettingsReader([SettingsFile(self._system_settings, HookSource.SYSTEM)])
         given = [
             ("Config(hooks=…)", HookSource.PROJECT, hooks),
             ("Config(user_hooks=…)", HookSource.USER, user_hooks),
@@ -194,19 +206,22 @@ class Config:
         here = os.path.abspath(working_dir or os.getcwd())
         home = home_dir()
         project = os.path.abspath(project_dir or find_project_dir(here, home))
-        config = cls(working_dir=here, project_dir=project, trusted=bool(trusted), **options)
-        if trusted is None and settings_files is None:
+        is_given = trusted is not None or settings_files is not None
+        config = cls(
+            working_dir=here,
+            project_dir=project,
+            trusted=False if trusted is None else trusted,
+            **options,
+        )
+        if not is_given:
             from hookline.pipeline.trust import FolderTrust, TrustStore
 
-            config._folder_trust = FolderTrust(
+            config._trust = config._folder_trust = FolderTrust(
                 TrustStore(), project_dir=project, cwd=here, warn=warn
             )
-        elif callable(trusted):
-            config._trusted = trusted
-        if settings_files is None:
-            files = find_settings_files(project, home)
-        else:
-            files = [SettingsFile(os.path.abspath(f), HookSource.USER) for f in settings_files]
+        files = find_settings_files(
+            project, home, given=settings_files, system=config._system_settings
+        )
         config._reader = SettingsReader(files)
         return config
 
@@ -285,28 +300,39 @@ class Config:
         return self.get_settings().enabled
 
     def is_strict(self) -> bool:
-        """Whether an event is blocked whenever its hooks could not all answer."""
-        return self._strict
+        """Whether an event is blocked whenever its hooks could not all answer: code, the
+        environment or any settings that count can ask for it."""
+        if self._strict or os.environ.get("HOOKLINE_STRICT", "").strip().lower() not in _NO:
+            return True
+        return self.get_settings().strict
 
-    def get_required(self) -> tuple[str, ...]:
-        """The hooks that must be in force for an event to go on, as ``name`` or ``layer:name``."""
-        return self._required
+    def get_required(self) -> "tuple[Required, ...]":
+        """The hooks that must be in force for an event to go on."""
+        return self.get_settings().required
 
     def get_policy(self) -> str | None:
         """The digest of the only policy that a worker may answer with, None for any."""
         return self._policy
 
     def is_trusted_folder(self) -> bool:
-        """Whether the project's own hooks may run."""
+        """Whether the project's own hooks may run, all of them."""
         if self._folder_trust is not None:
             self.get_settings()
             return self._folder_trust.is_all_trusted
-        return self._trusted() if callable(self._trusted) else self._trusted
+        return self._given_trust.is_given()
 
-    def trusts(self, hook: HookConfig) -> bool:
-        """Whether a hook of the project may run now."""
+    def why_untrusted(self, hook: HookConfig) -> str | None:
+        """Why a hook may not run now, None if it may."""
+        return self._trust.why_untrusted(hook)
+
+    def get_uncovered(self, hook: HookConfig) -> tuple[str, ...]:
+        """What of a hook of the project no review covers, by name."""
+        return () if self._folder_trust is None else self._folder_trust.get_uncovered(hook)
+
+    def trusts_test(self, file: str) -> bool:
+        """Whether a hook test of the project may bring files and variables of its own."""
         if self._folder_trust is not None:
-            return self._folder_trust.is_trusted(hook)
+            return self._folder_trust.trusts_test(file)
         return self.is_trusted_folder()
 
     def get_message_bus(self) -> "MessageBus | None":
@@ -342,19 +368,30 @@ class Config:
             cwd=self._working_dir,
             project_dir=self._project_dir,
             session_id=session_id,
-            is_trusted=self.trusts,
+            why_untrusted=self._trust.why_untrusted,
             redaction=self._redaction or self.get_settings().redaction,
             limits=self._limits,
             warm=self._warm,
         )
 
-    def review_project(self) -> "Review":
-        """What the hooks in the project's files would run now; raises TrustError."""
-        from hookline.pipeline.trust import review
+    def review_project(self, tests: Iterable[str] = ()) -> "Review":
+        """What the project's hooks would run now, and those of others that run code of it; raises
+        TrustError. ``tests`` are hook tests that bring files or variables of their own."""
+        from hookline.pipeline.trust import FolderTrust, TrustStore, review
 
         layers = self._reader.read() if self._reader else []
+        project_dir, cwd = self._project_dir, self._working_dir
+        trust = self._folder_trust or FolderTrust(TrustStore(), project_dir=project_dir, cwd=cwd)
+        switches = Switches(layers, self._disabled)
+        project = [layer for layer in layers if layer.source is HookSource.PROJECT]
         return review(
-            _project_entries(layers), project_dir=self._project_dir, cwd=self._working_dir
+            trust.find_entries(layers),
+            project_dir=project_dir,
+            cwd=cwd,
+            is_on=lambda hook: switches.allow(HookSource.PROJECT, hook),
+            tests=tests,
+            strict=any(layer.strict for layer in project),
+            required=dict.fromkeys(name for layer in project for name in layer.required),
         )
 
     def get_settings(self) -> Settings:
@@ -371,17 +408,21 @@ class Config:
         return (*files, *([trusted] if trusted else []))
 
     def read_settings(self) -> Settings:
-        """Read every layer anew; what is wrong in them is among the result's problems."""
+        """Read every layer anew; what is wrong in them is among the result's problems. Raises
+        OSError where the system has nothing left to read them with."""
         read = self._reader.read() if self._reader else []
+        layers = [*read, *self._code_layers]
+        switches = Switches(layers, self._disabled)
         if self._folder_trust is not None:
-            self._folder_trust.use(_project_entries(read))
+            self._folder_trust.use(
+                read, is_on=lambda hook: switches.allow(HookSource.PROJECT, hook)
+            )
         settings = combine(
-            [*read, *self._code_layers], disabled=self._disabled, trusted=self.trusts
+            layers,
+            trust=self._trust,
+            disabled=self._disabled,
+            strict=self._strict,
+            required=self._required,
         )
         self._settings = settings
         return settings
-
-
-def _project_entries(layers: Iterable[Layer]) -> list[HookRegistryEntry]:
-    project = (layer for layer in layers if layer.source is HookSource.PROJECT)
-    return [entry for layer in project for entry in layer.entries]

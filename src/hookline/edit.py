@@ -328,9 +328,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 def files_of(project_dir: str, given: Sequence[str] | None) -> list[SettingsFile]:
     """The settings files of a project, or those that were given instead, as ``Config`` has them."""
-    if given is None:
-        return find_settings_files(project_dir, home_dir())
-    return [SettingsFile(os.path.abspath(file), HookSource.USER) for file in given]
+    return find_settings_files(project_dir, home_dir(), given=given)
 
 
 def user_place(given: Sequence[str] | None) -> Place:

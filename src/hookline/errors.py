@@ -8,13 +8,18 @@ HooklineError
 ├── InvalidPayloadError               an event's input lacks a field, or a field has the wrong type
 ├── PayloadEncodingError              an event's input has no JSON form
 ├── TranslationError                  a model request or response of no known form
+├── EventHeldError                    no event may go on, as a required hook is not in force
 ├── BlockedByHook                     a hook does not let a wrapped function run, or its result pass
 └── StoppedByHook                     a hook ends the loop that a wrapped function was called in
 """
 
+import errno
 from collections.abc import Iterable
 
 from hookline.nearest import did_you_mean
+
+# What the system says when it has no more of something, and may have again in a moment.
+EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 
 
 def message_of(error: object) -> str:
@@ -98,6 +103,11 @@ class TranslationError(HooklineError):
     def __init__(self, problem: str) -> None:
         self.problem = problem
         super().__init__(problem)
+
+
+class EventHeldError(HooklineError):
+    """An event that may not go on whatever its hooks would say: a hook that is required is not in
+    force or, in strict mode, the settings cannot be read."""
 
 
 class BlockedByHook(HooklineError):

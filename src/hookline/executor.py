@@ -1,24 +1,28 @@
 """One event in, one answer out: plan, translate, build the input, run, aggregate, log.
 
 When nothing matches, nothing is built, translated or awaited. Nothing is raised but cancellation,
-which kills what is running; whatever else goes wrong is a failure envelope.
+which kills what is running; whatever else goes wrong is a failure envelope, and a denial where a
+hook must answer.
 """
 
 import time
 from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
+
 from hookline.answer import Answer, make_empty_answer, process_common_hook_output_fields
 from hookline.debuglog import DebugLogger
+from hookline.errors import EXHAUSTED, EventHeldError
 from hookline.fired import FiredEvent, Session, build_payload, read_fired_event
 from hookline.notices import warn
-from hookline.pipeline.aggregator import HookAggregator
+from hookline.pipeline.aggregator import HookAggregator, merge_outputs
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.runner.context import InputDocument
 from hookline.pipeline.runner.runner import HookRunner
 from hookline.wire.events import EVENTS, HookEventName, narrow_event
 from hookline.wire.outputs import ModelCall
-from hookline.wire.results import FailureMeta, build_failure_envelope
+from hookline.wire.results import AggregatedHookResult, FailureMeta, build_failure_envelope
 
 if TYPE_CHECKING:
     from hookline.translate import HookTranslator
@@ -71,7 +75,10 @@ class LocalExecutor:
 
     def needs_asyncio(self, fired: FiredEvent) -> bool:
         """True if a function is among the hooks: it may await what is asyncio's."""
-        plan = self._planner.create_execution_plan(fired.event, fired.target)
+        try:
+            plan = self._planner.create_execution_plan(fired.event, fired.target)
+        except Exception:
+            return False
         return plan is not None and any(hook.type == "runtime" for hook in plan.hooks)
 
     async def execute(self, fired: FiredEvent) -> Answer:
@@ -134,7 +141,10 @@ class LocalExecutor:
         *,
         duration: float = 0.0,
     ) -> Answer:
-        """The answer to an event that failed at a stage; people are told of it."""
+        """The answer to an event that failed at a stage; people are told of it.
+
+        It denies where a hook must answer that could not, and in strict mode.
+        """
         meta = FailureMeta(
             event_name=fired.event if fired else None,
             correlation_id=fired.correlation_id if fired else None,
@@ -149,7 +159,21 @@ class LocalExecutor:
             code=failure.code,
             stage=stage,
         )
-        return process_common_hook_output_fields(envelope, fired)
+        if fired is None or not self._must_block(error, fired):
+            return process_common_hook_output_fields(envelope, fired)
+        call = None
+        if fired.spec.model and fired.values:
+            call = ModelCall(self.get_translator(), fired.values[0])
+        return deny_failed(envelope, fired, call)
+
+    def _must_block(self, error: Exception, fired: FiredEvent) -> bool:
+        if must_hold(error):
+            return True
+        # What cannot even be asked is no reason to go on.
+        try:
+            return self.session.is_strict() or self._planner.must_answer(fired.event, fired.target)
+        except Exception:
+            return True
 
     def _answer_unmatched(self, fired: FiredEvent) -> Answer:
         answer = make_empty_answer(fired)
@@ -187,3 +211,23 @@ class LocalExecutor:
         if what is not None:
             why = output.get_effective_reason()
             self.debug_log.warning(f"a hook tried to {what}, which has no effect: {why}")
+
+
+def must_hold(error: Exception) -> bool:
+    """Whether an event may not go on after an error whatever hooks there are: one that is required
+    is not in force, or nothing is left to find out with which there are."""
+    return isinstance(error, EventHeldError) or (
+        isinstance(error, OSError) and error.errno in EXHAUSTED
+    )
+
+
+def deny_failed(
+    envelope: AggregatedHookResult, fired: FiredEvent, call: ModelCall | None = None
+) -> Answer:
+    """The answer to an event that failed and must not go on; where it cannot be blocked, the
+    failure alone."""
+    if EVENTS[fired.event].blockable:
+        denial = {"decision": "deny", "reason": envelope.errors[0].message}
+        final = merge_outputs(fired.event, [denial], call=call)
+        envelope = msgspec.structs.replace(envelope, final_output=final)
+    return process_common_hook_output_fields(envelope, fired)

@@ -6,7 +6,7 @@ import os
 import stat
 from typing import TypeAlias
 
-Signature: TypeAlias = tuple[int, int, int, int]
+Signature: TypeAlias = tuple[int, ...]
 
 
 def write_atomically(path: str, data: bytes, *, mode: int | None = None) -> None:
@@ -43,10 +43,14 @@ def write_atomically(path: str, data: bytes, *, mode: int | None = None) -> None
 
 
 def signature(path: str) -> Signature | None:
-    """When a file was written, when it was changed in any way, its size and its number: the same
-    for as long as nobody has touched it. None where no file can be looked at."""
+    """Of what is at a path: when it was written, when it was changed in any way, its size, its
+    number, its device and its kind: the same for as long as nobody has touched it, or led a link
+    elsewhere. None where there is nothing."""
     try:
         known = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):
         return None
-    return known.st_mtime_ns, known.st_ctime_ns, known.st_size, known.st_ino
+    return (
+        *(known.st_mtime_ns, known.st_ctime_ns, known.st_size),
+        *(known.st_ino, known.st_dev, known.st_mode),
+    )

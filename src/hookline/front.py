@@ -94,10 +94,23 @@ class _Engine:
         return await value if isawaitable(value) else value
 
     def fail(self, error: Exception, fired: FiredEvent | None, stage: str = "validation") -> Answer:
-        """The answer to what could not be fired at all; people are told of it."""
+        """The answer to what could not be fired at all; people are told of it. It denies where a
+        hook must answer."""
+        from hookline.executor import deny_failed, must_hold
+
+        try:
+            system = self.config.get_hook_system()
+            if system is not None:
+                return system.fail(error, stage, fired)
+            must_block = False
+        except Exception:
+            must_block = must_hold(error) or self.config.is_strict()
         self.warn(f"hooks did not run: {describe(error)}")
         meta = FailureMeta(event_name=fired.event if fired is not None else None)
-        return process_common_hook_output_fields(build_failure_envelope(error, stage, meta), fired)
+        envelope = build_failure_envelope(error, stage, meta)
+        if must_block and fired is not None:
+            return deny_failed(envelope, fired)
+        return process_common_hook_output_fields(envelope, fired)
 
     def find_tool(self, name: str) -> Execute | None:
         """How to run a tool that was wrapped."""

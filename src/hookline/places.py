@@ -1,13 +1,16 @@
-"""Where the files of a user and of a system are; on Linux three variables say it all.
+"""Where the files of a user and of a system are; on Linux two variables say it all.
 
 They are those of the XDG Base Directory Specification. platformdirs knows the other systems, but
-loading it takes several times as long as a hook runs.
+loading it takes several times as long as a hook runs. No variable moves the system's settings:
+whoever is guarded by them has an environment of its own.
 """
 
 import os
 import sys
 
+STATE_VARIABLE = "HOOKLINE_STATE_DIR"
 _APP = "hookline"
+_SYSTEM_SETTINGS = {"darwin": "/Library/Application Support/hookline/settings.json"}
 
 
 def home_dir() -> str | None:
@@ -23,12 +26,15 @@ def user_config_dir() -> str | None:
 
 def user_state_dir() -> str | None:
     """Where records are kept for the user, None for a user who has no place for them."""
+    named = os.environ.get(STATE_VARIABLE, "")
+    if os.path.isabs(named):
+        return named
     return _app_dir("user_state_dir", "XDG_STATE_HOME", ".local/state")
 
 
-def site_config_dir() -> str | None:
-    """Where the settings for all users are."""
-    return _app_dir("site_config_dir", "XDG_CONFIG_DIRS", "/etc/xdg")
+def system_settings_file() -> str:
+    """Where the settings are that hold for all users."""
+    return _SYSTEM_SETTINGS.get(sys.platform, "/etc/hookline/settings.json")
 
 
 def _app_dir(name: str, variable: str, default: str) -> str | None:
@@ -39,13 +45,11 @@ def _app_dir(name: str, variable: str, default: str) -> str | None:
             return str(getattr(platformdirs, name)(_APP, appauthor=False))
         except RuntimeError:
             return None
-    # The specification wants relative paths ignored. Only the site has more than one.
-    named = os.environ.get(variable, "")
-    listed = named.split(os.pathsep) if name == "site_config_dir" else [named]
-    base = next(filter(os.path.isabs, listed), default)
+    # The specification wants relative paths ignored.
+    base = os.environ.get(variable, "")
     if not os.path.isabs(base):
         home = home_dir()
         if home is None:
             return None
-        base = os.path.join(home, base)
+        base = os.path.join(home, default)
     return os.path.join(base, _APP)

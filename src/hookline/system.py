@@ -16,7 +16,7 @@ from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.definitions import command_hook, runtime_hook
 from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.planner import HookPlanner
-from hookline.pipeline.registry import HookRegistry, HookRegistryEntry
+from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, Rules
 from hookline.pipeline.runner.loop import PollLoop, is_running_asyncio
 from hookline.pipeline.runner.runner import HookRunner, RunningHook
 from hookline.pipeline.settings import Settings
@@ -83,7 +83,7 @@ class HookSystem:
         self._runner = HookRunner(warn=self._log.warning)
         local = self._local = LocalExecutor(
             config,
-            HookPlanner(self._registry, warn=self._log.warning),
+            HookPlanner(self._registry, warn=self._log.warning, why_untrusted=config.why_untrusted),
             self._runner,
             HookAggregator(),
             translator=translator,
@@ -203,7 +203,7 @@ class HookSystem:
                 matches=matches,
                 sequential=sequential,
                 enabled=self._runtime_enabled,
-                trusted=layer is not HookSource.PROJECT or self._config.is_trusted_folder(),
+                trusted=self._config.why_untrusted(config) is None,
             )
         )
 
@@ -255,6 +255,11 @@ class HookSystem:
         """``HookEventHandler.fire`` for synchronous callers."""
         read = self._local.read_event(event_name, input)
         return read if isinstance(read, Answer) else self.execute_blocking(read)
+
+    def fail(self, error: Exception, stage: str, fired: FiredEvent | None) -> Answer:
+        """The answer to an event that could not even be fired; it denies where a hook must
+        answer."""
+        return self._local.fail(error, stage, fired)
 
     def dispose(self) -> None:
         """Stop serving the bus, and end what serves hooks from call to call; calls under way
@@ -311,7 +316,11 @@ class HookSystem:
         weakref.finalize(self, self._watch.stop)
 
     def _load(self, settings: Settings) -> None:
-        self._registry.load(settings.entries)
+        broken = [str(fault) for fault in settings.problems if fault.broken or fault.skipped]
+        # Over a bus it is for the worker to have them.
+        required = settings.required if self._config.get_remote_firing() is None else ()
+        rules = Rules(self._config.is_strict(), required, "; ".join(broken))
+        self._registry.load(settings.entries, rules)
         enabled = settings.enabled and not settings.only_managed
         if enabled is not self._runtime_enabled:
             # Who switches all hooks off switches off those registered in code as well.

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hookline.pipeline.settings import Layer, Settings, combine, read_layer
+from hookline.pipeline.settings import GivenTrust, Layer, Settings, combine, read_layer
 from hookline.wire.hooks import HookSource, Redaction
 from tests.eleven import Json, command, started
 
@@ -30,7 +30,7 @@ EVERYONE = (
 
 
 def combined(*layers: Layer, trusted: bool = True, disabled: tuple[str, ...] = ()) -> Settings:
-    return combine(layers, trusted=lambda _hook: trusted, disabled=disabled)
+    return combine(layers, trust=GivenTrust(trusted), disabled=disabled)
 
 
 def running(settings: Settings) -> str:

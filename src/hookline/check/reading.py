@@ -17,6 +17,7 @@ from hookline.pipeline.dialects import DIALECTS, Dialect
 from hookline.pipeline.jsonc import Document, Path, value_at
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import (
+    GivenTrust,
     Layer,
     SettingsFile,
     SettingsFileError,
@@ -166,7 +167,7 @@ def read(
             layer = read_layer(document.value, file.source, file.path, document, file.dialect)
             dialect = DIALECTS[file.dialect]
             checked.append(CheckedFile(file.path, file.source, dialect, raw, document, layer))
-    entries = deque(combine([file.layer for file in checked], trusted=lambda _hook: True).entries)
+    entries = deque(combine([file.layer for file in checked], trust=GivenTrust(True)).entries)
     # Both what is written and what was registered are in the order of the files.
     sites: list[HookSite] = []
     for written in (written for file in checked for written in raw_hooks(file)):

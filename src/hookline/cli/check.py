@@ -13,7 +13,7 @@ from hookline.check import Checked, Finding, Severity, check, read
 from hookline.cli.options import Options, flag
 from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
 from hookline.pipeline.jsonc import spoken
-from hookline.pipeline.settings import SettingsFile, find_project_dir, find_settings_files
+from hookline.pipeline.settings import find_project_dir, find_settings_files
 from hookline.places import home_dir
 from hookline.wire.hooks import HookSource
 
@@ -86,10 +86,7 @@ def _read_settings(options: Options) -> Checked:
     here = os.path.abspath(options.cwd or os.getcwd())
     home = home_dir()
     project = find_project_dir(here, home)
-    if options.settings is None:
-        files = find_settings_files(project, home)
-    else:
-        files = [SettingsFile(os.path.abspath(file), HookSource.USER) for file in options.settings]
+    files = find_settings_files(project, home, given=options.settings)
     return read(files, cwd=here, project_dir=project, environ=os.environ)
 
 
@@ -171,7 +168,7 @@ def _show_summary(
     except TrustError as error:
         screen.warning(str(error))
         return
-    if known is None or not known.covers(now):
+    if known is None or known.changes_of(now):
         screen.line("the project's hooks run after you trust them with `hookline trust`")
 
 

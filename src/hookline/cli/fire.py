@@ -13,7 +13,14 @@ from hookline.answer import (
 )
 from hookline.cli.failures import ASKS, BLOCKED, FAILED, CommandError, tell_problems
 from hookline.cli.firing import fire, load_config, open_bus, read_event, read_payload
-from hookline.cli.options import TRUST, Option, Options, event_options, explain_unknown_event
+from hookline.cli.options import (
+    STRICTNESS,
+    TRUST,
+    Option,
+    Options,
+    event_options,
+    explain_unknown_event,
+)
 from hookline.cli.screen import Row, Screen, Span, count, duration
 from hookline.config import Config
 from hookline.errors import InvalidPayloadError, UnknownEventError
@@ -45,6 +52,7 @@ OPTIONS = (
         "cannot ask (default: exit with 3)",
         choices=("block", "allow"),
     ),
+    *STRICTNESS,
     Option("--bus", "URL|@FILE", "let a worker on this bus run its hooks, instead of here"),
     Option(
         "--on-unavailable",
@@ -77,11 +85,19 @@ def run(options: Options, screen: Screen) -> int:
             raise CommandError(explain_unknown_event(error)) from None
         raise CommandError(str(error)) from None
     if options.bus is None:
-        return _fire(options, screen, load_config(options, trusted=options.trust), fired)
+        config = load_config(
+            options, trusted=options.trust, strict=options.strict, required=options.require or ()
+        )
+        return _fire(options, screen, config, fired)
     bus = open_bus(options.bus, name="hookline fire")
     try:
         config = load_config(
-            options, trusted=options.trust, remote_bus=bus, on_unavailable=options.on_unavailable
+            options,
+            trusted=options.trust,
+            strict=options.strict,
+            required=options.require or (),
+            remote_bus=bus,
+            on_unavailable=options.on_unavailable,
         )
         return _fire(options, screen, config, fired)
     finally:
@@ -125,8 +141,12 @@ def _fire(options: Options, screen: Screen, config: Config, fired: FiredEvent) -
         is_verdict = isinstance(warning, Notice) and warning.kind == "event-failed"
         if answer.word != "failed" or not is_verdict:
             screen.warning(warning)
-    untrusted = [entry for entry in settings.entries if entry.enabled and not entry.trusted]
-    if untrusted and config.get_remote_firing() is None:
+    untrusted = [
+        entry
+        for entry in settings.entries
+        if entry.enabled and not entry.trusted and entry.hook.type != "withheld"
+    ]
+    if untrusted and not config.is_strict() and config.get_remote_firing() is None:
         are, them = ("is", "it") if len(untrusted) == 1 else ("are", "them")
         screen.warning(
             f"{count(len(untrusted), 'project hook')} {are} not trusted and did not run; "

@@ -16,15 +16,16 @@ from hookline.config import Config
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import Settings
 from hookline.wire.events import EVENTS, HookEventName, narrow_event
-from hookline.wire.hooks import CommandHook, HookSource
+from hookline.wire.hooks import CommandHook, HookSource, WithheldHook
 
 # They are loaded where there is something of theirs to show.
 if TYPE_CHECKING:
     from hookline.edit import Switch
     from hookline.trace.queries import Outcome
 
-# A hook, what keeps it off, and what it did last, as far as that is known.
-_Listed: TypeAlias = "tuple[HookRegistryEntry, Switch | None, Outcome | None]"
+# A hook, what keeps it off, what it did last, as far as that is known, and what of it no review
+# covers.
+_Listed: TypeAlias = "tuple[HookRegistryEntry, Switch | None, Outcome | None, tuple[str, ...]]"
 EXAMPLES = ("hookline list", "hookline list --event BeforeTool", "hookline list --json")
 OPTIONS = (
     Option("--event", "EVENT", "only the hooks of this event"),
@@ -36,7 +37,7 @@ OPTIONS = (
     ),
 )
 
-_STATE_ROLES = {"enabled": "good", "disabled": "faint", "not trusted": "care"}
+_STATE_ROLES = {"enabled": "good", "disabled": "faint", "not trusted": "care", "blocks": "bad"}
 _UNITS = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"))
 
 
@@ -66,7 +67,12 @@ def run(options: Options, screen: Screen) -> int:
         if is_trace_wanted(default=settings.trace):
             outcomes = last_outcomes(within=project_dir)
     listed: list[_Listed] = [
-        (entry, switches.get(id(entry)), outcomes.get((entry.event.value, entry.name)))
+        (
+            entry,
+            switches.get(id(entry)),
+            outcomes.get((entry.event.value, entry.name)),
+            config.get_uncovered(entry.hook) if entry.trusted else (),
+        )
         for entry in entries
     ]
     if options.json:
@@ -82,7 +88,10 @@ def run(options: Options, screen: Screen) -> int:
 
 
 def _document(
-    entry: HookRegistryEntry, switch: "Switch | None", outcome: "Outcome | None"
+    entry: HookRegistryEntry,
+    switch: "Switch | None",
+    outcome: "Outcome | None",
+    uncovered: tuple[str, ...],
 ) -> dict[str, Any]:
     hook = entry.hook
     document: dict[str, Any] = {
@@ -96,6 +105,7 @@ def _document(
         "enabled": entry.enabled,
         "disabled_by": None if switch is None else switch.described(),
         "trusted": entry.trusted,
+        "uncovered": uncovered,
         "managed": hook.managed,
         "sequential": entry.sequential,
         "timeout": hook.timeout,
@@ -104,6 +114,8 @@ def _document(
     }
     if hook.description is not None:
         document["description"] = hook.description
+    if isinstance(hook, WithheldHook):
+        document["why"] = hook.why
     if isinstance(hook, CommandHook):
         document["command"] = hook.command
         if hook.args is not None:
@@ -126,16 +138,16 @@ def _show(screen: Screen, settings: Settings, project_dir: str, listed: Sequence
             screen.line((event.value, "title"))
             screen.table(rows, ("cut", "keep"))
             screen.line()
-    states = [_state(entry) for entry, _, _ in listed]
+    states = [_state(entry) for entry, *_ in listed]
     parts = ", ".join(f"{states.count(s)} {s}" for s in _STATE_ROLES if s in states)
     every = len(settings.entries)
     hooks = count(every, "hook") if len(states) == every else f"{len(states)} of {every} hooks"
     screen.line(hooks, f": {parts}" if parts else "")
-    if any(entry.hook.managed for entry, _, _ in listed):
+    if any(entry.hook.managed for entry, *_ in listed):
         screen.line("neither the user nor a project can disable a managed hook")
     if not settings.enabled:
         screen.line(("hooks are disabled in the user's or the system's settings", "care"))
-    elif "not trusted" in states:
+    elif "not trusted" in states or "blocks" in states:
         screen.line(
             "review the project's hooks with `hookline trust`; they run after you trust them"
         )
@@ -144,20 +156,30 @@ def _show(screen: Screen, settings: Settings, project_dir: str, listed: Sequence
 def _state(entry: HookRegistryEntry) -> str:
     if not entry.enabled:
         return "disabled"
+    if isinstance(entry.hook, WithheldHook):
+        return "blocks"
     return "enabled" if entry.trusted else "not trusted"
 
 
 def _rows(
-    entry: HookRegistryEntry, switch: "Switch | None", outcome: "Outcome | None"
+    entry: HookRegistryEntry,
+    switch: "Switch | None",
+    outcome: "Outcome | None",
+    uncovered: tuple[str, ...],
 ) -> Iterator[Row]:
     hook, state = entry.hook, _state(entry)
     matcher = entry.matcher or ("*" if EVENTS[entry.event].target else "")
     managed = ", managed" if hook.managed else ""
     yield (hook.name, "name"), (state + managed, _STATE_ROLES[state]), (str(matcher), "matcher")
+    if isinstance(hook, WithheldHook):
+        yield ("  why", "faint"), (hook.source.value, "faint"), (hook.why, "faint")
+        return
     warm = ", warm" if isinstance(hook, CommandHook) and hook.warm else ""
     kind = f"  {hook.type}{warm}, {duration(hook.timeout)}"
     place = shown_place(entry.file, entry.line)
     yield (kind, "faint"), (hook.source.value, "faint"), (place, "faint")
+    if uncovered:
+        yield ("  trusted, not all covered", "care"), "", (uncovered[0], "faint")
     if switch is not None:
         place = shown_place(switch.file, switch.line)
         yield ("  disabled by", "faint"), (switch.source.value, "faint"), (place, "faint")

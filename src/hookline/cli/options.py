@@ -97,6 +97,16 @@ TRUST = (
         one_of="trust",
     ),
 )
+# What makes the settings stricter for once.
+STRICTNESS = (
+    flag("--strict", "block whenever the hooks could not all answer (also HOOKLINE_STRICT=1)"),
+    Option(
+        "--require",
+        "NAME",
+        "block unless this hook is in force; layer:NAME for one of another layer; again for more",
+        again=True,
+    ),
+)
 _EVERY_VERB = "options of every verb"
 COMMON = (
     flag("--json", "print one JSON document and nothing else", group=_EVERY_VERB),

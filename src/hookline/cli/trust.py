@@ -1,84 +1,163 @@
 """``hookline trust``: look at what a project's hooks would run, and let them.
 
-All of it is shown the first time, later only what differs from what was trusted.
+All of it is shown the first time, later only what differs from what was trusted. What nobody can
+look at beforehand has a list and a question of its own.
 """
 
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
 
 from hookline.cli.failures import MENDING, CommandError, tell_problems
 from hookline.cli.options import Options, flag
 from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
 from hookline.config import Config
-from hookline.pipeline.trust import Review, ReviewedHook, TrustError, TrustStore
+from hookline.hooktests.cases import HookTestError, brings_code, find_test_files
+from hookline.pipeline.coverage import lines_of
+from hookline.pipeline.trust import Review, ReviewedHook, TrustError, TrustStore, accept
 
-EXAMPLES = ("hookline trust", "hookline trust --yes", "hookline trust --json")
-OPTIONS = (flag("--yes", "trust what is there without asking"),)
+EXAMPLES = (
+    "hookline trust",
+    "hookline trust --yes",
+    "hookline trust --yes --accept-uncovered",
+    "hookline trust --check",
+)
+OPTIONS = (
+    flag("--yes", "trust what is there without asking"),
+    flag("--accept-uncovered", "with --yes: also the hooks that run what cannot be reviewed"),
+    flag("--check", "change nothing: exit with 1 if anything needs a review"),
+)
 
 
 def run(options: Options, screen: Screen) -> int:
-    """Show the hooks, ask, and record; 1 if the answer is no."""
+    """Show the hooks, ask, and record; 1 if the answer is no, or anything is left to review."""
     refuse_settings(options)
     config = Config.load(options.cwd)
     is_broken = tell_problems(screen, config.get_settings().problems)
-    store, now, known = TrustStore(), config.review_project(), None
+    project = config.get_project_dir()
+    store, known = TrustStore(), None
+    now = config.review_project(_find_tests(project, screen))
     try:
-        known = store.read(config.get_project_dir())
+        known = store.read(project)
     except TrustError as error:
         screen.warning(str(error))
-    is_trusted = known is not None and known.covers(now)
+    guards = [entry for entry in config.get_settings().entries if entry.hook.type == "withheld"]
+    changes = known.changes_of(now) if known is not None else [*_whole(now)]
+    if not changes:
+        # Those of a project that this one hides.
+        changes = [f"{entry.event.value} {entry.name}: {entry.hook.why}" for entry in guards]  # type: ignore[attr-defined]
     if options.json:
-        import msgspec
-
-        if options.yes and now.hooks and not is_trusted:
-            store.write(now)
-            is_trusted = True
-        before = known.files if known else {}
-        reviewed = msgspec.to_builtins(now)
-        screen.document(
-            {
-                "project": now.project,
-                "trusted": is_trusted,
-                "trusted_at": known.trusted_at if known else None,
-                "hooks": reviewed["hooks"],
-                "files": reviewed["files"],
-                "changed_files": sorted(
-                    name for name, content in now.files.items() if before.get(name) != content
-                ),
-            }
-        )
-        return 0 if is_trusted or not now.hooks else 1
-    if not now.hooks:
-        screen.line("there are no hooks in the settings of ", (now.project, "name"))
-        screen.line(MENDING if is_broken else "`hookline init` makes a first one")
-        return 0
-    if is_trusted and known is not None:
+        return _answer_in_json(options, screen, store, now, known, changes)
+    if not changes:
+        if known is None:
+            screen.line("there are no hooks in the settings of ", (now.project, "name"))
+            screen.line(MENDING if is_broken else "`hookline init` makes a first one")
+            return 0
         screen.line((now.project, "name"), f": {count(len(now.hooks), 'hook')}")
         screen.line(f"trusted on {known.trusted_at}; nothing has changed since")
+        _show_uncovered(screen, now.hooks)
         return 0
-    _show(screen, now, known)
-    if not options.yes and not _agrees(screen):
+    if options.check:
+        screen.line((now.project, "name"), f": {count(len(changes), 'thing')} to review")
+        for change in changes:
+            screen.quote(change)
+        screen.line("`hookline trust` shows them, and asks")
+        return 1
+    _show(screen, now, known, changes)
+    uncovered = _show_uncovered(screen, now.hooks)
+    if not options.yes and not _agrees(screen, "Let these hooks run as they are shown here?"):
         screen.line("not trusted: these hooks do not run")
         return 1
-    file = shown_path(store.write(now))
+    is_accepted = not uncovered or options.accept_uncovered
+    if not is_accepted and not options.yes:
+        question = "Let those run too that nobody can review whole?"
+        is_accepted = _agrees(screen, question)
+    file = shown_path(store.write(accept(now, known, uncovered=is_accepted)))
     screen.line(("trusted", "good"), f" until anything of this changes; recorded in {file}")
+    if not is_accepted:
+        names = ", ".join(dict.fromkeys(hook.name for hook in uncovered))
+        do_not = "does not" if len(uncovered) == 1 else "do not"
+        screen.warning(
+            f"{names} {do_not} run: what it runs is not covered; "
+            "look at it and pass --accept-uncovered with --yes"
+        )
     where = ""
     if options.cwd is not None:
         import shlex
 
         where = f" --cwd {shlex.quote(options.cwd)}"
     screen.line(f"`hookline untrust{where}` takes it back")
-    with suppress(OSError):
-        # Where ``init`` and ``test --record`` put them.
-        names = os.listdir(os.path.join(now.project, ".hookline", "tests"))
-        if any(name.endswith(".hooktest.json") for name in names):
-            screen.line(f"`hookline test{where}` runs their tests")
-    return 0
+    if os.path.isdir(os.path.join(now.project, ".hookline", "tests")):
+        screen.line(f"`hookline test{where}` runs their tests")
+    return 0 if is_accepted else 1
 
 
-def _agrees(screen: Screen) -> bool:
+def _answer_in_json(
+    options: Options,
+    screen: Screen,
+    store: TrustStore,
+    now: Review,
+    known: Review | None,
+    changes: list[str],
+) -> int:
+    uncovered = [hook for hook in now.hooks if hook.uncovered]
+    if options.yes and changes and not options.check:
+        store.write(accept(now, known, uncovered=options.accept_uncovered))
+        reviewed = store.read(now.project)
+        assert reviewed is not None
+        changes = reviewed.changes_of(now)
+    before = known.files if known else {}
+    hooks: list[dict[str, Any]] = [
+        hook.entry | {"files": hook.files, "uncovered": hook.uncovered, "remarks": hook.remarks}
+        for hook in now.hooks
+    ]
+    screen.document(
+        {
+            "project": now.project,
+            "trusted": not changes and bool(now.hooks),
+            "trusted_at": known.trusted_at if known else None,
+            "to_review": changes,
+            "hooks": hooks,
+            "tests": now.tests,
+            "strict": now.strict,
+            "required": now.required,
+            "files": msgspec.to_builtins(now.files),
+            "changed_files": sorted(n for n, state in now.files.items() if before.get(n) != state),
+        }
+    )
+    if changes and options.yes and uncovered and not options.accept_uncovered:
+        screen.warning("what is not covered was not trusted; look at it, pass --accept-uncovered")
+    return 1 if changes else 0
+
+
+def _find_tests(project: str, screen: Screen) -> list[str]:
+    """The hook tests that bring code: it is reviewed with the project."""
+    found = []
+    try:
+        for file in find_test_files(project):
+            try:
+                if brings_code(file):
+                    found.append(file)
+            except HookTestError as error:
+                screen.warning(str(error))
+    except HookTestError as error:
+        screen.warning(str(error))
+    return found
+
+
+def _whole(now: Review) -> Iterator[str]:
+    for hook in now.hooks:
+        yield f"{hook.event} {hook.name}: nobody has reviewed it"
+    for name in now.tests:
+        yield f"{name}: nobody has reviewed this test"
+    if now.strict or now.required:
+        yield "strict or required: nobody has reviewed what the project asks for"
+
+
+def _agrees(screen: Screen, question: str) -> bool:
     if sys.stdin is None or not sys.stdin.isatty() or not screen.is_terminal:
         raise CommandError(
             "nobody can be asked without a terminal; review this and pass --yes to trust it"
@@ -86,7 +165,7 @@ def _agrees(screen: Screen) -> bool:
     screen.flush()
     answer = ""
     try:
-        sys.stdout.write("Let these hooks run as they are shown here? [y/N] ")
+        sys.stdout.write(f"{question} [y/N] ")
         sys.stdout.flush()
         answer = sys.stdin.readline()
     finally:
@@ -101,30 +180,56 @@ def refuse_settings(options: Options) -> None:
         raise CommandError("files given with --settings are your own and need no trust")
 
 
-def _show(screen: Screen, now: Review, known: Review | None) -> None:
-    """The hooks and the files they name; beside what was trusted before, the changes."""
+def _show(screen: Screen, now: Review, known: Review | None, changes: Sequence[str]) -> None:
+    """The hooks and what they name; beside what was trusted before, the changes."""
     hooks, files = count(len(now.hooks), "hook"), count(len(now.files), "file")
     screen.line((now.project, "title"), f"  {hooks}, {files} of the project named by them")
     screen.line()
     if known is None:
         for hook in now.hooks:
-            screen.line((hook.event, "name"), (f"  {hook.matcher or ''}", "matcher"))
+            matcher = hook.entry.get("matcher", "")
+            screen.line((hook.event, "name"), (f"  {matcher}", "matcher"))
             for line in _details(hook):
                 screen.quote(line)
-        for name, content in now.files.items():
+        for line in _project_words(now):
+            screen.quote(line)
+        for name, state in now.files.items():
             screen.line()
             screen.line((name, "name"))
-            for line in _lines_of_file(content):
+            for line in lines_of(state):
                 screen.quote(line)
         screen.line()
-        return
-    screen.line(f"changed since it was trusted on {known.trusted_at}:", indent=2)
-    _show_diff(screen, _lines_of_hooks(known.hooks), _lines_of_hooks(now.hooks))
-    for name, content in now.files.items():
-        before = known.files.get(name)
-        if before != content:
-            screen.line((name, "name"), "" if before is not None else ("  new", "care"))
-            _show_diff(screen, _lines_of_file(before or ""), _lines_of_file(content))
+    else:
+        screen.line(f"changed since it was trusted on {known.trusted_at}:", indent=2)
+        for change in changes:
+            screen.quote(change)
+        screen.line()
+        _show_diff(screen, _lines_of_hooks(known), _lines_of_hooks(now))
+        for name in {**known.files, **now.files}:
+            before, after = known.files.get(name), now.files.get(name)
+            if before != after:
+                new = ("  new", "care") if before is None else ("", "")
+                screen.line((name, "name"), ("  gone", "care") if after is None else new)
+                _show_diff(
+                    screen,
+                    [] if before is None else lines_of(before),
+                    [] if after is None else lines_of(after),
+                )
+    for remark in dict.fromkeys(remark for hook in now.hooks for remark in hook.remarks):
+        screen.line((f"not looked at: {remark}", "faint"))
+
+
+def _show_uncovered(screen: Screen, hooks: Sequence[ReviewedHook]) -> list[ReviewedHook]:
+    """What nobody can look at beforehand, by name; the hooks that run it."""
+    found = [hook for hook in hooks if hook.uncovered]
+    if found:
+        screen.line(("not covered: nobody can say beforehand what these run", "care"))
+        for hook in found:
+            screen.line((hook.event, "name"), f"  {hook.name}", indent=2)
+            for what in hook.uncovered:
+                screen.quote(what)
+        screen.line()
+    return found
 
 
 def _show_diff(screen: Screen, before: Sequence[str], after: Sequence[str]) -> None:
@@ -133,24 +238,33 @@ def _show_diff(screen: Screen, before: Sequence[str], after: Sequence[str]) -> N
     screen.line()
 
 
-def _lines_of_hooks(hooks: Sequence[ReviewedHook]) -> list[str]:
-    return [
-        line
-        for hook in hooks
-        for line in (f"{hook.event}  {hook.matcher or ''}".rstrip(), *_details(hook))
-    ]
+def _lines_of_hooks(reviewed: Review) -> list[str]:
+    lines = []
+    for hook in reviewed.hooks:
+        lines += [f"{hook.event}  {hook.entry.get('matcher', '')}".rstrip(), *_details(hook)]
+    return [*lines, *_project_words(reviewed)]
+
+
+def _project_words(reviewed: Review) -> list[str]:
+    required = ", ".join(reviewed.required)
+    strict = ["the project is strict"] if reviewed.strict else []
+    return [*strict, *([f"the project requires {required}"] if required else [])]
 
 
 def _details(hook: ReviewedHook) -> list[str]:
-    """The command as it would be run, and the variables it is given."""
-    command = hook.command
-    if hook.args is not None:
+    """The command as it would be run, the variables it is given, and what else is unusual."""
+    entry = hook.entry
+    command = str(entry.get("command", ""))
+    if "args" in entry:
         from shlex import join
 
-        command = join((hook.command, *hook.args))
-    return [*command.splitlines(), *(f"{name}={value}" for name, value in hook.env.items())]
-
-
-def _lines_of_file(content: str) -> list[str]:
-    kind, _, text = content.partition(":")
-    return text.splitlines() if kind == "text" else [content] if content else []
+        command = join((command, *entry["args"]))
+    shown = {"event", "matcher", "command", "args", "env", "name"}
+    more = {name: value for name, value in entry.items() if name not in shown}
+    if not hook.enabled:
+        more["disabled"] = "by the project"
+    return [
+        *command.splitlines(),
+        *(f"{name}={value}" for name, value in entry.get("env", {}).items()),
+        *(f"{name}: {value}" for name, value in more.items()),
+    ]

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from hookline.config import Config
 from hookline.hooktests.cases import SUFFIX
+from hookline.pipeline.coverage import cover
 from hookline.pipeline.settings import find_settings_files
-from hookline.pipeline.trust import named_files
 from hookline.places import home_dir
 from hookline.wire.hooks import CommandHook
 
@@ -41,9 +41,11 @@ class Watched:
             if self._given is None:
                 settings += [file.path for file in find_settings_files(project, home_dir())]
             config = Config.load(project, project_dir=project, settings_files=self._given)
-            hooks = [(entry.event, entry.hook) for entry in config.get_settings().entries]
-            commands = [(event, hook) for event, hook in hooks if isinstance(hook, CommandHook)]
-            scripts += named_files(commands, project_dir=project, cwd=project).values()
+            here = {"project_dir": project, "cwd": project}
+            for entry in config.get_settings().entries:
+                if isinstance(entry.hook, CommandHook):
+                    found = cover(entry.hook, entry.event, environ=os.environ, **here)
+                    scripts += found.files.values()
         self._settings = set(map(os.path.realpath, settings))
         self._scripts = set(map(os.path.realpath, scripts))
         self._kinds = set(map(_kind, self._scripts))

@@ -26,7 +26,7 @@ from hookline.wire.hooks import (
 )
 
 # Keys beside the events that are settings of the hook system itself.
-RESERVED_KEYS = frozenset({"enabled", "disabled", "notifications"})
+RESERVED_KEYS = frozenset({"enabled", "disabled", "required", "notifications"})
 
 _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (type(None), "null"),

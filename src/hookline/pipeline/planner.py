@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 import msgspec
 
+from hookline.errors import EventHeldError
 from hookline.pipeline.matcher import MatchTimeout
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, HookSnapshot
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.hooks import HookConfig
 from hookline.wire.results import HookExecutionPlan
 
@@ -24,19 +25,32 @@ class _Plans(msgspec.Struct, frozen=True, eq=False):
 
 
 class HookPlanner:
-    """Plans events over a registry's hooks; ``warn`` hears of matchers that ran out of time."""
+    """Plans events over a registry's hooks; ``warn`` hears of matchers that ran out of time, and
+    ``why_untrusted`` says whether a required hook may still run."""
 
-    def __init__(self, registry: HookRegistry, *, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        registry: HookRegistry,
+        *,
+        warn: Callable[[str], None],
+        why_untrusted: Callable[[HookConfig], str | None] = lambda _hook: None,
+    ) -> None:
         self._registry = registry
         self._warn = warn
+        self._why_untrusted = why_untrusted
         self._plans: _Plans | None = None
 
     def create_execution_plan(self, event: HookEventName, target: str) -> HookExecutionPlan | None:
-        """The plan for an event and the name its matchers are compared with; None: nothing runs."""
+        """The plan for an event and the name its matchers are compared with; None: nothing runs.
+
+        Raises EventHeldError for an event that may not go on, whatever its hooks would say.
+        """
         plans = self._plans
         snapshot = self._registry.snapshot()
         if plans is None or plans.snapshot is not snapshot:
             plans = self._plans = _Plans(snapshot, {})
+        if (snapshot.hold or snapshot.required) and EVENTS[event].blockable:
+            self._refuse_held(snapshot)
         key = (event, target)
         try:
             return plans.known[key]
@@ -45,7 +59,10 @@ class HookPlanner:
         matched = [
             entry
             for entry in snapshot.by_event.get(event, ())
-            if entry.enabled and entry.trusted and self._matches(entry, target)
+            if entry.enabled
+            # What blocks for want of trust is planned, and fails.
+            and (entry.trusted or snapshot.strict or entry.hook.type == "withheld")
+            and self._matches(entry, target)
         ]
         plan = None
         if len(matched) == 1:
@@ -67,6 +84,23 @@ class HookPlanner:
             plans.known.clear()
         plans.known[key] = plan
         return plan
+
+    def must_answer(self, event: HookEventName, target: str) -> bool:
+        """Whether an event fails closed that could not be carried out: a hook that matches does,
+        or any of the event where it cannot be told which would match."""
+        try:
+            plan = self.create_execution_plan(event, target)
+        except Exception:
+            return self._registry.fails_closed(event)
+        return plan is not None and any(hook.on_failure == "block" for hook in plan.hooks)
+
+    def _refuse_held(self, snapshot: HookSnapshot) -> None:
+        if snapshot.hold:
+            raise EventHeldError(snapshot.hold)
+        for entry in snapshot.required:
+            why = self._why_untrusted(entry.hook)
+            if why is not None:
+                raise EventHeldError(f"required hook {entry.name!r} is not in force: {why}")
 
     def _matches(self, entry: HookRegistryEntry, target: str) -> bool:
         try:

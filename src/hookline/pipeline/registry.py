@@ -11,18 +11,37 @@ import msgspec
 
 from hookline.errors import HookRegistryNotInitializedError
 from hookline.pipeline.definitions import HookRegistryEntry
+from hookline.pipeline.settings import Required
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import LAYER_ORDER, HookSource
 
-__all__ = ["HookRegistry", "HookRegistryEntry", "HookSnapshot"]
+__all__ = ["HookRegistry", "HookRegistryEntry", "HookSnapshot", "Rules", "explain_missing"]
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """What the settings demand of all events: ``strict`` has every hook fail closed, ``required``
+    are the hooks that must be in force, and ``broken`` says what of the settings could not be
+    read."""
+
+    strict: bool = False
+    required: tuple[Required, ...] = ()
+    broken: str = ""
 
 
 class HookSnapshot(msgspec.Struct, frozen=True, eq=False):
-    """All entries in the order they were registered, and by event in the order they run."""
+    """All entries in the order they were registered, and by event in the order they run, as the
+    rules want them.
+
+    ``hold`` is why no event that can be blocked may go on, "" if it may; ``required`` are the
+    entries that have to stay in force for that.
+    """
 
     entries: tuple[HookRegistryEntry, ...]
     by_event: dict[HookEventName, tuple[HookRegistryEntry, ...]]
     has_functions: bool
+    strict: bool
+    hold: str
+    required: tuple[HookRegistryEntry, ...]
 
 
 class HookRegistry:
@@ -30,7 +49,8 @@ class HookRegistry:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._snapshot = _snapshot(())
+        self._rules = Rules()
+        self._snapshot = _snapshot((), self._rules)
         self._loaded = False
 
     @property
@@ -38,17 +58,18 @@ class HookRegistry:
         """Whether the settings were read."""
         return self._loaded
 
-    def load(self, entries: Iterable[HookRegistryEntry]) -> None:
+    def load(self, entries: Iterable[HookRegistryEntry], rules: Rules | None = None) -> None:
         """Replace what came from settings; what was registered in code as runtime stays."""
         with self._lock:
             kept = [e for e in self._snapshot.entries if e.source is HookSource.RUNTIME]
-            self._snapshot = _snapshot((*kept, *entries))
+            self._rules = self._rules if rules is None else rules
+            self._snapshot = _snapshot((*kept, *entries), self._rules)
             self._loaded = True
 
     def register(self, entry: HookRegistryEntry) -> Callable[[], None]:
         """Add one entry; the returned function takes it out again."""
         with self._lock:
-            self._snapshot = _snapshot((*self._snapshot.entries, entry))
+            self._snapshot = _snapshot((*self._snapshot.entries, entry), self._rules)
 
         def is_same(other: HookRegistryEntry) -> bool:
             # Even if it was switched on or off since, which made another entry of it.
@@ -58,7 +79,7 @@ class HookRegistry:
         def unregister() -> None:
             with self._lock:
                 left = (other for other in self._snapshot.entries if not is_same(other))
-                self._snapshot = _snapshot(left)
+                self._snapshot = _snapshot(left, self._rules)
 
         return unregister
 
@@ -86,11 +107,18 @@ class HookRegistry:
         with self._lock:
             entries = self._snapshot.entries
             meant = {id(e) for e in entries if is_meant(e) and (enabled or not e.hook.managed)}
-            self._snapshot = _snapshot(
+            switched = (
                 msgspec.structs.replace(e, enabled=enabled) if id(e) in meant else e
                 for e in entries
             )
+            self._snapshot = _snapshot(switched, self._rules)
             return len(meant)
+
+    def fails_closed(self, event: HookEventName) -> bool:
+        """Whether any hook of an event does, for when it is not known which of them would match;
+        before loading, those registered in code."""
+        entries = self._snapshot.by_event.get(event, ())
+        return any(e.enabled and e.hook.on_failure == "block" for e in entries)
 
     def snapshot(self) -> HookSnapshot:
         """The hooks as they are now; raises HookRegistryNotInitializedError before loading."""
@@ -99,14 +127,50 @@ class HookRegistry:
         return self._snapshot
 
 
-def _snapshot(entries: Iterable[HookRegistryEntry]) -> HookSnapshot:
+def explain_missing(
+    entries: Iterable[HookRegistryEntry], required: Iterable[Required]
+) -> dict[Required, str]:
+    """Of the hooks that are required, those that are not in force, each with why."""
+    entries, missing = tuple(entries), {}
+    for demand in required:
+        named = [entry for entry in entries if entry.name == demand.name]
+        fitting = [entry for entry in named if entry.source in demand.sources]
+        if any(entry.enabled and entry.trusted for entry in fitting):
+            continue
+        if not named:
+            missing[demand] = "no settings have it"
+        elif not fitting:
+            layers = " or ".join(sorted(source.value for source in demand.sources))
+            found = ", ".join(sorted({entry.source.value for entry in named}))
+            missing[demand] = f"it must be in the settings of {layers}, and is in those of {found}"
+        else:
+            is_off = not any(entry.enabled for entry in fitting)
+            missing[demand] = "it is disabled" if is_off else "nobody has reviewed it as it is now"
+    return missing
+
+
+def _snapshot(entries: Iterable[HookRegistryEntry], rules: Rules) -> HookSnapshot:
     entries = tuple(entries)
     ordered = sorted(entries, key=lambda entry: LAYER_ORDER[entry.source])
     by_event: dict[HookEventName, list[HookRegistryEntry]] = {}
     for entry in ordered:
+        if rules.strict and entry.hook.on_failure != "block":
+            closed = msgspec.structs.replace(entry.hook, on_failure="block")
+            entry = msgspec.structs.replace(entry, hook=closed)
         by_event.setdefault(entry.event, []).append(entry)
+    missing = explain_missing(entries, rules.required) if rules.required else {}
+    holds = [f"required hook {each.name!r} is not in force: {why}" for each, why in missing.items()]
+    if rules.strict and rules.broken:
+        holds.append(f"the settings cannot be read as they are: {rules.broken}")
     return HookSnapshot(
         entries,
         {event: tuple(found) for event, found in by_event.items()},
         any(entry.hook.type == "runtime" for entry in entries),
+        rules.strict,
+        "\n".join(holds),
+        tuple(
+            entry
+            for entry in entries
+            if any(entry.name == d.name and entry.source in d.sources for d in rules.required)
+        ),
     )

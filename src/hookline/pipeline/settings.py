@@ -1,19 +1,20 @@
 """Finds the settings files of a working directory, reads them layer by layer, and puts the layers
-together: who may disable whom, whose redaction counts, who is trusted.
+together: who may disable whom, whose redaction counts, who is trusted, what must hold.
 
 A file that cannot be read is a problem with its place, never the end: the others still load. What
-a layer may say about the others follows trust: a project speaks for its own hooks only.
+a layer may say about the others follows trust: a project speaks for its own hooks only. What makes
+things stricter may come from any layer, and no other can take it back.
 """
 
 import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
-from hookline.errors import HooklineError
+from hookline.errors import EXHAUSTED, HooklineError
 from hookline.pipeline.definitions import HookRegistryEntry, Origin, parse_hooks
 from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.jsonc import (
@@ -26,16 +27,31 @@ from hookline.pipeline.jsonc import (
     text_of,
     value_at,
 )
-from hookline.places import site_config_dir, user_config_dir
+from hookline.places import system_settings_file, user_config_dir
 from hookline.problem import Problem
 from hookline.wire.hooks import HookConfig, HookSource, Redaction
 
 _OWN_FILES = ("settings.local.json", "settings.json")
 _PROJECT_FOLDERS = (".hookline", ".llxprt", ".gemini")
-_HOME_FILES = (".llxprt/settings.json", ".gemini/settings.json")
+_PROJECT_FILES = (".llxprt/settings.json", ".gemini/settings.json")
+_HOME_FILES = (
+    *(".llxprt/settings.json", ".config/llxprt-code/settings.json"),
+    ".gemini/settings.json",
+)
 # Where settings say whether hooks run at all, and which do not by their names.
-SWITCHES: tuple[Path, ...] = (("enableHooks",), ("hooksConfig", "enabled"), ("hooks", "enabled"))
+SWITCHES: tuple[Path, ...] = (
+    *(("enableHooks",), ("hooksConfig", "enabled"), ("hooks", "enabled")),
+    ("tools", "enableHooks"),
+)
 DISABLED_NAMES: tuple[Path, ...] = (("hooks", "disabled"), ("hooksConfig", "disabled"))
+# Whoever requires a hook is satisfied by one of its own layer, or of one that is trusted more.
+_FULFILLING: dict[HookSource, tuple[HookSource, ...]] = {
+    HookSource.RUNTIME: (HookSource.RUNTIME, HookSource.USER, HookSource.SYSTEM),
+    HookSource.PROJECT: (HookSource.PROJECT, HookSource.USER, HookSource.SYSTEM),
+    HookSource.USER: (HookSource.USER, HookSource.SYSTEM),
+    HookSource.SYSTEM: (HookSource.SYSTEM,),
+    HookSource.EXTENSIONS: (HookSource.EXTENSIONS, HookSource.SYSTEM),
+}
 
 
 class SettingsFileError(HooklineError):
@@ -61,21 +77,43 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[HookRegistryEntry, ...] = ()
     enabled: bool | None = None
     disabled: tuple[str, ...] = ()
+    strict: bool = False
+    required: tuple[str, ...] = ()
     redaction: Redaction | None = None
     trace: bool | None = None
     problems: tuple[Problem, ...] = ()
+
+
+class Required(msgspec.Struct, frozen=True):
+    """A hook that must be in force, in one of some layers, for an event to go on."""
+
+    name: str
+    sources: frozenset[HookSource]
+
+    @classmethod
+    def read(cls, text: str, sources: Iterable[HookSource]) -> "Required":
+        """The hook that ``name`` or ``layer:name`` stands for; ``sources`` are the layers of a
+        bare name."""
+        layer, colon, name = text.partition(":")
+        if colon and layer in list(HookSource):
+            return cls(name, frozenset({HookSource(layer)}))
+        return cls(text, frozenset(sources))
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All layers together: the hooks, and what governs them.
 
     ``enabled`` is False when no hook may run; ``only_managed`` when the user switched hooks off
-    but the system has hooks that cannot be. ``trace`` asks for a record of what hooks do.
+    but the system has hooks that cannot be. ``strict`` has an event blocked whenever its hooks
+    could not all answer, ``required`` while one of these hooks is not in force. ``trace`` asks for
+    a record of what hooks do.
     """
 
     entries: tuple[HookRegistryEntry, ...] = ()
     enabled: bool = True
     only_managed: bool = False
+    strict: bool = False
+    required: tuple[Required, ...] = ()
     redaction: Redaction = Redaction()
     trace: bool = False
     problems: tuple[Problem, ...] = ()
@@ -95,16 +133,24 @@ def find_project_dir(working_dir: str, home: str | None) -> str:
         directory = parent
 
 
-def find_settings_files(project_dir: str, home: str | None) -> list[SettingsFile]:
+def find_settings_files(
+    project_dir: str,
+    home: str | None,
+    *,
+    given: Iterable[str | os.PathLike[str]] | None = None,
+    system: str | None = None,
+) -> list[SettingsFile]:
     """Every place to look at, highest priority first; one file reached twice counts once, for
-    the layer that is trusted more."""
+    the layer that is trusted more. Files that are ``given`` stand in place of the project's and
+    the user's, ``system`` in place of the system's own."""
     own_folder = os.path.join(project_dir, ".hookline")
-    project = _below(own_folder, _OWN_FILES) + _below(project_dir, _HOME_FILES)
+    project = _below(own_folder, _OWN_FILES) + _below(project_dir, _PROJECT_FILES)
     user = _below(user_config_dir(), _OWN_FILES) + _below(home, _HOME_FILES)
-    system = _below(site_config_dir(), _OWN_FILES)
+    if given is not None:
+        project, user = [], [os.path.abspath(path) for path in given]
     found = [SettingsFile(path, HookSource.PROJECT) for path in project]
     found += [SettingsFile(path, HookSource.USER) for path in user]
-    found += [SettingsFile(path, HookSource.SYSTEM) for path in system]
+    found.append(SettingsFile(system or system_settings_file(), HookSource.SYSTEM))
     chosen: dict[str, SettingsFile] = {}
     for file in reversed(found):
         real = os.path.realpath(file.path)
@@ -135,7 +181,8 @@ class SettingsReader:
         self._last_good: dict[str, Layer] = {}
 
     def read(self) -> list[Layer]:
-        """A layer for each file there is, highest priority first; never raises."""
+        """A layer for each file there is, highest priority first; raises OSError where the system
+        has nothing left to read them with."""
         layers: list[Layer] = []
         for file in self.files:
             try:
@@ -159,7 +206,8 @@ class SettingsReader:
 
 def read_settings_file(path: str, *, blank: str = "") -> tuple[bytes, Document] | None:
     """A file and the object in it, None if there is no file; ``blank`` is read for a file that
-    holds nothing. Raises SettingsFileError for one that cannot be used."""
+    holds nothing. Raises SettingsFileError for one that cannot be used, and OSError where the
+    system has nothing left to read it with."""
     try:
         # Opening a pipe would wait for its writer, reading a device might never end.
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -171,6 +219,9 @@ def read_settings_file(path: str, *, blank: str = "") -> tuple[bytes, Document] 
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
+        if error.errno in EXHAUSTED:
+            # It says nothing about the file, whose hooks must not be taken for none.
+            raise
         problem = Problem(
             kind="unreadable", message=f"cannot be read: {error.strerror or error}", file=path
         )
@@ -225,6 +276,7 @@ def read_layer(
     said = [typed(path, bool, "true or false") for path in SWITCHES]
     switches = [word for word in said if word is not None]
     disabled = tuple(name for path in DISABLED_NAMES for name in names(path))
+    strict, required = typed(("strict",), bool, "true or false"), names(("hooks", "required"))
     redaction, at = None, ("security", "environmentVariableRedaction")
     if typed(at, dict, "an object") is not None and not is_overreach(at):
         redaction = Redaction(
@@ -246,47 +298,108 @@ def read_layer(
         entries=parsed.entries,
         enabled=all(switches) if switches else None,
         disabled=disabled,
+        strict=strict or False,
+        required=required,
         redaction=redaction,
         trace=trace,
         problems=(*problems, *parsed.problems),
     )
 
 
-def combine(
-    layers: Sequence[Layer],
-    *,
-    disabled: Sequence[str] = (),
-    trusted: Callable[[HookConfig], bool],
-) -> Settings:
-    """One settings value of many layers; ``disabled`` are further names of the user's, and
-    ``trusted`` says which of the project's hooks may run."""
-    on: dict[HookSource, bool] = {}
-    off: dict[HookSource, set[str]] = {HookSource.USER: set(disabled)}
-    redactions: dict[HookSource, Redaction] = {}
-    for layer in layers:
-        if layer.enabled is not None:
-            on.setdefault(layer.source, layer.enabled)
-        if layer.redaction is not None:
-            redactions.setdefault(layer.source, layer.redaction)
-        off.setdefault(layer.source, set()).update(layer.disabled)
+class Switches:
+    """Which hooks the layers let run: each switches all of them, or some by their names."""
 
-    def runs(hook: HookConfig) -> bool:
-        # A layer reaches itself and what is trusted less.
+    def __init__(self, layers: Iterable[Layer], disabled: Iterable[str] = ()) -> None:
+        """``disabled`` are further names of the user's."""
+        self.on: dict[HookSource, bool] = {}
+        self._off: dict[HookSource, set[str]] = {HookSource.USER: set(disabled)}
+        for layer in layers:
+            if layer.enabled is not None:
+                self.on.setdefault(layer.source, layer.enabled)
+            self._off.setdefault(layer.source, set()).update(layer.disabled)
+
+    def allow(self, source: HookSource, hook: HookConfig) -> bool:
+        """Whether a layer lets a hook run."""
+        return self.on.get(source, True) and hook.name not in self._off.get(source, ())
+
+    def allow_all(self, hook: HookConfig) -> bool:
+        """Whether every layer does that reaches a hook: its own, and those trusted more."""
         reaching = [HookSource.SYSTEM]
         if not hook.managed:
             reaching.append(HookSource.USER)
             reaching += [HookSource.PROJECT] if hook.source is HookSource.PROJECT else []
-        return all(on.get(s, True) and hook.name not in off.get(s, ()) for s in reaching)
+        return all(self.allow(source, hook) for source in reaching)
 
-    entries = tuple(
+
+class ProjectTrust(Protocol):
+    """Who says which hooks may run, and what counts, as far as it is the project's."""
+
+    def why_untrusted(self, hook: HookConfig) -> str | None:
+        """Why a hook may not run, None if it may."""
+        ...
+
+    def get_guards(self) -> Sequence[HookRegistryEntry]:
+        """What stands for reviewed hooks that must answer and cannot: it blocks."""
+        ...
+
+    def get_words(self, layers: Iterable[Layer]) -> tuple[bool, Sequence[str]]:
+        """Whether the project is strict, and which hooks it requires, as far as that counts."""
+        ...
+
+
+class GivenTrust:
+    """Trust that somebody decides in code or on the command line, for all of the project."""
+
+    def __init__(self, trusted: bool | Callable[[], bool]) -> None:
+        self._trusted = trusted
+
+    def is_given(self) -> bool:
+        """Whether the project is trusted now."""
+        return self._trusted() if callable(self._trusted) else self._trusted
+
+    def why_untrusted(self, hook: HookConfig) -> str | None:
+        """Why a hook may not run, None if it may."""
+        if hook.source is not HookSource.PROJECT or self.is_given():
+            return None
+        return "the project is not trusted, so its hooks do not run"
+
+    def get_guards(self) -> Sequence[HookRegistryEntry]:
+        """Nothing: whoever decides by hand has reviewed nothing."""
+        return ()
+
+    def get_words(self, layers: Iterable[Layer]) -> tuple[bool, Sequence[str]]:
+        """What the project says of itself, if it is trusted."""
+        project = [layer for layer in layers if layer.source is HookSource.PROJECT]
+        if not project or not self.is_given():
+            return False, ()
+        names = [name for layer in project for name in layer.required]
+        return any(layer.strict for layer in project), names
+
+
+def combine(
+    layers: Sequence[Layer],
+    *,
+    trust: ProjectTrust,
+    disabled: Iterable[str] = (),
+    strict: bool = False,
+    required: Iterable[str] = (),
+) -> Settings:
+    """One settings value of many layers; ``disabled``, ``strict`` and ``required`` are what code
+    says."""
+    switches = Switches(layers, disabled)
+    redactions: dict[HookSource, Redaction] = {}
+    for layer in layers:
+        if layer.redaction is not None:
+            redactions.setdefault(layer.source, layer.redaction)
+    entries = [
         msgspec.structs.replace(
             entry,
-            enabled=runs(entry.hook),
-            trusted=layer.source is not HookSource.PROJECT or trusted(entry.hook),
+            enabled=switches.allow_all(entry.hook),
+            trusted=trust.why_untrusted(entry.hook) is None,
         )
         for layer in layers
         for entry in layer.entries
-    )
+    ]
     managed = any(entry.hook.managed and entry.enabled for entry in entries)
     problems = [problem for layer in layers for problem in layer.problems]
     held_back = sum(1 for entry in entries if not entry.trusted and entry.enabled)
@@ -295,17 +408,34 @@ def combine(
         message = f"{held_back} project {are} not trusted and will not run"
         remedy = f"review {them} with `hookline trust`"
         problems.append(Problem(kind="untrusted", file="trust", message=message, remedy=remedy))
+    # Their project cannot switch them off any more: the user and the system can.
+    entries += [
+        guard
+        for guard in trust.get_guards()
+        if all(switches.allow(s, guard.hook) for s in (HookSource.USER, HookSource.SYSTEM))
+    ]
     # The system's word on redaction stands; the user may only ask for more to be kept back.
     system, user = redactions.get(HookSource.SYSTEM), redactions.get(HookSource.USER)
     redaction = system or user or Redaction()
     if system is not None and user is not None:
         blocked = (*system.blocked, *user.blocked)
         redaction = msgspec.structs.replace(system, blocked=blocked) if system.enabled else user
-    user_on = on.get(HookSource.USER, True)
+    project_strict, project_required = trust.get_words(layers)
+    demands = {Required.read(name, _FULFILLING[HookSource.RUNTIME]) for name in required}
+    demands |= {Required.read(name, _FULFILLING[HookSource.PROJECT]) for name in project_required}
+    for layer in layers:
+        strict |= layer.strict and layer.source is not HookSource.PROJECT
+        if layer.source is not HookSource.PROJECT:
+            demands |= {Required.read(name, _FULFILLING[layer.source]) for name in layer.required}
+    user_on = switches.on.get(HookSource.USER, True)
+    is_on = switches.on.get(HookSource.SYSTEM, True) and (user_on or managed)
     return Settings(
-        entries=entries,
-        enabled=on.get(HookSource.SYSTEM, True) and (user_on or managed),
+        entries=tuple(entries),
+        # Nobody gets around a required hook by switching hooks off.
+        enabled=is_on or bool(demands),
         only_managed=not user_on,
+        strict=strict or project_strict,
+        required=tuple(sorted(demands, key=lambda demand: (demand.name, sorted(demand.sources)))),
         redaction=redaction,
         trace=next((layer.trace for layer in layers if layer.trace is not None), False),
         problems=tuple(problems),

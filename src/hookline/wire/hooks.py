@@ -74,6 +74,17 @@ class RuntimeHook(HookConfig, frozen=True, kw_only=True):
         return (self.type, self.name, id(self.function))
 
 
+class WithheldHook(HookConfig, frozen=True, kw_only=True):
+    """What stands for a hook that must answer and may not run: it fails, and says why."""
+
+    type: ClassVar[str] = "withheld"
+
+    why: str
+
+    def identity(self) -> object:
+        return (self.type, self.name, self.why)
+
+
 class Redaction(msgspec.Struct, frozen=True):
     """What the user or the system wants kept from hooks; names are compared without case."""
 

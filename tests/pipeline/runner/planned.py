@@ -40,7 +40,12 @@ async def run(
     return await HookRunner().execute_plan(
         HookExecutionPlan(event, hooks, sequential),
         InputDocument(event, TOOL if payload is None else payload, cut),
-        RunContext(project_dir=here, session_id="s-1", is_trusted=is_trusted, **options),
+        RunContext(
+            project_dir=here,
+            session_id="s-1",
+            why_untrusted=lambda hook: None if is_trusted(hook) else "nobody has reviewed it",
+            **options,
+        ),
     )
 
 

@@ -32,7 +32,7 @@ async def fire(runner: HookRunner, hook: CommandHook) -> HookExecutionResult:
     (result,) = await runner.execute_plan(
         HookExecutionPlan(event, (hook,), False),
         InputDocument(event, {"tool_name": "t", "tool_input": {"padding": "x" * 100_000}}),
-        RunContext(cwd=here, project_dir=here, session_id="s", is_trusted=lambda _hook: True),
+        RunContext(cwd=here, project_dir=here, session_id="s", why_untrusted=lambda _hook: None),
     )
     return result
 

@@ -24,13 +24,14 @@ class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
 class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     """The session an event belongs to, and the rules its hooks run under.
 
-    ``warm`` is whether it is worth while to keep processes waiting for the next event.
+    ``why_untrusted`` says why a hook may not run, None if it may. ``warm`` is whether it is worth
+    while to keep processes waiting for the next event.
     """
 
     cwd: str
     project_dir: str
     session_id: str
-    is_trusted: Callable[[HookConfig], bool]
+    why_untrusted: Callable[[HookConfig], str | None]
     redaction: Redaction = Redaction()
     limits: RunLimits = RunLimits()
     warm: bool = True

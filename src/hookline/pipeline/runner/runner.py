@@ -12,7 +12,7 @@ from hookline.notices import warn
 from hookline.pipeline.runner.command import CommandRunner
 from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
 from hookline.pipeline.runner.loop import gather
-from hookline.wire.hooks import HookConfig, HookSource, RuntimeHook
+from hookline.wire.hooks import HookConfig, RuntimeHook
 from hookline.wire.results import HookExecutionPlan, HookExecutionResult
 
 Results: TypeAlias = tuple[HookExecutionResult, ...]
@@ -73,9 +73,9 @@ class HookRunner:
             if results and results[-1].success:
                 document = document.followed_by(results[-1].output)
             try:
-                if hook.source is HookSource.PROJECT and not context.is_trusted(hook):
-                    error = "the project is not trusted, so its hooks do not run"
-                    result = failed_result(hook, document, "untrusted", error)
+                untrusted = context.why_untrusted(hook)
+                if untrusted is not None:
+                    result = failed_result(hook, document, "untrusted", untrusted)
                 elif document.cut and hook.on_failure == "block":
                     error = f"its input could not be shown whole: {document.cut}"
                     result = failed_result(hook, document, "malformed", error)

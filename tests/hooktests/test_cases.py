@@ -110,7 +110,10 @@ def test_a_bad_test_keeps_none_of_its_neighbours_from_running() -> None:
 def test_files_that_cannot_be_read_are_problems_too() -> None:
     Path("latin").write_bytes(b'{"name": "\xe9"}')
     Path("folder").mkdir()
-    assert str(read_test_file("latin").problems[0]) == "latin: is not UTF-8 at byte 10"
+    assert (
+        str(read_test_file("latin").problems[0])
+        == "latin:1:11: is not valid JSON: this is not UTF-8"
+    )
     assert "cannot be read: Is a directory" in str(read_test_file("folder").problems[0])
 
 

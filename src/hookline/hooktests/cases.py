@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 
 from hookline.errors import HooklineError, InvalidPayloadError, UnknownEventError
+from hookline.files import open_regular
 from hookline.hooktests.comparing import Failure, find_bad_word
 from hookline.nearest import name_hint
 from hookline.pipeline.definitions import Origin
-from hookline.pipeline.jsonc import Document, JsoncError, Path, parse
+from hookline.pipeline.jsonc import MAX_BYTES, Document, JsoncError, Path, parse, text_of
 from hookline.problem import Problem
 from hookline.wire.events import EVENTS, HookEventName, narrow_event
 from hookline.wire.validators import find_problem
@@ -121,13 +122,10 @@ class _Wrong(Exception):
 def read_test_file(path: str) -> HookTestFile:
     """The tests of a file; never raises for what is in it, or for a file that cannot be read."""
     try:
-        with open(path, "rb") as file:
-            document = parse(file.read().decode("utf-8-sig"))
+        with open_regular(path) as file:
+            document = parse(text_of(file.read(MAX_BYTES + 1)))
     except OSError as error:
         message = f"cannot be read: {error.strerror or error}"
-        return HookTestFile(path, (), (Problem(kind="unreadable", message=message, file=path),))
-    except UnicodeDecodeError as error:
-        message = f"is not UTF-8 at byte {error.start}"
         return HookTestFile(path, (), (Problem(kind="unreadable", message=message, file=path),))
     except JsoncError as error:
         return HookTestFile(path, (), (error.problem_of(path),))

@@ -309,6 +309,13 @@ class Config:
             return self._folder_trust.is_trusted(hook)
         return self.is_trusted_folder()
 
+    def trusts_test(self, test_file: str) -> bool:  # noqa: ARG002
+        """Whether a file of hook tests that bring files or variables may run."""
+        settings = self.get_settings()
+        # Having no hooks is not enough for a project to count as reviewed.
+        has_hooks = any(entry.source is HookSource.PROJECT for entry in settings.entries)
+        return self.is_trusted_folder() and (has_hooks or self._folder_trust is None)
+
     def get_message_bus(self) -> "MessageBus | None":
         """The bus whose requests the hook system serves."""
         return self._message_bus

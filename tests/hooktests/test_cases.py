@@ -128,7 +128,7 @@ def test_files_come_from_top_to_bottom_and_from_a_to_z() -> None:
     touch(
         ".hookline/tests/d.hooktest.json", "node_modules/x/e.hooktest.json", ".git/f.hooktest.json"
     )
-    assert find_test_files(["."]) == [
+    assert find_test_files(".") == [
         "a.hooktest.json",
         "b.hooktest.json",
         ".hookline/tests/d.hooktest.json",
@@ -139,7 +139,7 @@ def test_files_come_from_top_to_bottom_and_from_a_to_z() -> None:
 def test_a_file_that_is_named_counts_whatever_its_name_and_only_once() -> None:
     touch("plain.json", "t/a.hooktest.json")
     Path("t/link.hooktest.json").symlink_to("a.hooktest.json")
-    assert find_test_files(["plain.json", "t", "t/a.hooktest.json"]) == [
+    assert find_test_files("plain.json", "t", "t/a.hooktest.json") == [
         "plain.json",
         "t/a.hooktest.json",
     ]
@@ -147,4 +147,4 @@ def test_a_file_that_is_named_counts_whatever_its_name_and_only_once() -> None:
 
 def test_a_place_that_is_not_there_is_an_error() -> None:
     with pytest.raises(HookTestError, match="there is no file or directory nowhere; name one"):
-        find_test_files(["nowhere"])
+        find_test_files("nowhere")

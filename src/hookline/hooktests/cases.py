@@ -2,7 +2,7 @@
 says. What is wrong in a file gets its place there, and the tests beside it still run."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -25,6 +25,8 @@ PASSED_BY = frozenset(
         *(".venv", "venv", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache"),
     }
 )
+
+_MOST_FOLDERS = 100_000
 
 Status: TypeAlias = Literal["passed", "failed", "skipped"]
 
@@ -51,6 +53,11 @@ class HookTest(msgspec.Struct, frozen=True, kw_only=True):
     files: Mapping[str, str] | None = None
     skip: str | None = None
 
+    @property
+    def code(self) -> str:
+        """How it can have hooks run what nobody has reviewed, in words; empty where it cannot."""
+        return "it brings files" if self.files else "it sets variables" if self.env else ""
+
 
 class HookTestFile(msgspec.Struct, frozen=True):
     """The tests of one file, and what in it is none."""
@@ -73,16 +80,23 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     untrusted: bool = False
 
 
-def find_test_files(places: Iterable[str]) -> list[str]:
+def find_test_files(*places: str) -> list[str]:
     """Every test file in the places, each once: files as they are, directories from top to bottom;
-    raises HookTestError for a place that is not there."""
+    raises HookTestError for a place that is not there, or has more in it than can be looked at."""
     found: dict[str, str] = {}
+    left = _MOST_FOLDERS
     for place in places:
         if not os.path.exists(place):
             raise HookTestError(f"there is no file or directory {place}; name one that exists")
         if not os.path.isdir(place):
             found.setdefault(os.path.realpath(place), place)
         for here, folders, names in os.walk(place):
+            left -= 1
+            if left < 0:
+                raise HookTestError(
+                    f"{place} has more than {_MOST_FOLDERS:,} directories; "
+                    "name the one that the tests are in"
+                )
             folders[:] = sorted(name for name in folders if name not in PASSED_BY)
             for name in sorted(names):
                 if name.endswith(SUFFIX):
@@ -160,6 +174,11 @@ def read_test_file(path: str) -> HookTestFile:
     origin = Origin(path, document)
     problems = (origin.problem(wrong.path, "bad-test", wrong.problem) for wrong in wrongs)
     return HookTestFile(path, tuple(tests.values()), tuple(problems))
+
+
+def brings_code(path: str) -> bool:
+    """Whether a test of the file brings files or variables, so that it needs a review."""
+    return any(test.code for test in read_test_file(path).tests)
 
 
 def _check_fields(at: Path, fields: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.files import signature, write_atomically
+from hookline.files import open_regular, read_bounded, signature, write_atomically
 
 
 def mode_of(path: Path) -> int:
@@ -100,3 +100,28 @@ def test_a_file_that_was_changed_and_made_to_look_as_before_is_not_the_same(tmp_
 
 def test_a_file_that_is_not_there_has_no_signature(tmp_path: Path) -> None:
     assert signature(str(tmp_path / "none")) is None
+
+
+def test_a_pipe_is_refused_at_once_and_a_device_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "endless").symlink_to("/dev/zero")
+    for name in ("pipe", "endless"):
+        with pytest.raises(OSError, match="it is not a regular file") as refused:
+            read_bounded(str(tmp_path / name), 100)
+        assert refused.value.filename == str(tmp_path / name)
+    with pytest.raises(IsADirectoryError):
+        read_bounded(str(tmp_path), 100)
+
+
+def test_a_file_is_read_up_to_its_bound(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x" * 100)
+    assert read_bounded(str(tmp_path / "file"), 100) == b"x" * 100
+    with pytest.raises(OSError, match="it is larger than 99 bytes, the most that is read"):
+        read_bounded(str(tmp_path / "file"), 99)
+
+
+def test_a_link_to_a_regular_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    (tmp_path / "link").symlink_to("file")
+    with open_regular(str(tmp_path / "link")) as file:
+        assert file.read() == b"x"

@@ -1,16 +1,17 @@
-"""The directories of a user and a system are those that platformdirs knows."""
+"""The directories of a user are those that platformdirs knows, or that a variable names; the
+system's settings have one place."""
 
 import platformdirs
 import pytest
 
-from hookline.places import home_dir, site_config_dir, user_config_dir, user_state_dir
+from hookline.places import home_dir, system_settings_file, user_config_dir, user_state_dir
 
-VARIABLES = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CONFIG_DIRS")
+VARIABLES = ("XDG_CONFIG_HOME", "XDG_STATE_HOME")
 
 
 def known() -> list[str]:
     """What platformdirs answers."""
-    names = ("user_config_dir", "user_state_dir", "site_config_dir")
+    names = ("user_config_dir", "user_state_dir")
     return [getattr(platformdirs, name)("hookline", appauthor=False) for name in names]
 
 
@@ -26,7 +27,28 @@ def test_the_directories_are_those_of_platformdirs(
     expected = known()
     # Elsewhere platformdirs is asked, which has made up its mind about the platform by now.
     monkeypatch.setattr("sys.platform", platform)
-    assert [user_config_dir(), user_state_dir(), site_config_dir()] == expected
+    assert [user_config_dir(), user_state_dir()] == expected
+
+
+@pytest.mark.parametrize(
+    ("platform", "place"),
+    [
+        ("linux", "/etc/hookline/settings.json"),
+        ("darwin", "/Library/Application Support/hookline/settings.json"),
+    ],
+)
+def test_no_variable_moves_the_systems_settings(
+    monkeypatch: pytest.MonkeyPatch, platform: str, place: str
+) -> None:
+    for variable in ("XDG_CONFIG_DIRS", "XDG_CONFIG_HOME", "HOME", "HOOKLINE_STATE_DIR"):
+        monkeypatch.setenv(variable, "/elsewhere")
+    monkeypatch.setattr("sys.platform", platform)
+    assert system_settings_file() == place
+
+
+def test_a_variable_moves_what_is_kept_for_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOKLINE_STATE_DIR", "/somewhere/else")
+    assert user_state_dir() == "/somewhere/else"
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin"])

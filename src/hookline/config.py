@@ -415,7 +415,9 @@ class Config:
         switches = Switches(layers, self._disabled)
         if self._folder_trust is not None:
             self._folder_trust.use(
-                read, is_on=lambda hook: switches.allow(HookSource.PROJECT, hook)
+                read,
+                is_on=lambda hook: switches.allow(HookSource.PROJECT, hook),
+                in_code=self._code_layers,
             )
         settings = combine(
             layers,

@@ -1,10 +1,11 @@
-"""Writes files so that a reader, a crash or a full disk never meets half of one, and tells whether
-one is still the same."""
+"""Writes files so that a reader, a crash or a full disk never meets half of one, reads them without
+ever waiting or filling the memory, and tells whether one is still the same."""
 
 import contextlib
+import errno
 import os
 import stat
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 Signature: TypeAlias = tuple[int, ...]
 
@@ -40,6 +41,37 @@ def write_atomically(path: str, data: bytes, *, mode: int | None = None) -> None
             raise
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from None
+
+
+def open_regular(path: str) -> BinaryIO:
+    """Open a file to read it; raises OSError, which names the file, for what is no regular file.
+
+    Opening a pipe would wait for its writer, and a device might never end. What was opened is
+    looked at, so nobody can exchange the file in between.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", path)
+        return open(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_bounded(path: str, limit: int) -> bytes:
+    """The content of a regular file; raises OSError, which names the file, also for one that is
+    larger than ``limit`` bytes."""
+    with open_regular(path) as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise OSError(
+            errno.EFBIG, f"it is larger than {limit:,} bytes, the most that is read", path
+        )
+    return content
 
 
 def signature(path: str) -> Signature | None:

@@ -134,7 +134,7 @@ def test_a_project_nobody_trusts_cannot_set_variables_for_the_users_hooks(
     fancy = {"files": {"fancy": "#!/bin/sh\ntouch $HOME/ran"}, "env": {"PATH": "${cwd}:/bin"}}
     project.write("t.hooktest.json", json.dumps({**test, **fancy}))
     os.chdir(project.path)
-    assert "sets variables, but the project is not trusted" in call("test").out
+    assert "it brings files that nobody has reviewed, so it did not run" in call("test").out
     assert not Path.home().joinpath("ran").exists()
     assert call("test", "--trust").status == 0
     assert Path.home().joinpath("ran").exists()

@@ -110,7 +110,10 @@ def test_a_bad_test_keeps_none_of_its_neighbours_from_running() -> None:
 def test_files_that_cannot_be_read_are_problems_too() -> None:
     Path("latin").write_bytes(b'{"name": "\xe9"}')
     Path("folder").mkdir()
-    assert str(read_test_file("latin").problems[0]) == "latin: is not UTF-8 at byte 10"
+    assert (
+        str(read_test_file("latin").problems[0])
+        == "latin:1:11: is not valid JSON: this is not UTF-8"
+    )
     assert "cannot be read: Is a directory" in str(read_test_file("folder").problems[0])
 
 
@@ -125,7 +128,7 @@ def test_files_come_from_top_to_bottom_and_from_a_to_z() -> None:
     touch(
         ".hookline/tests/d.hooktest.json", "node_modules/x/e.hooktest.json", ".git/f.hooktest.json"
     )
-    assert find_test_files(["."]) == [
+    assert find_test_files(".") == [
         "a.hooktest.json",
         "b.hooktest.json",
         ".hookline/tests/d.hooktest.json",
@@ -136,7 +139,7 @@ def test_files_come_from_top_to_bottom_and_from_a_to_z() -> None:
 def test_a_file_that_is_named_counts_whatever_its_name_and_only_once() -> None:
     touch("plain.json", "t/a.hooktest.json")
     Path("t/link.hooktest.json").symlink_to("a.hooktest.json")
-    assert find_test_files(["plain.json", "t", "t/a.hooktest.json"]) == [
+    assert find_test_files("plain.json", "t", "t/a.hooktest.json") == [
         "plain.json",
         "t/a.hooktest.json",
     ]
@@ -144,4 +147,4 @@ def test_a_file_that_is_named_counts_whatever_its_name_and_only_once() -> None:
 
 def test_a_place_that_is_not_there_is_an_error() -> None:
     with pytest.raises(HookTestError, match="there is no file or directory nowhere; name one"):
-        find_test_files(["nowhere"])
+        find_test_files("nowhere")

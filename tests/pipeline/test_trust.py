@@ -186,7 +186,7 @@ async def test_a_script_that_changes_while_the_agent_runs_does_not_run(guarded: 
 def test_hooks_given_in_code_need_no_trust(project: Project) -> None:
     config = Config.load(project.path, hooks=hooks(command("true"))["hooks"])
     (entry,) = config.get_settings().entries
-    assert (entry.trusted, config.trusts(entry.hook)) == (True, True)
+    assert (entry.trusted, config.why_untrusted(entry.hook)) == (True, None)
 
 
 def test_the_same_project_by_another_path_is_the_same(guarded: Project, tmp_path: Path) -> None:

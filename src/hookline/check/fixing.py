@@ -13,8 +13,12 @@ import msgspec
 from hookline.check.findings import Finding, Fix, MakeExecutable, Replace
 from hookline.check.reading import Checked, CheckedFile
 from hookline.errors import HooklineError
+from hookline.files import read_bounded, write_atomically
 from hookline.pipeline.jsonc import BOM, JsoncError, parse
 from hookline.wire.hooks import HookSource
+
+# A compiled program may need nothing but its exec bit.
+_MOST_READ = 64 * 1024 * 1024
 
 
 class FixError(HooklineError):
@@ -48,9 +52,8 @@ def changes(findings: Iterable[Finding], checked: Checked) -> list[Change]:
     made: list[Change] = []
     for path, fixes in by_file.items():
         try:
+            before = read_bounded(path, _MOST_READ)
             mode = stat.S_IMODE(os.stat(path).st_mode)
-            with open(path, "rb") as opened:
-                before = opened.read()
         except OSError as error:
             raise FixError(path, error.strerror or str(error)) from None
         after, mode_after = before, mode
@@ -114,11 +117,8 @@ def carry_out(change: Change) -> None:
 
         rewrite_settings(change.file, rewritten, backup=False)
         return
-    from hookline.files import write_atomically
-
     try:
-        with open(change.file, "rb") as file:
-            refuse_if_changed(file.read())
+        refuse_if_changed(read_bounded(change.file, _MOST_READ))
         if change.after != change.before:
             write_atomically(change.file, change.after, mode=change.mode_after)
         else:

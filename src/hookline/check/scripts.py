@@ -6,13 +6,13 @@ It is told by looking at the files: nothing is run.
 import contextlib
 import functools
 import os
-import stat
 from collections.abc import Iterator
 
 import msgspec
 
 from hookline.check.findings import Finding, Fix, MakeExecutable, Severity, UnixLineEnds
 from hookline.check.reading import Checked, HookSite
+from hookline.files import open_regular
 from hookline.pipeline.programs import (
     Started,
     argv_of,
@@ -123,8 +123,8 @@ def found_scripts(checked: Checked) -> tuple[tuple[HookSite, Started | None, Scr
         started = started_by(site.hook, variables, cwd=checked.cwd, environ=checked.environ)
         script, path = None, None if started is None else started.script_file
         with contextlib.suppress(OSError, ValueError):
-            if started is not None and path is not None and stat.S_ISREG(os.stat(path).st_mode):
-                with open(path, "rb") as file:
+            if started is not None and path is not None:
+                with open_regular(path) as file:
                     content = file.read(_MOST_READ)
                 shebang = shebang_in(content)
                 script = Script(
@@ -152,6 +152,8 @@ def _unusable(site: HookSite, started: Started, name: str, checked: Checked) -> 
         what, remedy = f"{name} cannot be read", "change its permissions"
     elif os.path.isdir(path):
         what, remedy = f"{name} is a directory", "name the script in it"
+    elif os.path.exists(path):
+        what, remedy = f"{name} is not a regular file", "put a script there"
     elif not os.path.isabs(name) and os.path.isfile(os.path.join(checked.project_dir, name)):
         # An agent may well be started in the project's directory and nowhere else.
         severity = Severity.WARNING

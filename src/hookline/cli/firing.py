@@ -1,6 +1,7 @@
 """Events that a command fires: the input out of its options, the configuration and bus they name,
 and a run of hooks that stop before the command ends, whatever ends it."""
 
+import errno
 import os
 import signal
 import sys
@@ -14,6 +15,7 @@ from hookline.cli.failures import CommandError, Interrupted
 from hookline.cli.options import Options
 from hookline.config import Config
 from hookline.errors import InvalidPayloadError
+from hookline.files import read_bounded
 from hookline.fired import FiredEvent, read_fired_event
 from hookline.pipeline.runner.loop import Cancelled, PollLoop
 from hookline.system import HookSystem
@@ -52,6 +54,8 @@ ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LIKE_NOBODY_ASKED = (signal.SIG_DFL, signal.default_int_handler)
 # How many seconds hooks may take before people are shown that something happens.
 _A_MOMENT = 0.3
+# As much as a bus carries to a worker.
+_MOST_INPUT = 32 * 1024 * 1024
 
 
 def example(event: HookEventName) -> str:
@@ -237,30 +241,36 @@ def _handle_signals(end: Callable[[int, Any], None]) -> Iterator[None]:
 
 def _read_json(event: HookEventName, option: str, value: str) -> Any:
     """What an argument stands for: itself, the content of ``@FILE`` or, as ``-``, of stdin."""
-    text = value
+    text, what = value, ""
     if value == "-" or value.startswith("@"):
         what = "stdin" if value == "-" else value[1:]
         try:
             if value != "-":
-                with open(value[1:], "rb") as file:
-                    read = file.read()
+                read = read_bounded(value[1:], _MOST_INPUT)
             elif sys.stdin is None:
                 raise CommandError("--input -: stdin is closed; give the JSON itself, or @FILE")
             else:
                 if sys.stdin.isatty():
                     print("reading the input from the terminal; Ctrl-D ends it", file=sys.stderr)
-                read = sys.stdin.buffer.read()
+                read = sys.stdin.buffer.read(_MOST_INPUT + 1)
+                if len(read) > _MOST_INPUT:
+                    raise CommandError(f"{option}: stdin has more than {_MOST_INPUT:,} bytes")
             text = read.decode("utf-8-sig")
         except OSError as error:
-            raise CommandError(f"{option}: cannot read {what}: {error.strerror}") from None
+            remedy = "; --input - reads a pipe" if error.errno == errno.EINVAL else ""
+            problem = f"cannot read {what}: {error.strerror}{remedy}"
+            raise CommandError(f"{option}: {problem}") from None
         except UnicodeDecodeError as error:
             raise CommandError(f"{option}: {what} is not UTF-8 at byte {error.start}") from None
     try:
         return codec.decode(text)
-    except codec.DecodeError:
+    except codec.DecodeError as error:
         # Comments and trailing commas are welcome as in settings; the rest gets its place.
-        from hookline.pipeline.jsonc import JsoncError, parse
+        from hookline.pipeline.jsonc import MAX_BYTES, JsoncError, parse
 
+        if len(text) > MAX_BYTES:
+            # Places take memory, many times that of the text.
+            raise _invalid(event, f"{option}: {what or 'it'} is not JSON: {error}") from None
     try:
         return parse(text).value
     except JsoncError as error:

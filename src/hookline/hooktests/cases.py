@@ -2,16 +2,17 @@
 says. What is wrong in a file gets its place there, and the tests beside it still run."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
 from hookline.errors import HooklineError, InvalidPayloadError, UnknownEventError
+from hookline.files import open_regular
 from hookline.hooktests.comparing import Failure, find_bad_word
 from hookline.nearest import name_hint
 from hookline.pipeline.definitions import Origin
-from hookline.pipeline.jsonc import Document, JsoncError, Path, parse
+from hookline.pipeline.jsonc import MAX_BYTES, Document, JsoncError, Path, parse, text_of
 from hookline.problem import Problem
 from hookline.wire.events import EVENTS, HookEventName, narrow_event
 from hookline.wire.validators import find_problem
@@ -24,6 +25,8 @@ PASSED_BY = frozenset(
         *(".venv", "venv", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache"),
     }
 )
+
+_MOST_FOLDERS = 100_000
 
 Status: TypeAlias = Literal["passed", "failed", "skipped"]
 
@@ -50,6 +53,11 @@ class HookTest(msgspec.Struct, frozen=True, kw_only=True):
     files: Mapping[str, str] | None = None
     skip: str | None = None
 
+    @property
+    def code(self) -> str:
+        """How it can have hooks run what nobody has reviewed, in words; empty where it cannot."""
+        return "it brings files" if self.files else "it sets variables" if self.env else ""
+
 
 class HookTestFile(msgspec.Struct, frozen=True):
     """The tests of one file, and what in it is none."""
@@ -72,16 +80,23 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     untrusted: bool = False
 
 
-def find_test_files(places: Iterable[str]) -> list[str]:
+def find_test_files(*places: str) -> list[str]:
     """Every test file in the places, each once: files as they are, directories from top to bottom;
-    raises HookTestError for a place that is not there."""
+    raises HookTestError for a place that is not there, or has more in it than can be looked at."""
     found: dict[str, str] = {}
+    left = _MOST_FOLDERS
     for place in places:
         if not os.path.exists(place):
             raise HookTestError(f"there is no file or directory {place}; name one that exists")
         if not os.path.isdir(place):
             found.setdefault(os.path.realpath(place), place)
         for here, folders, names in os.walk(place):
+            left -= 1
+            if left < 0:
+                raise HookTestError(
+                    f"{place} has more than {_MOST_FOLDERS:,} directories; "
+                    "name the one that the tests are in"
+                )
             folders[:] = sorted(name for name in folders if name not in PASSED_BY)
             for name in sorted(names):
                 if name.endswith(SUFFIX):
@@ -121,13 +136,10 @@ class _Wrong(Exception):
 def read_test_file(path: str) -> HookTestFile:
     """The tests of a file; never raises for what is in it, or for a file that cannot be read."""
     try:
-        with open(path, "rb") as file:
-            document = parse(file.read().decode("utf-8-sig"))
+        with open_regular(path) as file:
+            document = parse(text_of(file.read(MAX_BYTES + 1)))
     except OSError as error:
         message = f"cannot be read: {error.strerror or error}"
-        return HookTestFile(path, (), (Problem(kind="unreadable", message=message, file=path),))
-    except UnicodeDecodeError as error:
-        message = f"is not UTF-8 at byte {error.start}"
         return HookTestFile(path, (), (Problem(kind="unreadable", message=message, file=path),))
     except JsoncError as error:
         return HookTestFile(path, (), (error.problem_of(path),))
@@ -162,6 +174,11 @@ def read_test_file(path: str) -> HookTestFile:
     origin = Origin(path, document)
     problems = (origin.problem(wrong.path, "bad-test", wrong.problem) for wrong in wrongs)
     return HookTestFile(path, tuple(tests.values()), tuple(problems))
+
+
+def brings_code(path: str) -> bool:
+    """Whether a test of the file brings files or variables, so that it needs a review."""
+    return any(test.code for test in read_test_file(path).tests)
 
 
 def _check_fields(at: Path, fields: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:

@@ -18,6 +18,7 @@ from hookline.fired import read_fired_event
 from hookline.hooktests.cases import SUFFIX, HookTestError
 from hookline.hooktests.comparing import said_reason
 from hookline.hooktests.running import name_places
+from hookline.pipeline.jsonc import MAX_BYTES
 from hookline.trace.events import Assembler
 from hookline.trace.log import TraceLog
 from hookline.wire import codec
@@ -108,8 +109,14 @@ def write_test(path: str, test: Mapping[str, Any], *, replace: bool) -> None:
     """Write a file with one test; raises HookTestError where that would replace another."""
     if os.path.lexists(path) and not replace:
         raise HookTestError(f"{path} exists already; pass --force to replace it, or another name")
+    content = msgspec.json.format(codec.encode(test), indent=2) + b"\n"
+    if len(content) > MAX_BYTES:
+        raise HookTestError(
+            f"the test would be larger than {MAX_BYTES:,} bytes, the most that is read; "
+            "record a smaller event"
+        )
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    write_atomically(path, msgspec.json.format(codec.encode(test), indent=2) + b"\n")
+    write_atomically(path, content)
 
 
 def read_traced_event(id: str, *, trace_file: str | os.PathLike[str]) -> FiredBefore:

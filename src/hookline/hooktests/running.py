@@ -22,12 +22,12 @@ from hookline.hooktests.comparing import Failure, unmet
 from hookline.nearest import name_hint
 from hookline.notices import heard_warnings
 from hookline.pipeline.matcher import MatchTimeout
+from hookline.pipeline.runner.context import RunContext
 from hookline.pipeline.settings import find_project_dir
 from hookline.places import home_dir
 from hookline.problem import Problem
 from hookline.system import HookSystem
 from hookline.wire.events import EVENTS
-from hookline.wire.hooks import HookSource
 
 # Fires an event and gives the document of ``hookline fire --json``.
 Fire: TypeAlias = Callable[[HookSystem, FiredEvent], Answer]
@@ -116,21 +116,22 @@ class HookTestRunner:
                 expect=put_places(test.expect, places),
                 env=put_places(test.env, places),
             )
-            with variables(test.env):
-                config = Config.load(
-                    cwd,
-                    project_dir=project,
-                    settings_files=self._settings_files,
-                    session_id=_SESSION,
-                    # What tests do is no part of what happened.
-                    debug_logger=DebugLogger(),
-                    trusted=self._trusted,
-                )
-                system = self._prepare(test, config)
-                with heard_warnings() as heard:
-                    answer = self._fire(system, read_fired_event(test.event, test.input))
-                document = answer.document(test.event.value, config.get_translator())
-                return test, answer, document, heard
+            config = _TestConfig.load(
+                cwd,
+                project_dir=project,
+                settings_files=self._settings_files,
+                session_id=_SESSION,
+                # What tests do is no part of what happened.
+                debug_logger=DebugLogger(),
+                trusted=self._trusted,
+            )
+            assert isinstance(config, _TestConfig)
+            config.inherited = _read_variables(test.env)
+            system = self._prepare(test, config)
+            with heard_warnings() as heard:
+                answer = self._fire(system, read_fired_event(test.event, test.input))
+            document = answer.document(test.event.value, config.get_translator())
+            return test, answer, document, heard
 
     def _prepare(self, test: HookTest, config: Config) -> HookSystem:
         """A system with the hooks that the test is about; raises CannotRun."""
@@ -138,12 +139,12 @@ class HookTestRunner:
         for problem in settings.problems:
             if problem.kind != "untrusted":
                 self._problems[str(problem)] = problem
-        # Having no hooks is not enough for a project to count as reviewed.
-        has_hooks = any(entry.source is HookSource.PROJECT for entry in settings.entries)
-        is_reviewed = config.is_trusted_folder() and (has_hooks or self._trusted is True)
-        if test.env and not is_reviewed:
+        if test.code and not config.trusts_test(test.file):
             # PATH alone would be enough to run anything in the name of the user's own hooks.
-            raise NotTrusted("it sets variables, but the project is not trusted, so it did not run")
+            raise NotTrusted(
+                f"{test.code} that nobody has reviewed, so it did not run; "
+                "`hookline trust` reviews it, --trust runs it"
+            )
         system = config.get_hook_system()
         if system is None:
             raise CannotRun("hooks are disabled in the user's or the system's settings")
@@ -208,23 +209,26 @@ def working_dir(files: Mapping[str, str] | None, otherwise: str) -> Iterator[str
         yield scratch
 
 
-@contextmanager
-def variables(env: Mapping[str, str | None]) -> Iterator[None]:
-    """This process's environment, which hooks inherit, with the variables as a test has them."""
+class _TestConfig(Config):
+    """A configuration whose hooks inherit the variables of a test. This process does not have them:
+    they could say where the trust store and the user's settings are."""
 
-    def put(values: Mapping[str, str | None]) -> None:
-        for name, value in values.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+    inherited: tuple[tuple[str, str | None], ...] = ()
 
-    before = {name: os.environ.get(name) for name in env}
-    try:
-        put(env)
-        yield
-    finally:
-        put(before)
+    def run_context(self, session_id: str) -> RunContext:
+        """The rules hooks of one event run under."""
+        return msgspec.structs.replace(super().run_context(session_id), inherited=self.inherited)
+
+
+def _read_variables(env: Mapping[str, str | None]) -> tuple[tuple[str, str | None], ...]:
+    """A test's variables; raises ValueError for one that no process can have."""
+    for name, value in env.items():
+        if "\0" in name or "\0" in (value or ""):
+            raise ValueError(f"embedded null byte in the variable {name!r}")
+        if not name or "=" in name:
+            raise ValueError(f"{name!r} is no name for a variable")
+        os.fsencode(name + (value or ""))
+    return tuple(env.items())
 
 
 def put_places(value: Any, places: Mapping[str, str]) -> Any:

@@ -7,11 +7,11 @@ mean otherwise is reported, and comments are passed over.
 
 import os
 import re
-import stat
 from collections.abc import Sequence
 
 import msgspec
 
+from hookline.files import open_regular
 from hookline.migrate.claude import EVENTS
 from hookline.migrate.claude_tools import TOOLS
 from hookline.pipeline.programs import words_in
@@ -137,9 +137,7 @@ def scripts_of(
         places = (place for place in (project_dir, home) if place)
         if path not in found and any(path.startswith(place + os.sep) for place in places):
             try:
-                if not stat.S_ISREG(os.stat(path).st_mode):
-                    continue
-                with open(path, "rb") as file:
+                with open_regular(path) as file:
                     content = file.read(_MOST_READ)
             except (OSError, ValueError):
                 continue

@@ -131,8 +131,10 @@ def _is_executable(file: str) -> bool:
 
 def read_shebang(file: str) -> tuple[str, ...] | None:
     """The words that run a script, as its first line names them; None where it names none."""
+    from hookline.files import open_regular
+
     try:
-        with open(file, "rb") as script:
+        with open_regular(file) as script:
             return shebang_in(script.read(_SHEBANG_BYTES))
     except (OSError, ValueError):
         return None

@@ -421,6 +421,7 @@ class FolderTrust:
         self._lock = threading.Lock()
         self._looks: dict[int, _Look] = {}
         self._by_identity: dict[object, list[_Look]] = {}
+        self._own: set[object] = set()
         self._guards: tuple[HookRegistryEntry, ...] = ()
         self._known: Review | None = None
         self._known_as: tuple[Signature | None, str] | None = None
@@ -431,10 +432,12 @@ class FolderTrust:
         layers: Sequence[Layer],
         *,
         is_on: Callable[[HookConfig], bool],
+        in_code: Iterable[Layer] = (),
     ) -> None:
         """Answer for the hooks of these layers from now on; ``is_on`` says which the project lets
-        run."""
+        run. Hooks given in code are the caller's own, of whatever layer."""
         self._looks, self._by_identity = {}, {}
+        self._own = {entry.hook.identity() for layer in in_code for entry in layer.entries}
         for entry in self.find_entries(layers):
             look = _Look(entry, describe_entry(entry), is_on(entry.hook))
             self._look_at(look)
@@ -468,12 +471,15 @@ class FolderTrust:
         # A copy of an entry, as of one that was listed twice, is known by what it runs.
         if look is not None:
             looks: Sequence[_Look] = (look,)
-        elif self._by_identity or hook.source is HookSource.PROJECT:
+        elif self._by_identity or _is_of_project(hook):
             looks = self._by_identity.get(hook.identity(), ())
         else:
             return None
         if not looks:
-            return f"nobody has reviewed it; {_REVIEW}" if _is_of_project(hook) else None
+            # Code may register hooks in the name of a project that is trusted.
+            if not _is_of_project(hook) or hook.identity() in self._own or self.is_all_trusted:
+                return None
+            return f"nobody has reviewed it; {_REVIEW}"
         for each in looks:
             if any(signature(place) != seen for place, seen in each.seen.items()):
                 with self._lock:

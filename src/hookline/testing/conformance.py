@@ -12,6 +12,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from hookline.config import Config
 from hookline.errors import HooklineError, TranslationError
 from hookline.handler import HookEventHandler
 from hookline.hooktests.comparing import differences
-from hookline.hooktests.running import replace_texts, variables
+from hookline.hooktests.running import replace_texts
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.system import HookSystem
 from hookline.translate.genai import GenAITranslator
@@ -105,6 +106,25 @@ def run_case(case: Mapping[str, Any]) -> dict[str, Any]:
         names += [(time, "$TIMESTAMP") for time in times if began <= time <= ended]
         result: dict[str, Any] = replace_texts(answer, names)
         return result
+
+
+@contextmanager
+def variables(env: Mapping[str, str | None]) -> Iterator[None]:
+    """This process's environment, which hooks inherit, with the variables as a case has them."""
+
+    def put(values: Mapping[str, str | None]) -> None:
+        for name, value in values.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    before = {name: os.environ.get(name) for name in env}
+    try:
+        put(env)
+        yield
+    finally:
+        put(before)
 
 
 def describe_differences(expect: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[str]:

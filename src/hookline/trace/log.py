@@ -3,8 +3,8 @@
 A line that is no record is counted, and never the end.
 """
 
+import errno
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
@@ -14,6 +14,7 @@ import msgspec
 
 from hookline.debuglog import KEPT_FILES
 from hookline.errors import HooklineError
+from hookline.files import open_regular
 from hookline.wire import codec
 
 
@@ -174,9 +175,12 @@ def read_tail(path: str | os.PathLike[str], *, max_bytes: int) -> list[Record]:
 
 def _open(path: str) -> BinaryIO | None:
     try:
-        # Opening a pipe would wait for its writer.
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise HooklineError(f"{path} is not a regular file, so there is no log to read in it")
-        return open(path, "rb")
+        return open_regular(path)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EISDIR):
+            raise
+        raise HooklineError(
+            f"{path} is not a regular file, so there is no log to read in it"
+        ) from None

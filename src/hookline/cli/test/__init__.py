@@ -74,7 +74,7 @@ def run(options: Options, screen: Screen) -> int:
 def _run_tests(options: Options, screen: Screen) -> int:
     """Find, run and show the tests, once."""
     places = _find_places(options)
-    files = [read_test_file(path) for path in find_test_files(places)]
+    files = [read_test_file(path) for path in find_test_files(*places)]
     pattern = (options.pattern or "").casefold()
     tests = [test for file in files for test in file.tests if pattern in test.name.casefold()]
     runner = HookTestRunner(

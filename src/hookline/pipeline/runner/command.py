@@ -64,7 +64,7 @@ class CommandRunner:
         child: Child | None = None
         cold = None
         try:
-            env = environment_of(context.redaction, variables, hook.env)
+            env = environment_of(context.redaction, variables, hook.env, context.inherited)
             values = {**variables, **hook.env} if hook.env else variables
             program = program_of(hook, values, cwd=cwd, env=env)
             if hook.warm and context.warm and not self._is_disposed:

@@ -25,7 +25,8 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     """The session an event belongs to, and the rules its hooks run under.
 
     ``why_untrusted`` says why a hook may not run, None if it may. ``warm`` is whether it is worth
-    while to keep processes waiting for the next event.
+    while to keep processes waiting for the next event. ``inherited`` are the variables that hooks
+    inherit otherwise than this process has them, None for one that they do not inherit.
     """
 
     cwd: str
@@ -35,6 +36,7 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     redaction: Redaction = Redaction()
     limits: RunLimits = RunLimits()
     warm: bool = True
+    inherited: tuple[tuple[str, str | None], ...] = ()
 
 
 class InputDocument(msgspec.Struct, frozen=True, eq=False):

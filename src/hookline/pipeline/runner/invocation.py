@@ -93,14 +93,19 @@ def entries_of(variables: Mapping[str, str]) -> list[bytes]:
 
 
 def environment_of(
-    redaction: Redaction, variables: Mapping[str, str], own: Mapping[str, str]
+    redaction: Redaction,
+    variables: Mapping[str, str],
+    own: Mapping[str, str],
+    changed: tuple[tuple[str, str | None], ...] = (),
 ) -> Environment:
-    """The environment of one hook as it is now, kept for the next time: what it inherits, then the
-    event's variables, then its own."""
+    """The environment of one hook as it is now, kept for the next time: what it inherits, with what
+    is ``changed`` of that, then the event's variables, then its own."""
     # Decoding all variables takes a third of the calls that firing an event does. The dictionary
     # behind them has them as they are; a Python that has none there gives them one by one.
     now: dict[Any, Any] = getattr(os.environ, "_data", None) or os.environ.copy()
-    return _environment(tuple(now.items()), redaction, tuple(variables.items()), tuple(own.items()))
+    return _environment(
+        tuple(now.items()), redaction, tuple(variables.items()), tuple(own.items()), changed
+    )
 
 
 @functools.lru_cache(maxsize=64)
@@ -109,8 +114,13 @@ def _environment(
     redaction: Redaction,
     variables: tuple[tuple[str, str], ...],
     own: tuple[tuple[str, str], ...],
+    changed: tuple[tuple[str, str | None], ...],
 ) -> Environment:
     parent = {os.fsdecode(name): os.fsdecode(value) for name, value in inherited}
+    for name, value in changed:
+        parent.pop(name, None)
+        if value is not None:
+            parent[name] = value
     return Environment({**redact(parent, redaction), **dict(variables), **dict(own)})
 
 

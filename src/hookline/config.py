@@ -301,10 +301,10 @@ class Config:
 
     def is_strict(self) -> bool:
         """Whether an event is blocked whenever its hooks could not all answer: code, the
-        environment or any settings that count can ask for it."""
+        environment or any settings that were read can ask for it."""
         if self._strict or os.environ.get("HOOKLINE_STRICT", "").strip().lower() not in _NO:
             return True
-        return self.get_settings().strict
+        return self._settings is not None and self._settings.strict
 
     def get_required(self) -> "tuple[Required, ...]":
         """The hooks that must be in force for an event to go on."""

@@ -167,13 +167,12 @@ class LocalExecutor:
         return deny_failed(envelope, fired, call)
 
     def _must_block(self, error: Exception, fired: FiredEvent) -> bool:
-        if must_hold(error):
+        if must_hold(error) or self.session.is_strict():
             return True
-        # What cannot even be asked is no reason to go on.
         try:
-            return self.session.is_strict() or self._planner.must_answer(fired.event, fired.target)
+            return self._planner.must_answer(fired.event, fired.target)
         except Exception:
-            return True
+            return False
 
     def _answer_unmatched(self, fired: FiredEvent) -> Answer:
         answer = make_empty_answer(fired)

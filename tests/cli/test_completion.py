@@ -1,13 +1,13 @@
 """Shell completion: real shells, and names from a project that nobody has reviewed."""
 
 import json
-import os
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from hookline.places import system_settings_file
 from tests.cli import shells
 from tests.cli.command import EVERY_VERB, command_hook, hookline, on_terminal, settings
 from tests.cli.conftest import Call
@@ -131,7 +131,7 @@ def test_each_verb_is_offered_the_names_that_it_is_for(call: Call, project: Proj
     data = settings("BeforeTool", *hooks)
     data["hooks"]["disabled"] = ["off"]
     project.settings(data)
-    system = Path(os.environ["XDG_CONFIG_DIRS"], "hookline", "settings.json")
+    system = Path(system_settings_file())
     system.parent.mkdir(parents=True)
     managed = command_hook("true", name="kept", managed=True)
     system.write_text(json.dumps(settings("BeforeTool", managed)))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hookline.places import system_settings_file
 from tests.cli.command import (
     ESCAPE,
     EVERY_VERB,
@@ -50,7 +51,7 @@ def user_file(name: str = "settings.json") -> Path:
 
 
 def system_file() -> Path:
-    return Path(os.environ["XDG_CONFIG_DIRS"], "hookline", "settings.json")
+    return Path(system_settings_file())
 
 
 def write(file: Path, content: Any) -> Path:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hookline.places import system_settings_file
 from tests.cli.command import ESCAPE, command_hook, hookline, on_terminal, settings, timeless
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded
@@ -19,7 +20,7 @@ def user_settings(data: dict[str, Any]) -> Path:
 
 
 def system_settings(data: dict[str, Any]) -> Path:
-    return write_json(Path(os.environ["XDG_CONFIG_DIRS"], "hookline", "settings.json"), data)
+    return write_json(Path(system_settings_file()), data)
 
 
 def write_json(file: Path, data: dict[str, Any]) -> Path:
@@ -40,8 +41,11 @@ def layered(project: Project) -> Project:
     return project
 
 
-def test_hooks_stand_below_their_event_with_state_matcher_and_place(layered: Project) -> None:
-    done = hookline("list", cwd=layered.path)
+def test_hooks_stand_below_their_event_with_state_matcher_and_place(
+    layered: Project, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(layered.path)
+    done = call("list")
     assert (done.status, done.err) == (0, "")
     assert done.out == (
         "BeforeTool\n"
@@ -55,8 +59,7 @@ def test_hooks_stand_below_their_event_with_state_matcher_and_place(layered: Pro
         "\n"
         "SessionEnd\n"
         "  audit            enabled, managed  *\n"
-        f"    command, 60 s  system            {os.environ['XDG_CONFIG_DIRS']}"
-        "/hookline/settings.json:6\n"
+        f"    command, 60 s  system            {system_settings_file()}:6\n"
         "\n"
         "4 hooks: 2 enabled, 1 disabled, 1 not trusted\n"
         "neither the user nor a project can disable a managed hook\n"
@@ -64,8 +67,8 @@ def test_hooks_stand_below_their_event_with_state_matcher_and_place(layered: Pro
     )
 
 
-def test_the_document_has_every_hook(layered: Project) -> None:
-    document = hookline("list", "--json", cwd=layered.path).document
+def test_the_document_has_every_hook(layered: Project, call: Call) -> None:
+    document = call("list", "--json", "--cwd", str(layered.path)).document
     names = [hook["name"] for hook in document["hooks"]]
     assert names == ["scan", "./mine.sh", "off", "audit"]
     assert document["hooks"][0] == {
@@ -79,6 +82,7 @@ def test_the_document_has_every_hook(layered: Project) -> None:
         "enabled": True,
         "disabled_by": None,
         "trusted": False,
+        "uncovered": [],
         "managed": False,
         "sequential": False,
         "timeout": 1500,

@@ -120,9 +120,13 @@ def test_as_a_document(guarded: Project) -> None:
     assert before.document["hooks"] == [
         {
             "event": "BeforeTool",
+            "name": "guard",
             "command": "hooks/guard.sh --strict",
             "matcher": "write_file",
             "env": {"MODE": "hard"},
+            "files": ["hooks/guard.sh"],
+            "uncovered": [],
+            "remarks": [],
         }
     ]
     assert before.document["changed_files"] == ["hooks/guard.sh"]

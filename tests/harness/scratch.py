@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hookline import places
 from tests.harness import processes
 from tests.harness.leaks import Watch
 
@@ -83,6 +85,11 @@ def isolated(no_leaks: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(own / "cwd")
 
 
+def system_file(own: Path) -> Path:
+    """Where the system's settings of a test are, below its hidden directory."""
+    return own / "etc" / "hookline" / "settings.json"
+
+
 def _isolate(monkeypatch: pytest.MonkeyPatch, own: Path) -> None:
     for name in [name for name in os.environ if _changes_behaviour(name)]:
         monkeypatch.delenv(name)
@@ -93,7 +100,6 @@ def _isolate(monkeypatch: pytest.MonkeyPatch, own: Path) -> None:
         "XDG_DATA_HOME": own / "home" / ".local" / "share",
         "XDG_CACHE_HOME": own / "home" / ".cache",
         "XDG_RUNTIME_DIR": own / "run",
-        "XDG_CONFIG_DIRS": own / "etc",
         "XDG_DATA_DIRS": own / "share",
         "TMPDIR": own / "tmp",
     }
@@ -101,6 +107,8 @@ def _isolate(monkeypatch: pytest.MonkeyPatch, own: Path) -> None:
         monkeypatch.setenv(name, str(path))
     monkeypatch.setenv("LANG", "C.UTF-8")
     monkeypatch.setattr(tempfile, "tempdir", None)
+    # No variable moves it, so nothing but the code can.
+    monkeypatch.setitem(places._SYSTEM_SETTINGS, sys.platform, str(system_file(own)))
     for path in (own / "home", own / "tmp"):
         path.mkdir(parents=True)
 

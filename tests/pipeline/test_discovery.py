@@ -11,7 +11,7 @@ import pytest
 from hookline.config import Config
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import find_project_dir, find_settings_files
-from hookline.places import home_dir
+from hookline.places import home_dir, system_settings_file
 from hookline.wire.hooks import HookSource
 from tests.eleven import command
 
@@ -26,8 +26,8 @@ def user_dir() -> Path:
     return Path(platformdirs.user_config_dir("hookline", appauthor=False))
 
 
-def site_dir() -> Path:
-    return Path(platformdirs.site_config_dir("hookline", appauthor=False))
+def system_file() -> Path:
+    return Path(system_settings_file())
 
 
 def project_of(working_dir: Path, home: Path) -> Path:
@@ -52,9 +52,10 @@ def found(working_dir: Path) -> list[tuple[str, str]]:
 
 def test_files_come_in_layer_order_and_each_has_its_source(tmp_path: Path) -> None:
     work = tmp_path / "work"
-    write(site_dir() / "settings.json", "system")
+    write(system_file(), "system")
     write(home() / ".gemini/settings.json", "user gemini")
     write(home() / ".llxprt/settings.json", "user llxprt")
+    write(home() / ".config/llxprt-code/settings.json", "user llxprt-code")
     write(user_dir() / "settings.json", "user")
     write(user_dir() / "settings.local.json", "user local")
     write(work / ".gemini/settings.json", "gemini")
@@ -63,13 +64,16 @@ def test_files_come_in_layer_order_and_each_has_its_source(tmp_path: Path) -> No
     write(work / ".hookline/settings.local.json", "local")
     assert found(work) == [
         *((name, "project") for name in ("local", "own", "llxprt", "gemini")),
-        *((name, "user") for name in ("user local", "user", "user llxprt", "user gemini")),
+        *(
+            (name, "user")
+            for name in ("user local", "user", "user llxprt", "user llxprt-code", "user gemini")
+        ),
         ("system", "system"),
     ]
 
 
 def test_extensions_come_last_and_inactive_ones_not_at_all(tmp_path: Path) -> None:
-    write(site_dir() / "settings.json", "system")
+    write(system_file(), "system")
     hooks = {"BeforeTool": [{"hooks": [command("true", name="extension")]}]}
     extensions = [{"name": "x", "hooks": hooks}, {"name": "y", "isActive": False, "hooks": hooks}]
     entries = loaded(tmp_path, extensions=extensions)

@@ -207,7 +207,7 @@ def test_from_a_directory_below_only_what_was_looked_at_runs(guarded: Project) -
 def test_only_the_user_can_read_what_is_kept(guarded: Project) -> None:
     file = let_it(guarded)
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
-    assert json.loads(Path(file).read_text())["files"]["hooks/rules.txt"] == "text:rule\n"
+    assert json.loads(Path(file).read_text())["files"]["hooks/rules.txt"]["content"] == "rule\n"
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"project": 1}', '{"hooks": []}'])
@@ -255,5 +255,5 @@ def test_without_a_home_nothing_can_be_trusted(
 ) -> None:
     monkeypatch.setattr(trust, "user_state_dir", lambda: None)
     assert not is_trusted(guarded)
-    with pytest.raises(TrustError, match="set HOME or XDG_STATE_HOME"):
+    with pytest.raises(TrustError, match="set HOME or HOOKLINE_STATE_DIR"):
         let_it(guarded)

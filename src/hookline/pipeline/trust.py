@@ -307,7 +307,8 @@ class TrustStore:
             with open(file, "rb") as opened:
                 content = opened.read()
             record = msgspec.json.decode(content)
-            if isinstance(record, dict) and record.get("version") != _VERSION:
+            is_record = isinstance(record, dict) and isinstance(record.get("project"), str)
+            if is_record and record.get("version") != _VERSION:
                 raise TrustError(
                     f"{file} was recorded by another version of hookline, which looked at less; "
                     "nothing runs on it: review the project again with `hookline trust`"
@@ -376,9 +377,8 @@ class TrustStore:
             store, project = os.path.realpath(self._directory), os.path.realpath(project_dir)
             home = home_dir()
             # A project that is the home, or holds it, holds all that is the user's anyway.
-            if is_inside(store, project) and not (
-                home is not None and is_inside(os.path.realpath(home), project)
-            ):
+            holds_home = home is not None and is_inside(os.path.realpath(home), project)
+            if is_inside(store, project) and not holds_home:
                 raise TrustError(
                     f"what is trusted would be kept in {store}, in the project itself; "
                     f"set {STATE_VARIABLE} to a directory outside of it"

@@ -8,7 +8,7 @@ from typing import Any
 from hookline.pipeline.runner.context import InputDocument, RunContext, RunLimits
 from hookline.pipeline.runner.runner import HookRunner
 from hookline.wire.events import HookEventName
-from hookline.wire.hooks import CommandHook, HookConfig, RuntimeHook
+from hookline.wire.hooks import CommandHook, HookConfig, HookSource, RuntimeHook
 from hookline.wire.results import HookExecutionPlan, HookExecutionResult
 from tests.eleven import Json
 
@@ -43,7 +43,9 @@ async def run(
         RunContext(
             project_dir=here,
             session_id="s-1",
-            why_untrusted=lambda hook: None if is_trusted(hook) else "nobody has reviewed it",
+            why_untrusted=lambda hook: (
+                None if hook.source is not HookSource.PROJECT or is_trusted(hook) else "not trusted"
+            ),
             **options,
         ),
     )

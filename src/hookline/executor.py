@@ -167,10 +167,12 @@ class LocalExecutor:
         return deny_failed(envelope, fired, call)
 
     def _must_block(self, error: Exception, fired: FiredEvent) -> bool:
-        if must_hold(error) or self.session.is_strict():
+        if isinstance(error, EventHeldError) or self.session.is_strict():
             return True
         try:
-            return self._planner.must_answer(fired.event, fired.target)
+            # What could not be read as an event has no target either.
+            target = fired.target if fired.values else None
+            return self._planner.must_answer(fired.event, target, is_exhausted=is_exhausted(error))
         except Exception:
             return False
 
@@ -212,12 +214,9 @@ class LocalExecutor:
             self.debug_log.warning(f"a hook tried to {what}, which has no effect: {why}")
 
 
-def must_hold(error: Exception) -> bool:
-    """Whether an event may not go on after an error whatever hooks there are: one that is required
-    is not in force, or nothing is left to find out with which there are."""
-    return isinstance(error, EventHeldError) or (
-        isinstance(error, OSError) and error.errno in EXHAUSTED
-    )
+def is_exhausted(error: Exception) -> bool:
+    """Whether the system had no more of something: it says nothing about what it was asked."""
+    return isinstance(error, OSError) and error.errno in EXHAUSTED
 
 
 def deny_failed(

@@ -24,6 +24,7 @@ from hookline.answer import Answer, make_empty_answer, process_common_hook_outpu
 from hookline.config import Config, PathLike
 from hookline.errors import describe
 from hookline.fired import FiredEvent, read_fired_event
+from hookline.notices import warn
 from hookline.toolcall import (
     Confirm,
     Execute,
@@ -96,7 +97,7 @@ class _Engine:
     def fail(self, error: Exception, fired: FiredEvent | None, stage: str = "validation") -> Answer:
         """The answer to what could not be fired at all; people are told of it. It denies where a
         hook must answer."""
-        from hookline.executor import deny_failed, must_hold
+        from hookline.executor import deny_failed, is_exhausted
 
         try:
             system = self.config.get_hook_system()
@@ -104,8 +105,8 @@ class _Engine:
                 return system.fail(error, stage, fired)
             must_block = False
         except Exception:
-            must_block = must_hold(error) or self.config.is_strict()
-        self.warn(f"hooks did not run: {describe(error)}")
+            must_block = is_exhausted(error) or self.config.is_strict()
+        warn(f"hooks did not run: {describe(error)}")
         meta = FailureMeta(event_name=fired.event if fired is not None else None)
         envelope = build_failure_envelope(error, stage, meta)
         if must_block and fired is not None:

@@ -3,6 +3,7 @@
 import threading
 import weakref
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -253,12 +254,14 @@ class HookSystem:
 
     def fire_blocking(self, event_name: str | HookEventName, input: Mapping[str, Any]) -> Answer:
         """``HookEventHandler.fire`` for synchronous callers."""
+        self._prepare_to_fail()
         read = self._local.read_event(event_name, input)
         return read if isinstance(read, Answer) else self.execute_blocking(read)
 
     def fail(self, error: Exception, stage: str, fired: FiredEvent | None) -> Answer:
         """The answer to an event that could not even be fired; it denies where a hook must
         answer."""
+        self._prepare_to_fail()
         return self._local.fail(error, stage, fired)
 
     def dispose(self) -> None:
@@ -329,6 +332,12 @@ class HookSystem:
         self._problems = settings.problems
         for problem in settings.problems:
             self._log.warning(str(problem))
+
+    def _prepare_to_fail(self) -> None:
+        """Know the hooks, to tell whether one must answer; what keeps them from being read is told
+        with the event."""
+        with suppress(Exception):
+            self.initialize_blocking()
 
     def _require_initialized(self) -> None:
         if not self._initialized:

@@ -85,9 +85,16 @@ class HookPlanner:
         plans.known[key] = plan
         return plan
 
-    def must_answer(self, event: HookEventName, target: str) -> bool:
+    def must_answer(
+        self, event: HookEventName, target: str | None, *, is_exhausted: bool = False
+    ) -> bool:
         """Whether an event fails closed that could not be carried out: a hook that matches does,
-        or any of the event where it cannot be told which would match."""
+        or any of the event where it cannot be told which would match. So does every event while
+        nobody knows which hooks there are, as there was nothing left to read the settings with:
+        ``is_exhausted`` says so."""
+        if target is None or not self._registry.loaded:
+            unread = is_exhausted and not self._registry.loaded
+            return unread or self._registry.fails_closed(event)
         try:
             plan = self.create_execution_plan(event, target)
         except Exception:

@@ -85,8 +85,10 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Required(msgspec.Struct, frozen=True):
-    """A hook that must be in force, in one of some layers, for an event to go on."""
+    """A hook that must be in force, in one of some layers, for an event to go on; ``text`` is how
+    it was asked for."""
 
+    text: str
     name: str
     sources: frozenset[HookSource]
 
@@ -96,8 +98,8 @@ class Required(msgspec.Struct, frozen=True):
         bare name."""
         layer, colon, name = text.partition(":")
         if colon and layer in list(HookSource):
-            return cls(name, frozenset({HookSource(layer)}))
-        return cls(text, frozenset(sources))
+            return cls(text, name, frozenset({HookSource(layer)}))
+        return cls(text, text, frozenset(sources))
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -40,7 +40,7 @@ bench: $(VENV)/.dev  ## measure, beside a baseline; writes benchmarks/results.js
 bench-peer: $(VENV)/.dev  ## the same workloads on the npm peer as well; needs Node
 	$(BIN)/python benchmarks/run.py --peer
 
-soak: $(VENV)/.dev  ## 20,000 events with hooks that misbehave: some minutes
+soak: $(VENV)/.dev  ## 30,000 events with hooks that misbehave, and guards that must block: some minutes
 	$(BIN)/python tools/soak/run.py
 
 soak-bus: $(VENV)/.dev  ## 10,000 requests over NATS while servers, workers and networks break

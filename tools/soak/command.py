@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tools/soak/run.py", description=__doc__)
-    parser.add_argument("--events", type=int, default=20_000, help="default: %(default)s")
+    parser.add_argument("--events", type=int, default=30_000, help="default: %(default)s")
     parser.add_argument("--seconds", type=float, help="fire for so long instead")
     parser.add_argument("--seed", type=int, default=1, help="draws other events; default: 1")
     parser.add_argument("--at-once", type=int, default=8, help="in flight; default: %(default)s")
@@ -135,6 +135,7 @@ def _print(soak: Soak, storms: Storms) -> None:
     seconds, bound, tool = tally.longest
     thirds = ", ".join(f"{third / _MEGABYTE:.1f}" for third in soak.memory.thirds())
     print(f"events: {tally.events:,}, of which {tally.cancelled:,} cancelled")
+    print(f"guarded: {tally.guarded:,} events had to be blocked, {tally.lost_denials:,} were not")
     print(f"results by `failed`: {judged(tally.results)}")
     print(f"storms: {judged(storms.raised)}; they cost {tally.lost:,} results")
     print(f"longest answer: {seconds:.2f} s of {bound:.2f} s ({tool})")

@@ -22,6 +22,9 @@ _SLACK = 4.0
 
 _CANCELLED = 0.15
 _BLOCKING = 0.05
+# How many events a guard is among the hooks of, and how many of these are shown to it in part.
+_GUARDED = 0.8
+_DEEP = 0.05
 _PADDING = (*[100] * 300, *[100_000] * 30, 10_000_000)
 _SHOWN = 20
 _SAMPLED = 50
@@ -35,6 +38,7 @@ class Event(NamedTuple):
     padding: int
     cancel_after: float | None
     blocking: bool
+    deep: bool = False
 
     @property
     def tool(self) -> str:
@@ -42,7 +46,19 @@ class Event(NamedTuple):
 
     @property
     def input(self) -> Json:
-        return {"mark": self.mark, "padding": "x" * self.padding}
+        given: Json = {"mark": self.mark, "padding": "x" * self.padding}
+        if self.deep:
+            # Deeper than any parser goes, so that hooks are shown it in part.
+            nested: Json = {}
+            for _ in range(3_000):
+                nested = {"in": nested}
+            given["nested"] = nested
+        return given
+
+    @property
+    def guarded(self) -> bool:
+        """Whether it must be blocked."""
+        return any(kind.guards for kind in self.kinds)
 
     @property
     def bound(self) -> float:
@@ -55,8 +71,17 @@ class Event(NamedTuple):
 def draw(kinds: Sequence[Kind], *, seed: int, number: int) -> Event:
     """The event of that number."""
     chance = random.Random(f"{seed} {number}")
-    weights = [kind.weight for kind in kinds]
-    drawn = chance.choices(kinds, weights, k=chance.choice((1, 1, 1, 2, 2, 3, 5)))
+    guards = [kind for kind in kinds if kind.guards]
+    others = [kind for kind in kinds if not kind.guards]
+    drawn: list[Kind] = []
+    if others:
+        weights = [kind.weight for kind in others]
+        drawn += chance.choices(others, weights, k=chance.choice((1, 1, 1, 2, 2, 3, 5)))
+    is_guarded = bool(guards) and (not others or chance.random() < _GUARDED)
+    if is_guarded:
+        # Most events have a guard and little else: what counts is that there are many.
+        drawn = drawn[: chance.choice((0, 0, 0, 1, 1, len(drawn)))]
+        drawn += chance.choices(guards, [kind.weight for kind in guards])
     is_cancelled = chance.random() < _CANCELLED
     return Event(
         mark=f"mark-{number}",
@@ -64,6 +89,7 @@ def draw(kinds: Sequence[Kind], *, seed: int, number: int) -> Event:
         padding=chance.choice(_PADDING),
         cancel_after=chance.random() * chance.choice((0, 0.02, 0.4)) if is_cancelled else None,
         blocking=not is_cancelled and chance.random() < _BLOCKING,
+        deep=is_guarded and chance.random() < _DEEP,
     )
 
 
@@ -76,6 +102,8 @@ class Tally:
         self.results: Counter[str] = Counter()
         self.right: Counter[str] = Counter()
         self.lost = 0
+        self.guarded = 0
+        self.lost_denials = 0
         self.longest = (0.0, 0.0, "")
         self.violations: list[str] = []
 
@@ -185,11 +213,22 @@ class Soak:
 
     def _judge(self, event: Event, processed: ProcessedHookResult, *, calm: bool) -> None:
         results = {result.hook.name: result for result in processed.results}
+        if event.guarded:
+            # In a storm as well: a guard that cannot answer blocks.
+            self.tally.guarded += 1
+            output = processed.final_output
+            if output is None or not output.is_blocking_decision():
+                self.tally.lost_denials += 1
+                self.tally.violated(event, f"went on past its guard: {processed.errors}")
         if calm and results.keys() != {kind.name for kind in event.kinds}:
             self.tally.violated(event, f"has results of {sorted(results)} only")
         for kind in event.kinds:
             result = results.get(kind.name)
-            is_right = result is not None and kind.is_right(result, event.mark)
+            is_right = result is not None and (
+                kind.is_right(result, event.mark)
+                # A guard does not run on what it cannot be shown whole.
+                or (event.deep and kind.guards and result.failed == "malformed")
+            )
             self.tally.right[kind.name] += is_right and calm
             self.tally.lost += not is_right
             if result is None:

@@ -40,6 +40,8 @@ class Kind(NamedTuple):
     failed: FailedKind | None = None
     answer: Callable[[str], Json] | None = None
     sequential: bool = False
+    # It fails closed, and whatever becomes of it, its event must be blocked.
+    guards: bool = False
 
     @property
     def is_command(self) -> bool:
@@ -60,13 +62,17 @@ class Kind(NamedTuple):
             name=self.name,
             sequential=self.sequential,
             timeout=self.timeout * 1000,
+            on_failure="block" if self.guards else "allow",
         )
 
 
 def kinds(project: Path) -> list[Kind]:
     """Every kind there is, its scripts written below ``project``."""
     _write(project / "mark.sh", f"#!/bin/sh\n{_MARK}\n", mode=0o755)
-    return [*_obliging(), *_python(project), *_odd(project), *_hostile(), *_functions()]
+    return [
+        *(*_obliging(), *_python(project), *_odd(project), *_hostile(), *_functions()),
+        *_guards(),
+    ]
 
 
 def _write(path: Path, text: str, *, mode: int) -> None:
@@ -204,4 +210,51 @@ def _functions() -> list[Kind]:
         Kind("raises", raises, failed="error"),
         Kind("hangs", hangs, weight=1, timeout=SHORT, failed="timeout"),
         Kind("is late", is_late, weight=1, timeout=SHORT, failed="timeout"),
+    ]
+
+
+def _guards() -> list[Kind]:
+    """Guards that deny, or mean to and fail: no event that one of them sees may go on."""
+    denial = '{"decision": "deny", "reason": "no"}'
+    garbled = {
+        "garbles": """printf '{"decision": "deny", "reason": "he said "no""}'""",
+        "cuts off": """printf '{"decision": "deny", "rea'""",
+        "prints a dict": """echo "{'decision': 'deny', 'reason': 'no'}" """,
+        "prefixes": """echo "[guard] {'decision': 'deny'}" """,
+        "misspells": """echo '{"decison": "deny"}'""",
+        "says Deny twice": """echo '{"continue": "false"}'""",
+    }
+    escaping = {
+        "escapes by timeout": "timeout 60 sleep 60; true",
+        "escapes by a group": "set -m; sleep 60 & wait",
+        "escapes by a session": "setsid sleep 60 & wait",
+        "escapes and stays": "(trap '' TERM; setsid sleep 60) & sleep 60",
+    }
+
+    def raises(_given: Json) -> None:
+        raise RuntimeError("broken")
+
+    def pads(_given: Json) -> Json:
+        return {"decision": "deny", "reason": "x" * BIG}
+
+    return [
+        Kind("denies", _command("echo no >&2; exit 2"), weight=6, guards=True),
+        Kind(
+            "denies, then logs", _command(f"echo '{denial}'; echo '{{\"reason\": 1}}'"), guards=True
+        ),
+        Kind("denies at once", lambda _given: {"decision": "deny"}, weight=30, guards=True),
+        Kind("pads a denial", pads, weight=4, guards=True),
+        Kind("breaks", raises, weight=20, failed="error", guards=True),
+        Kind("answers in vain", lambda _given: [1], weight=12, failed="malformed", guards=True),
+        Kind("crashes", _command("exit 1"), weight=6, failed="exit", guards=True),
+        Kind("is not there", _command("./nowhere", args=[]), weight=6, failed="spawn", guards=True),
+        Kind("overflows", _command("yes"), weight=1, failed="output_limit", guards=True),
+        *(
+            Kind(name, _command(command), weight=3, failed="malformed", guards=True)
+            for name, command in garbled.items()
+        ),
+        *(
+            Kind(name, _command(command), 1, timeout=SHORT, failed="timeout", guards=True)
+            for name, command in escaping.items()
+        ),
     ]

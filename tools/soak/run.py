@@ -1,4 +1,4 @@
-"""Soaks a hook system: ``python tools/soak/run.py [--events 20000 | --seconds 30] [--seed N]``
+"""Soaks a hook system: ``python tools/soak/run.py [--events 30000 | --seconds 30] [--seed N]``
 
 Run as a script: the package it belongs to is found from the script's own place.
 """

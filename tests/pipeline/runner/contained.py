@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hookline.pipeline.runner.loop import running_loop
 from hookline.pipeline.runner.process import ProcessLimits, ProcessOutcome, run_process
 from hookline.pipeline.runner.spawning import PidfdWatch, ThreadWatch
 
@@ -43,7 +44,7 @@ def time_begins_with(path: str) -> Iterator[None]:
 
     So a script has begun when its timeout is over, however long the machine takes to start it.
     """
-    loop = asyncio.get_running_loop()
+    loop = running_loop()
     real, since = loop.time, loop.time()
     late: float | None = None
 

@@ -1,4 +1,4 @@
-"""Ends the hooks of a program that was killed: a small shell outlives it, and knows their groups.
+"""Ends the hooks of a program that was killed: a small shell outlives it, and knows who they are.
 
 The shell waits for the end of a pipe whose other end this process alone holds. Which hooks run is
 in memory that both share, so that a hook costs a few bytes written and wakes nobody.
@@ -6,6 +6,7 @@ in memory that both share, so that a hook costs a few bytes written and wakes no
 
 import contextlib
 import os
+import sys
 import threading
 import time
 import weakref
@@ -17,16 +18,21 @@ _SLOT = 8
 _SLOTS = 1024
 _BLANK = b" " * (_SLOT - 1) + b"\n"
 _NEXT_TRY_SECONDS = 1.0
+_SESSION = os.path.join(os.path.dirname(os.path.abspath(__file__)), "session.py")
+_LIBRARY_PATHS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
-# The table is descriptor 3, the pipe is 0. A stopped hook sees the request only when it goes on.
+# The table is descriptor 3, the pipe is 0. Python takes the place of the shell, as a hook may have
+# left no room for another process. Without it there are the groups that the hooks lead, where a
+# stopped hook sees the request only when it goes on.
 _SCRIPT = """
 trap '' HUP INT QUIT TERM TSTP TTIN TTOU USR1 USR2
 cd /
 read -r end
-groups=
-while read -r pid; do groups="$groups $pid"; done <&3
-set -- $groups
+python=$1 session=$2 hooks=
+while read -r pid; do hooks="$hooks $pid"; done <&3
+set -- $hooks
 [ $# -gt 0 ] || exit 0
+[ -x "$python" ] && [ -r "$session" ] && exec "$python" -I -S "$session" "$@"
 for pid; do kill -s TERM -- "-$pid"; kill -s CONT -- "-$pid"; done
 sleep 0.3 || sleep 1
 for pid; do kill -s KILL -- "-$pid"; done
@@ -34,7 +40,7 @@ for pid; do kill -s KILL -- "-$pid"; done
 
 
 class Guard:
-    """Sees to it that no process group it watches outlives this process by much.
+    """Sees to it that no session it watches outlives this process by much.
 
     Starts with the first hook; one that was killed is started again with the next. Any thread may
     call it, and a call costs no more than starting a process. What keeps it from its work is told
@@ -55,7 +61,7 @@ class Guard:
         owned_by_process.add(self)
 
     def watch(self, pid: int) -> None:
-        """End the group that ``pid`` leads should this process end before ``release``."""
+        """End the session that ``pid`` leads should this process end before ``release``."""
         if pid <= 1:
             raise ValueError(f"{pid} would stand for this very group, or for all processes")
         with self._lock:
@@ -73,7 +79,7 @@ class Guard:
             self._warn(f"hooks would go on running if this program were killed: {problem}")
 
     def release(self, pid: int) -> None:
-        """Forget a group; to be called as soon as the hook has ended, for what it left behind."""
+        """Forget a session; to be called as soon as the hook has ended, for what it left behind."""
         with self._lock:
             slot = self._slots.pop(pid, None)
             if slot is None:
@@ -220,7 +226,10 @@ def _spawn(waiting: int, table: int) -> int:
     try:
         # Above those they shall have there, as one must not overwrite the other on the way.
         ends.extend(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (waiting, table))
-        program = ("/bin/sh", ["sh", "-c", _SCRIPT, "hookline-guard"], {"PATH": os.defpath})
+        argv = ["sh", "-c", _SCRIPT, "hookline-guard", _python(), _SESSION]
+        # A Python that does not know where its library is has to be told.
+        kept = {name: os.environ[name] for name in _LIBRARY_PATHS if name in os.environ}
+        program = ("/bin/sh", argv, {"PATH": os.defpath, **kept})
         options: dict[str, Any] = {
             "file_actions": [
                 (os.POSIX_SPAWN_DUP2, ends[0], 0),
@@ -238,6 +247,13 @@ def _spawn(waiting: int, table: int) -> int:
     finally:
         for end in ends:
             os.close(end)
+
+
+def _python() -> str:
+    """The interpreter that runs this, if it is a program of its own and not part of another."""
+    name = os.path.basename(sys.executable or "").lower()
+    is_python = name.startswith(("python", "pypy")) and not hasattr(sys, "frozen")
+    return sys.executable if is_python else ""
 
 
 class _Owned(Protocol):

@@ -1,28 +1,31 @@
 """Runs one process so that whatever it does, the caller has its outcome in bounded time.
 
 The answer is there when the process itself has ended, not when the last holder of its pipes has:
-a hook may leave a server running. A process that is stopped takes its whole group with it.
+a hook may leave a server running. A process that is stopped takes all with it that it started.
 """
 
 import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from hookline.pipeline.runner.guard import Guard
 from hookline.pipeline.runner.loop import Loop, Waiter, running_loop
+from hookline.pipeline.runner.session import Sessions
 from hookline.pipeline.runner.spawning import ExitWatch, Report, SpawnError, spawn
 
 Ended: TypeAlias = Literal["exit", "timeout", "output_limit", "spawn"]
 
 # Seconds: what a cancelled call waits at most for an orderly end, and what the kernel gets to
-# carry out a SIGKILL before the answer no longer waits for it.
+# report the end of a process that was killed before the answer no longer waits for it.
 _CANCEL_GRACE = 0.5
 _KILL_SECONDS = 0.5
+# So many sessions of one hook the guard is told of.
+_MOST_SESSIONS = 64
 _FIRST_PAUSE = 0.005
 _LONGEST_PAUSE = 0.1
 # What a pipe holds by itself, and as much as an unprivileged process can make one hold on Linux.
@@ -116,11 +119,7 @@ def not_started(error: str, started: float) -> ProcessOutcome:
 
 
 class _Run:
-    """A process, the leader of the group of all that it starts and that does not leave it.
-
-    Its number is that of the group too, and stays taken while any process of the group exists: so
-    it never comes to mean strangers while there is somebody left to signal.
-    """
+    """A process, the leader of the session of all that it starts and that does not leave it."""
 
     def __init__(
         self,
@@ -148,8 +147,9 @@ class _Run:
         self._status: int | None = None
         self._was_asked_to_end = False
         self._is_settled = False
-        # One that is known to run, as to look at it spares the walk over all processes.
-        self._running_member = child.pid
+        # Made when something has to be ended, as hardly any hook needs it.
+        self._sessions: Sessions | None = None
+        self._watched = {child.pid}
 
     async def see_through(self) -> ProcessOutcome:
         """Wait for the end of the process, or bring it about when a limit is passed."""
@@ -197,7 +197,7 @@ class _Run:
         )
 
     async def cancel(self) -> None:
-        """End the group sooner than at a timeout; at once if the task is cancelled again."""
+        """End all of it sooner than at a timeout; at once if the task is cancelled again."""
         if self._is_a_copy():
             return
         try:
@@ -215,7 +215,8 @@ class _Run:
         if self._is_a_copy():
             return
         if not self._is_settled:
-            self._signal(signal.SIGKILL)
+            for pause in self._all_sessions().kill():
+                time.sleep(pause)
         if self._watch:
             self._watch.close()
         else:
@@ -234,7 +235,8 @@ class _Run:
     def _release(self) -> None:
         guardian, self._guardian = self._guardian, None
         if guardian is not None:
-            guardian.release(self._child.pid)
+            for pid in self._watched:
+                guardian.release(pid)
 
     def _on_exit(self, status: int | None) -> None:
         self._has_exited = True
@@ -244,34 +246,45 @@ class _Run:
             self._release()
         self._wake()
 
-    def _signal(self, number: int) -> None:
-        """Signal the whole group; nobody there, or nobody who may be signalled, is fine."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._child.pid, number)
+    def _all_sessions(self) -> Sessions:
+        if self._sessions is None:
+            self._sessions = Sessions([self._child.pid])
+        return self._sessions
 
     async def _terminate(self, grace: float) -> None:
-        """Ask the whole group to end and give it ``grace`` to do so."""
+        """Ask all of its processes to end and give them ``grace`` to do so."""
         deadline = self._loop.time() + grace
+        sessions = self._all_sessions()
         if not self._was_asked_to_end:
             self._was_asked_to_end = True
-            self._signal(signal.SIGTERM)
-            # A stopped process sees the request only when it goes on.
-            self._signal(signal.SIGCONT)
+            try:
+                for pause in sessions.freeze():
+                    await self._until(_never, self._loop.time() + pause)
+            finally:
+                self._have_guarded(sessions)
+                sessions.signal(signal.SIGTERM)
+                # A stopped process sees the request only when it goes on.
+                sessions.signal(signal.SIGCONT)
         await self._until(lambda: self._has_exited, deadline)
         pause = _FIRST_PAUSE
-        while self._has_exited and self._remains() and self._loop.time() < deadline:
+        while self._has_exited and sessions.remain() and self._loop.time() < deadline:
             await self._until(_never, min(self._loop.time() + pause, deadline))
             pause = min(2 * pause, _LONGEST_PAUSE)
 
+    def _have_guarded(self, sessions: Sessions) -> None:
+        """Tell the guard of those that it could not find itself after the end of their parents."""
+        if self._guardian is not None:
+            found = sorted(sessions.numbers - self._watched)[:_MOST_SESSIONS]
+            self._watched.update(found)
+            for number in found:
+                self._guardian.watch(number)
+
     async def _kill(self) -> None:
-        """Make sure that nothing of the group runs; short, and not to be cancelled half way."""
-        deadline = self._loop.time() + _KILL_SECONDS
+        """Make sure that nothing of it runs; short, and not to be cancelled half way."""
         cancelled: BaseException | None = None
-        self._signal(signal.SIGKILL)
-        while self._remains() and self._loop.time() < deadline:
-            self._signal(signal.SIGKILL)
+        for pause in self._killing():
             try:
-                await self._until(_never, self._loop.time() + _FIRST_PAUSE)
+                await self._until(_never, self._loop.time() + pause)
             except GeneratorExit:
                 raise
             except BaseException as error:
@@ -280,31 +293,12 @@ class _Run:
         if cancelled:
             raise cancelled
 
-    def _remains(self) -> bool:
-        """Whether anything of the group still runs; the dead that nobody has reaped do not count.
-
-        In a container, orphans may stay zombies for good because the first process reaps none.
-        """
-        if not self._has_exited:
-            return True
-        group = self._child.pid
-        # If this process is the first of a container, it has to reap those that were handed to it.
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-group, os.WNOHANG)[0]:
-                pass
-        try:
-            os.killpg(group, 0)
-        except (ProcessLookupError, PermissionError):
-            # macOS lacks the permission for a group of zombies, Linux for processes of others.
-            return False
-        if _runs(self._running_member, group):
-            return True
-        try:
-            processes = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-        except OSError:
-            return True
-        self._running_member = next((pid for pid in processes if _runs(pid, group)), 0)
-        return self._running_member != 0
+    def _killing(self) -> Iterator[float]:
+        """The pauses to make while all of it is killed and the end of the process is reported."""
+        yield from self._all_sessions().kill()
+        deadline = self._loop.time() + _KILL_SECONDS
+        while not self._has_exited and self._loop.time() < deadline:
+            yield _FIRST_PAUSE
 
     async def _until(self, is_done: Callable[[], bool], deadline: float) -> None:
         self._is_done = is_done
@@ -328,18 +322,6 @@ class _Run:
 
 def _never() -> bool:
     return False
-
-
-def _runs(pid: int, group: int) -> bool:
-    """Whether a process runs, and is of that group."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            status = file.read()
-    except OSError:
-        return False
-    # The name in parentheses may itself hold parentheses and spaces.
-    state, _parent, its_group = status.rpartition(b")")[2].split()[:3]
-    return int(its_group) == group and state not in (b"Z", b"X")
 
 
 class Outflow(msgspec.Struct, eq=False):

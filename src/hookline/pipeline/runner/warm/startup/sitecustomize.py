@@ -8,8 +8,8 @@ what is done here: it has its streams, directory and variables from a request, a
 script is going to import are imported already. Then it is as if this module had never been here:
 what is imported in its place is the module of this name that would have been found without it.
 
-This file and ``ending`` are all of ours that runs in such an interpreter: the standard library
-alone, for Python 3.8 and later.
+This file and ``ending`` are all of ours that runs in such an interpreter, and ``session`` takes
+their place in the end: the standard library alone, for Python 3.8 and later.
 """
 
 import os
@@ -32,10 +32,15 @@ for _name in set(sys.modules) - _before:
     del sys.modules[_name]
 
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__))
+_RUNNER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_SESSION = os.path.join(_RUNNER, "session.py")
 # Seconds between two looks at whether the agent is still there: where a fork of it has the other
 # end of the socket too, the socket does not tell.
 _ATTEND = 0.5
 _REQUEST_BYTES = 262_144
+# Seconds that the agent's guard has to end the hooks of an agent that is gone.
+_GUARD_SECONDS = 0.8
+_GUARD_PAUSE = 0.02
 # Modules of the standard library that do something when they are imported, or warn of themselves.
 _LOUD = frozenset(
     {
@@ -205,11 +210,21 @@ class _Template:
                     _indifferently(os.kill, child, _signal.SIGKILL)
 
     def _stop(self) -> None:
-        """The agent is gone, and so nobody will ever stop its hooks."""
-        for child in self._children:
-            _indifferently(os.killpg, child, _signal.SIGKILL)
-        for child in self._children:
-            _indifferently(os.waitpid, child, 0)
+        """The agent is gone: its guard ends its hooks or, if it has none, this process does."""
+        self._retire()
+        deadline = time.monotonic() + _GUARD_SECONDS
+        while self._children:
+            for child in list(self._children):
+                if os.waitpid(child, os.WNOHANG)[0]:
+                    del self._children[child]
+            if time.monotonic() > deadline:
+                hooks = map(str, self._children)
+                argv = [sys.executable, "-I", "-S", _SESSION, *hooks]
+                _indifferently(os.execv, sys.executable, argv)
+                for child in self._children:
+                    _indifferently(os.killpg, child, _signal.SIGKILL)
+                break
+            time.sleep(_GUARD_PAUSE)
         os._exit(0)
 
 

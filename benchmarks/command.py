@@ -54,7 +54,7 @@ class Means:
 # What can be asked for by name -> the groups it stands for.
 GROUPS: dict[str, Callable[[Means], list[Group]]] = {
     "firing": lambda means: [firing(means.loop)],
-    "stages": lambda _means: [stages()],
+    "stages": lambda means: [stages(means.scratch)],
     "commands": lambda means: [
         *commands(means.loop, means.scripts, means.floor, means.stack),
         stalls(means.loop, means.scripts, means.stack),

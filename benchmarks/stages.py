@@ -1,8 +1,11 @@
 """The stages an event goes through when it matches, each on its own."""
 
 import json
+import os
 import re
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks import fixtures
@@ -10,15 +13,21 @@ from benchmarks.sampling import Group, Measurement, Run, Workload, calling
 from hookline import Config, HookEventName, HookExecutionResult, HookSystem
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.planner import HookPlanner
+from hookline.pipeline.settings import read_layer
+from hookline.pipeline.trust import FolderTrust, TrustStore, review
 from hookline.wire import codec
-from hookline.wire.hooks import CommandHook
+from hookline.wire.hooks import CommandHook, HookSource
 from hookline.wire.results import HookExecutionPlan
 
 _EVENT = HookEventName.BEFORE_TOOL
+_COVERED = 20
+# Microseconds that it may cost an event to know that nothing of its hook has changed.
+_TRUST_BOUND = 300
 
 
-def stages() -> Group:
-    """Planning and merging fifty hooks, encoding and decoding 10 KB."""
+def stages(scratch: Path) -> Group:
+    """Planning and merging fifty hooks, encoding and decoding 10 KB, looking at what was reviewed
+    of a hook."""
     payload = fixtures.payload()
     text = codec.encode(payload)
     searches = Workload("50 searches with compiled re", _searches(fixtures.MATCHING_MATCHERS))
@@ -29,6 +38,9 @@ def stages() -> Group:
     merge = Workload("aggregating 50 results", _aggregating())
     encode = Workload("encoding 10 KB", calling(codec.encode, payload))
     decode = Workload("decoding 10 KB", calling(codec.decode, text))
+    files = _write_hook(scratch / "reviewed")
+    trust = Workload("trust of a hook with 20 covered files", _trusting(scratch / "reviewed"))
+    stats = Workload("20 os.stat", calling(_stat_all, files))
     return Group(
         100,
         [
@@ -36,6 +48,7 @@ def stages() -> Group:
             Measurement(ours=merge, baseline=updates, peer="aggregate"),
             Measurement(ours=encode, baseline=dumps, target=0.5, peer="encode"),
             Measurement(ours=decode, baseline=loads, target=0.7, peer="decode"),
+            Measurement(ours=trust, baseline=stats, bound=_TRUST_BOUND),
         ],
     )
 
@@ -67,6 +80,42 @@ def _aggregating() -> Run:
     ]
     plan = HookExecutionPlan(_EVENT, hooks)
     return calling(HookAggregator().aggregate_results, plan, results)
+
+
+def _write_hook(project: Path) -> list[str]:
+    """A hook folder of twenty files."""
+    folder = project / ".hookline" / "hooks"
+    folder.mkdir(parents=True)
+    files = [folder / f"part{number}.sh" for number in range(_COVERED)]
+    for file in files:
+        file.write_text("#!/bin/sh\n# what a hook sources\n" * 50)
+        file.chmod(0o755)
+    return [str(file) for file in files]
+
+
+def _trusting(project: Path) -> Run:
+    """What every event pays for a hook that is as it was reviewed."""
+    hook = {"type": "command", "command": "$HOOKLINE_PROJECT_DIR/.hookline/hooks/part0.sh"}
+    layer = read_layer(
+        {"hooks": {_EVENT.value: [{"hooks": [hook]}]}}, HookSource.PROJECT, "settings.json"
+    )
+    here = str(project)
+    store = TrustStore(str(project.parent / "trust"))
+    reviewed = review(layer.entries, project_dir=here, cwd=here)
+    assert len(reviewed.files) >= _COVERED
+    store.write(reviewed)
+    # What was written just now might change once more within the same tick.
+    time.sleep(0.05)
+    trust = FolderTrust(store, project_dir=here, cwd=here)
+    trust.use([layer], is_on=lambda _hook: True)
+    (entry,) = layer.entries
+    assert trust.why_untrusted(entry.hook) is None
+    return calling(trust.why_untrusted, entry.hook)
+
+
+def _stat_all(files: Sequence[str]) -> None:
+    for file in files:
+        os.stat(file)
 
 
 def _searches(matchers: Sequence[str]) -> Run:

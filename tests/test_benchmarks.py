@@ -54,6 +54,7 @@ MEASURED = [
     "aggregating 50 results",
     "encoding 10 KB",
     "decoding 10 KB",
+    "trust of a hook with 20 covered files",
     *COMMANDS,
     "./hook.sh, an sh script",
     "a Python hook (json, re)",

@@ -215,7 +215,7 @@ def _functions() -> list[Kind]:
 
 def _guards() -> list[Kind]:
     """Guards that deny, or mean to and fail: no event that one of them sees may go on."""
-    denial = '{"decision": "deny", "reason": "no"}'
+    then_logs = """echo '{"decision": "deny"}'; echo '{"reason": 1}'"""
     garbled = {
         "garbles": """printf '{"decision": "deny", "reason": "he said "no""}'""",
         "cuts off": """printf '{"decision": "deny", "rea'""",
@@ -245,7 +245,7 @@ def _guards() -> list[Kind]:
         Kind("denies at once", lambda _given: {"decision": "deny"}, weight=30, guards=True),
         Kind("pads a denial", pads, weight=4, guards=True),
         Kind("breaks", raises, weight=20, failed="error", guards=True),
-        Kind("answers in vain", lambda _given: [1], weight=12, failed="malformed", guards=True),
+        Kind("answers in vain", lambda _given: [1], weight=12, failed="error", guards=True),
         Kind("crashes", _command("exit 1"), weight=6, failed="exit", guards=True),
         Kind("is not there", _command("./nowhere", args=[]), weight=6, failed="spawn", guards=True),
         Kind("overflows", _command("yes"), weight=1, failed="output_limit", guards=True),

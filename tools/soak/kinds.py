@@ -239,9 +239,7 @@ def _guards() -> list[Kind]:
 
     return [
         Kind("denies", _command("echo no >&2; exit 2"), weight=6, guards=True),
-        Kind(
-            "denies, then logs", _command(f"echo '{denial}'; echo '{{\"reason\": 1}}'"), guards=True
-        ),
+        Kind("denies, then logs", _command(then_logs), guards=True),
         Kind("denies at once", lambda _given: {"decision": "deny"}, weight=30, guards=True),
         Kind("pads a denial", pads, weight=4, guards=True),
         Kind("breaks", raises, weight=20, failed="error", guards=True),

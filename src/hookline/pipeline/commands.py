@@ -324,6 +324,7 @@ class Commands:
         self.values: dict[str, list[str]] = {name: [value] for name, value in values.items()}
         self.unknown = dict.fromkeys(of_the_event, "event")
         self.inert = inert
+        self._given = {*values, "PWD", "OLDPWD"}
         self.bases = tuple(dict.fromkeys(bases))
         self.names: dict[Name, None] = {}
         self.uncovered: dict[Uncovered, None] = {}
@@ -359,6 +360,8 @@ class Commands:
         known = -1
         for _ in range(3):
             self._text = 0
+            # What is known only now may have been missing.
+            self.uncovered.clear()
             self.read(command)
             # What comes later may count for what stands before, where anything is repeated.
             before, known = known, sum(map(len, self.values.values())) + len(self.bases)
@@ -405,8 +408,8 @@ class Commands:
         if self._steps > _MOST_STEPS or len(self.names) > _MOST_NAMES:
             raise TooMuchError
 
-    def _choices(self, piece: Piece) -> list[_Part]:
-        """All that a piece may be."""
+    def _choices(self, piece: Piece, *, is_alone: bool) -> list[_Part]:
+        """All that a piece may be, alone or beside others in a word."""
         if isinstance(piece, str):
             return [_Part(piece)]
         if isinstance(piece, Pattern):
@@ -417,6 +420,9 @@ class Commands:
         known = self.bases if name in ("PWD", "OLDPWD") else self.values.get(name, ())
         is_active = not (piece.is_quoted or name in self.inert or piece.written == "~")
         parts = [_Part(value, is_active=is_active) for value in known]
+        if parts and self._repeats and name not in self._given and not is_alone:
+            # It may be read before it is set.
+            parts.append(_Part("", is_active=True))
         if name in self.unknown:
             parts.append(_Part(piece.written, unknown=self.unknown[name]))
         if other is not None:
@@ -432,10 +438,11 @@ class Commands:
         """The texts that some pieces may make where nothing is split."""
         return [
             Field("".join(p.text for p in parts), *_unknown_in(parts), written)
-            for parts in self._products([self._choices(piece) for piece in pieces])
+            for parts in self._products(pieces)
         ]
 
-    def _products(self, choices: Sequence[Sequence[_Part]]) -> list[Sequence[_Part]]:
+    def _products(self, pieces: Sequence[Piece]) -> list[Sequence[_Part]]:
+        choices = [self._choices(piece, is_alone=len(pieces) == 1) for piece in pieces]
         size = 1
         for each in choices:
             size *= len(each)
@@ -451,7 +458,7 @@ class Commands:
         made = [
             self._divide(parts, _unquoted(word.written)) if pieces else [Field("")]
             for pieces in variants
-            for parts in self._products([self._choices(piece) for piece in pieces])
+            for parts in self._products(pieces)
         ]
         return made if len(variants) == 1 else [[field for fields in made for field in fields]]
 

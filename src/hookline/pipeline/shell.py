@@ -20,6 +20,9 @@ _OF_NAMES = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234
 # What means itself wherever it stands.
 _BARE = _OF_NAMES | frozenset("./:@%+,=-")
 _SPECIAL = frozenset("$!?#*@-0123456789")
+# Unquoted, they make other words of a word; the comma does where a brace stands before it.
+_PATTERN = frozenset("*?[]{}")
+_BARE_IN_BRACES = _BARE - {","}
 _WORD_END = frozenset(" \t\n;&|<>()")
 # Behind one of these a command begins, so that `case`, `[[` and `((` have their meaning.
 _OPENING_WORDS = frozenset(
@@ -27,6 +30,7 @@ _OPENING_WORDS = frozenset(
 )
 # Whether ``((`` is arithmetic shows at its end; a text of parentheses must not take forever.
 _MAX_GUESSES = 50
+_MAX_GUESSED_TEXT = 400_000
 _ESCAPES = bytes.maketrans(b"abeEfnrtv", b"\a\b\x1b\x1b\f\n\r\t\v")
 
 
@@ -59,23 +63,49 @@ def _run_end(text: str, at: int, characters: Collection[str]) -> int:
 
 
 class Variable(msgspec.Struct, frozen=True):
-    """A variable in a word, as it is written; ``other`` is what ``${NAME:-other}`` has of it."""
+    """A variable in a word, as it is written; ``other`` is what ``${NAME:-other}`` has of it.
+
+    What is not quoted may become several words.
+    """
 
     name: str
     written: str
     other: "Word | None" = None
+    is_quoted: bool = False
+
+
+class Pattern(msgspec.Struct, frozen=True):
+    """A character that is not quoted, and of which a shell makes other words."""
+
+    text: str
+
+
+class Unmade(msgspec.Struct, frozen=True):
+    """What only a shell can make, as it is written.
+
+    Its kind is ``output`` of a command, ``number`` or any other ``value``.
+    """
+
+    written: str
+    kind: str
+
+
+Piece: TypeAlias = str | Variable | Pattern | Unmade
 
 
 class Word(msgspec.Struct, frozen=True):
     """A word of a command.
 
     It is exact where a shell makes of it just this text and the values of its variables, each as
-    it is. ``assigned`` is the name before the equals sign where it may be an assignment.
+    it is. ``assigned`` is the name before the equals sign where it may be an assignment. The
+    text of a here-document is a body, not a word of the command it stands behind.
     """
 
-    pieces: tuple[str | Variable, ...]
+    pieces: tuple[Piece, ...]
     is_exact: bool
     assigned: str = ""
+    written: str = ""
+    is_body: bool = False
 
     def fill(self, values: Mapping[str, str]) -> str:
         """Its text; a variable that has no value, and no other text, stays as it is written."""
@@ -83,6 +113,10 @@ class Word(msgspec.Struct, frozen=True):
         for piece in self.pieces:
             if isinstance(piece, str):
                 texts.append(piece)
+            elif isinstance(piece, Pattern):
+                texts.append(piece.text)
+            elif isinstance(piece, Unmade):
+                texts.append(piece.written)
             elif piece.other is None:
                 texts.append(values.get(piece.name, piece.written))
             else:
@@ -91,7 +125,8 @@ class Word(msgspec.Struct, frozen=True):
 
     def is_known(self, values: Mapping[str, str]) -> bool:
         """Whether a shell with these variables makes exactly this text of it."""
-        return self.is_exact and all(isinstance(p, str) or p.name in values for p in self.pieces)
+        names = (piece.name for piece in self.pieces if isinstance(piece, Variable))
+        return self.is_exact and all(name in values for name in names)
 
 
 # A word, or what stands between words: an operator, or a word of the shell's grammar.
@@ -101,6 +136,12 @@ Token: TypeAlias = Word | str
 def read_tokens(command: str) -> Sequence[Token]:
     """The words and operators of a command; those inside a word come before it."""
     return _read(command).tokens
+
+
+def is_readable(command: str) -> bool:
+    """Whether the words of a command are what a shell makes of it: all that is opened in it is
+    closed, and it is not nested too deep to be read here."""
+    return _read(command).is_whole
 
 
 def quote_variables(command: str, names: Collection[str]) -> str:
@@ -127,6 +168,7 @@ def _read(command: str) -> "_Reader":
         reader.commands(0)
     except RecursionError:
         reader.tokens, reader.bare = [Word((command,), is_exact=False)], []
+        reader.is_whole = False
     return reader
 
 
@@ -139,13 +181,17 @@ class _Reader:
         self.tokens: list[Token] = []
         # The variables that the shell would split, by place and name.
         self.bare: list[tuple[int, int, str]] = []
+        # Whether everything that was opened has been closed.
+        self.is_whole = True
         # What was read so far of the word at hand.
-        self._pieces: list[str | Variable] = []
+        self._pieces: list[Piece] = []
         self._is_exact = True
+        self._in_braces = False
         # Here-documents: where each ends, whether without tabs, and whether nothing is expanded.
         self._pending: list[tuple[str, bool, bool]] = []
         self._in_substitution = False
         self._not_arithmetic: set[int] = set()
+        self._guessed_text = 0
 
     def commands(self, at: int, *, closer: str = "") -> int:
         """A list of commands, up to and with ``closer``: ``)``, or ``;;`` for a case clause."""
@@ -160,7 +206,10 @@ class _Reader:
                 if begins and self._reserved(at) == "esac":
                     return at
             if char in "<>" and self.text.startswith("(", at + 1):
-                at = self._substitution(at + 2)
+                start, at = at, self._substitution(at + 2)
+                written = self.text[start:at]
+                made = (Unmade(written, "output"),)
+                self.tokens.append(Word(made, is_exact=False, written=written))
             elif char in "<>" or self.text.startswith("&>", at):
                 operator = next(each for each in REDIRECTIONS if self.text.startswith(each, at))
                 self.tokens.append(operator)
@@ -178,7 +227,7 @@ class _Reader:
                 end = self._arithmetic(at + 2) if is_double else None
                 if end is None:
                     end = self.commands(at + 1, closer=")")
-                    self.tokens.append(")")
+                self.tokens.append(")")
                 at, begins = end, True
             else:
                 word = self._reserved(at)
@@ -189,6 +238,7 @@ class _Reader:
                 else:
                     at = self._word(at)
                     begins = word == "{" or (begins and word in _OPENING_WORDS)
+        self.is_whole &= not closer
         return self.end
 
     def _reserved(self, at: int) -> str:
@@ -225,8 +275,8 @@ class _Reader:
         return self.end if found < 0 else found
 
     def _word(self, at: int, *, wrap: bool = True) -> int:
-        start, around = at, (self._pieces, self._is_exact)
-        self._pieces, self._is_exact = [], True
+        start, around = at, (self._pieces, self._is_exact, self._in_braces)
+        self._pieces, self._is_exact, self._in_braces = [], True, False
         after = self.text[at + 1 : at + 2]
         if self.text.startswith("~", at) and (after in "/" or after in _WORD_END):
             self._pieces.append(Variable("HOME", "~"))
@@ -239,18 +289,18 @@ class _Reader:
             name, equals, _ = written.partition("=")
             name = name.removesuffix("+")
             is_assigned = equals and name.isascii() and name.isidentifier()
-            word = Word(tuple(self._pieces), self._is_exact, name if is_assigned else "")
-            self.tokens.append(word)
-        self._pieces, self._is_exact = around
+            pieces, assigned = tuple(self._pieces), name if is_assigned else ""
+            self.tokens.append(Word(pieces, self._is_exact, assigned, written))
+        self._pieces, self._is_exact, self._in_braces = around
         return at
 
     def _add(self, text: str, *, exact: bool) -> None:
         self._pieces.append(text)
         self._is_exact &= exact
 
-    def _add_as_written(self, mark: int, start: int, end: int) -> int:
+    def _add_unmade(self, mark: int, start: int, end: int, kind: str) -> int:
         """Keep what only a shell can make something of as one piece."""
-        self._pieces[mark:] = [self.text[start:end]]
+        self._pieces[mark:] = [Unmade(self.text[start:end], kind)]
         self._is_exact = False
         return end
 
@@ -265,6 +315,7 @@ class _Reader:
             end = self._find("'", at + 1)
             text = self.text[at + 1 : end]
             self._add(text, exact=end < self.end and "\0" not in text)
+            self.is_whole &= end < self.end
             return end + 1
         if char == '"':
             return self._double_quoted(at + 1)
@@ -276,6 +327,7 @@ class _Reader:
             while end < self.end and self.text[end] != "'":
                 end += 2 if self.text[end] == "\\" else 1
             self._add(_without_escapes(self.text[at + 2 : end]), exact=False)
+            self.is_whole &= end < self.end
             return end + 1
         return self._expansion(at, wrap=wrap, quoted=False)
 
@@ -283,6 +335,7 @@ class _Reader:
         while at < self.end and self.text[at] != '"':
             at = self._quoted_piece(at)
         self._is_exact &= at < self.end
+        self.is_whole &= at < self.end
         return at + 1
 
     def _quoted_piece(self, at: int) -> int:
@@ -297,8 +350,14 @@ class _Reader:
         """What begins with a dollar sign or a backtick; any other characters are themselves."""
         char, after = self.text[at], self.text[at + 1 : at + 2]
         end, mark = at + 1, len(self._pieces)
+        if not quoted and (char in _PATTERN or (char == "," and self._in_braces)):
+            self._pieces.append(Pattern(char))
+            self._is_exact &= char == ","
+            self._in_braces |= char == "{"
+            return end
         if char not in "$`":
-            end = max(end, _run_end(self.text, at, _BARE))
+            bare = _BARE_IN_BRACES if self._in_braces and not quoted else _BARE
+            end = max(end, _run_end(self.text, at, bare))
             self._add(self.text[at:end], exact=char in _BARE or (quoted and char != "\0"))
             return end
         if char == "`":
@@ -312,24 +371,29 @@ class _Reader:
                 inner.append(self.text[end])
                 end += 1
             self._nested("".join(inner), [*origins, end], quoted=False)
-            return self._add_as_written(mark, at, end + 1)
+            self.is_whole &= end < self.end
+            return self._add_unmade(mark, at, end + 1, "output")
         name, end = _name_behind(self.text, at)
         if name is not None:
-            self._pieces.append(Variable(name, self.text[at:end]))
+            self._pieces.append(Variable(name, self.text[at:end], is_quoted=quoted))
             if wrap:
                 self.bare.append((at, end, name))
             return end
+        kind = "number"
         if self.text.startswith("((", at + 1) and (found := self._arithmetic(at + 3)) is not None:
             end = found
         elif after == "(":
-            end = self._substitution(at + 2)
+            end, kind = self._substitution(at + 2), "output"
         elif after == "[":
             end = self._matched(at + 2, "[]")
         elif after == "{":
             return self._braced(at, wrap=wrap, quoted=quoted)
         elif after in _SPECIAL:
-            end = at + 2
-        return self._add_as_written(mark, at, end)
+            end, kind = at + 2, "number" if after in ("?", "$", "#", "!") else "value"
+        else:
+            self._add("$", exact=False)
+            return end
+        return self._add_unmade(mark, at, end, kind)
 
     def _braced(self, start: int, *, wrap: bool, quoted: bool) -> int:
         """``${...}`` with more in it than a name."""
@@ -344,7 +408,8 @@ class _Reader:
         if self.text.startswith(":", at) and self.text[at + 1 : at + 2] not in set("-=?+"):
             # A place in the value is arithmetic.
             wrap = False
-        operator = next((o for o in (":-", ":=", "-", "=") if self.text.startswith(o, at)), "")
+        operators = (":-", ":=", ":?", "-", "=", "?")
+        operator = next((o for o in operators if self.text.startswith(o, at)), "")
         at += len(operator)
         del self._pieces[mark:]
         while at < self.end and self.text[at] != "}":
@@ -354,21 +419,28 @@ class _Reader:
             else:
                 at = self._piece(at, wrap=wrap and not quoted)
         other = Word(tuple(self._pieces[mark:]), is_exact=False)
-        self._add_as_written(mark, start, at + 1)
+        self.is_whole &= at < self.end
+        self._add_unmade(mark, start, at + 1, "number" if name.startswith("#") else "value")
         if operator and name.isidentifier():
-            self._pieces[mark] = Variable(name, self.text[start : at + 1], other)
+            # Behind a question mark stands what a shell says where there is no value.
+            default = None if operator.endswith("?") else other
+            written = self.text[start : at + 1]
+            self._pieces[mark] = Variable(name, written, default, is_quoted=quoted)
         return at + 1
 
     def _arithmetic(self, at: int) -> int | None:
         """The end behind ``))`` of what begins behind ``((``; None if it is two parentheses."""
-        if at in self._not_arithmetic or len(self._not_arithmetic) > _MAX_GUESSES:
+        is_vain = self._guessed_text > _MAX_GUESSED_TEXT or len(self._not_arithmetic) > _MAX_GUESSES
+        if is_vain or at in self._not_arithmetic:
             return None
-        bare, tokens = len(self.bare), len(self.tokens)
+        bare, tokens, is_whole = len(self.bare), len(self.tokens), self.is_whole
         end = self._matched(at, "()")
         if self.text.startswith(")", end):
             return end + 1
         del self.bare[bare:], self.tokens[tokens:]
+        self.is_whole = is_whole
         self._not_arithmetic.add(at)
+        self._guessed_text += end - at
         return None
 
     def _matched(self, at: int, pair: str) -> int:
@@ -399,6 +471,7 @@ class _Reader:
         while quoted and at < reader.end:
             at = reader._quoted_piece(at)
         reader.commands(at)
+        self.is_whole &= reader.is_whole
         self.tokens += ["(", *reader.tokens, ")"]
         self.bare += [(origins[start], origins[end], name) for start, end, name in reader.bare]
 
@@ -435,7 +508,7 @@ class _Reader:
                 is_over = delimited and not rest
                 backslashes = len(line) - len(line.rstrip("\\"))
                 continued = not is_literal and backslashes % 2 == 1
-            self.tokens.append(Word((self.text[start:at],), is_exact=False))
+            self.tokens.append(Word((self.text[start:at],), is_exact=False, is_body=True))
             if not is_literal:
                 self._nested(self.text[start:at], range(start, at + 1), quoted=True)
         return at
@@ -457,7 +530,9 @@ class _Reader:
                     at += 1
                     break
                 at = self._piece(at, wrap=True)
+            self.tokens.append(";")
             at = self.commands(at, closer=";;")
+        self.is_whole = False
         return self.end
 
     def _test(self, at: int) -> int:

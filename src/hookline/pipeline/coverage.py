@@ -1,0 +1,581 @@
+"""Says what of a project a review of a hook must cover, and what no review can.
+
+A hook's words lead to files, and these to the hook folder they live in, since scripts load their
+neighbours. Whatever cannot be covered is named. Files are looked at, nothing is executed, and
+nothing is opened that is no regular file.
+"""
+
+import errno
+import itertools
+import os
+import stat
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from hookline.pipeline.commands import (
+    LOADERS,
+    Commands,
+    Field,
+    Name,
+    TooMuchError,
+    Uncovered,
+    Use,
+    shorten,
+)
+from hookline.pipeline.programs import hook_variables, shebang_in
+from hookline.pipeline.shell import expand
+from hookline.wire.events import HookEventName
+from hookline.wire.hooks import CommandHook, HookSource
+
+__all__ = ["Coverage", "FileState", "Uncovered", "cover", "lines_of", "read_state"]
+
+# Bytes: the text that is kept, and what is read at all, of one file or of one folder.
+_KEPT_TEXT = 256 * 1024
+_MOST_READ = 16 * 1024 * 1024
+_MOST_FILES = 200
+_MOST_MATCHES = 200
+_MOST_ENTRIES = 10_000
+_MOST_DEPTH = 32
+_CHUNK = 1024 * 1024
+# Linux reads no more of a script to find its interpreter.
+_SHEBANG_BYTES = 256
+
+_HOST_FOLDERS = frozenset({".hookline", ".llxprt", ".gemini", ".claude"})
+_PLUGIN_MARKS = (".claude-plugin", "plugin.json", "gemini-extension.json", "llxprt-extension.json")
+_SETTINGS = frozenset({"settings.json", "settings.local.json"})
+_CACHES = frozenset(
+    {"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".cache", ".git", ".hg", ".svn"}
+)
+# Where programs of the system live, which no project brings.
+_SYSTEM = ("/usr/", "/bin/", "/sbin/", "/opt/", "/nix/", "/System/", "/Library/", "/dev/")
+_EXECUTABLES = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+
+
+class Coverage(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a project a hook runs or reads, as far as its words tell.
+
+    ``files`` are what is there, by path in the project, with the place at which the command finds
+    it; ``code`` are those of them that are executed or loaded. ``watched`` are all places whose
+    state decides: a file that changes, appears or vanishes shows in the stat of one of them.
+    """
+
+    files: dict[str, str]
+    watched: tuple[str, ...]
+    uncovered: tuple[Uncovered, ...]
+    remarks: tuple[str, ...]
+    code: frozenset[str]
+
+
+def cover(
+    hook: CommandHook,
+    event: HookEventName,
+    *,
+    project_dir: str,
+    cwd: str,
+    environ: Mapping[str, str],
+) -> Coverage:
+    """What a hook of an event leads to in a project, as it is now."""
+    ground = _Ground(project_dir, cwd)
+    ours = hook_variables(project_dir=project_dir, cwd=cwd, session_id="", event=event.value)
+    of_the_event = [name for name, value in ours.items() if not value]
+    ours = {name: value for name, value in ours.items() if value}
+    if hook.directory is not None and hook.source is HookSource.EXTENSIONS:
+        ours |= dict.fromkeys(("extensionPath", "CLAUDE_PLUGIN_ROOT"), hook.directory)
+    values = {**environ, **ours, **hook.env}
+    commands = Commands(
+        values={name: value for name, value in values.items() if name not in of_the_event},
+        inert={*ours, *hook.env},
+        of_the_event=of_the_event,
+        bases=(project_dir, cwd),
+        find=ground.find,
+    )
+    is_users = hook.source in (HookSource.USER, HookSource.SYSTEM)
+    finder = _Finder(ground, commands, environ, hook.directory if is_users else None)
+    try:
+        for name, value in hook.env.items():
+            commands.assign(name, value)
+        if hook.args is None:
+            commands.read_command(hook.command)
+        else:
+            words = (hook.command, *hook.args)
+            commands.start([Field(expand(word, ours), code=word) for word in words])
+        finder.find_all()
+    except (TooMuchError, RecursionError):
+        why, remedy = "more than can be followed", "write it as a script"
+        commands.uncovered[Uncovered(shorten(hook.command), why, remedy)] = None
+        finder.find_known()
+    ground.add_folders()
+    return Coverage(
+        files=dict(sorted(ground.files.items())),
+        watched=tuple(ground.watched),
+        uncovered=tuple({**commands.uncovered, **ground.uncovered}),
+        remarks=tuple({**commands.remarks, **ground.remarks}),
+        code=frozenset(ground.code),
+    )
+
+
+class _Finder:
+    """Leads from the names of a command to files of the project."""
+
+    def __init__(
+        self,
+        ground: "_Ground",
+        commands: Commands,
+        environ: Mapping[str, str],
+        directory: str | None,
+    ) -> None:
+        self._ground = ground
+        self._commands = commands
+        self._environ = environ
+        self._directory = directory
+        self._done: set[Name] = set()
+        self._read: set[str] = set()
+        self._bases = commands.bases
+
+    def find_known(self) -> list[str]:
+        """Look for every name that is known by now; gives the scripts among what was found."""
+        todo = [name for name in self._commands.names if name not in self._done]
+        self._scripts: list[str] = []
+        # What a command writes itself says nothing about it.
+        for name in sorted(todo, key=lambda name: name.use is not Use.WRITTEN):
+            self._done.add(name)
+            if name.use is Use.PROGRAM:
+                self._look_up(name)
+            else:
+                self._look(name)
+        return self._scripts
+
+    def find_all(self) -> None:
+        """Look for every name, also for those that scripts' first lines bring; may raise
+        TooMuchError."""
+        while scripts := self.find_known():
+            for place in scripts:
+                shebang = shebang_in(_beginning(place))
+                if shebang is not None:
+                    self._commands.start([*map(Field, shebang), Field(place)])
+        for name, (kind, _) in LOADERS.items():
+            if name in self._environ and (not kind or kind in self._commands.kinds):
+                for entry in self._environ[name].replace(":", " ").split():
+                    for base in self._bases:
+                        self._ground.add_own(f"{name}={entry}", os.path.join(base, entry))
+
+    def _look(self, name: Name) -> None:
+        texts = [name.text]
+        if name.text.startswith("~"):
+            texts.append(os.path.expanduser(name.text))
+            texts += [name.text[3:]] if name.text.startswith(("~+/", "~-/")) else []
+        for text in texts:
+            bases = name.bases
+            if os.path.isabs(text):
+                bases = bases[:1]
+            elif self._directory is not None and name.use is Use.CODE:
+                own = os.path.join(self._directory, text)
+                self._ground.watch(own)
+                self._take(own, name.use, text)
+                if self._commands.is_single and os.path.exists(own):
+                    continue
+            for base in bases:
+                self._take(os.path.join(base, text), name.use, text)
+
+    def _look_up(self, name: Name) -> None:
+        for base, entry in self._ground.entries_in_project(
+            self._commands.values.get("PATH", [os.defpath]), name.bases
+        ):
+            self._take(os.path.join(base, entry, name.text), Use.CODE, name.text)
+
+    def _take(self, place: str, use: Use, text: str) -> None:
+        if self._ground.take(place, use, text) and use is Use.CODE and place not in self._read:
+            self._read.add(place)
+            self._scripts.append(place)
+
+
+class _Ground:
+    """The files of a project, by path in it, however the project was reached."""
+
+    def __init__(self, project_dir: str, cwd: str) -> None:
+        self.files: dict[str, str] = {}
+        self.watched: dict[str, None] = {}
+        self.uncovered: dict[Uncovered, None] = {}
+        self.remarks: dict[str, None] = {}
+        self.code: set[str] = set()
+        self._project_dir = project_dir
+        self._real = os.path.realpath(project_dir)
+        self._written: set[str] = set()
+        self._directories: dict[str, str] = {}
+        self._folders: set[str] = set()
+        self._entries: dict[tuple[str, tuple[str, ...]], list[tuple[str, str]]] = {}
+        self._scanned = 0
+        # Where a path begins that lies in the project, and what it is called there.
+        roots = {self._real: "", os.path.normpath(project_dir): ""}
+        inside = self._inside(os.path.realpath(cwd))
+        if inside is not None:
+            roots.setdefault(os.path.normpath(cwd), inside)
+        self._roots = [(f"{root.rstrip('/')}/", name) for root, name in roots.items()]
+
+    def _inside(self, real: str) -> str | None:
+        """The path in the project of a real path, None for one outside."""
+        if real == self._real:
+            return ""
+        prefix = f"{self._real.rstrip('/')}/"
+        return real[len(prefix) :] if real.startswith(prefix) else None
+
+    def name_of(self, place: str) -> str | None:
+        """The path in the project of a place, None for one outside; "" for the project itself."""
+        try:
+            if "/../" not in f"{place}/":
+                path = os.path.normpath(place)
+                for prefix, name in self._roots:
+                    if f"{path}/".startswith(prefix):
+                        return os.path.join(name, path[len(prefix) :]).rstrip("/")
+            parent = self._inside(os.path.realpath(os.path.dirname(place.rstrip("/"))))
+            last = os.path.basename(place.rstrip("/"))
+            if parent is not None and last not in ("", ".", ".."):
+                return os.path.join(parent, last)
+            return self._inside(os.path.realpath(place))
+        except (OSError, ValueError):  # no file can be called that
+            return None
+
+    def watch(self, place: str) -> None:
+        self.watched.setdefault(place)
+
+    def take(self, place: str, use: Use, text: str) -> bool:
+        """Take up what is at a place that a command names; whether it is a file to cover."""
+        if "/../" not in f"{place}/":
+            place = os.path.normpath(place)
+        name = self.name_of(place)
+        if name is None:
+            is_shown = use is Use.CODE and "/" in text and not place.startswith(_SYSTEM)
+            if is_shown and os.path.isfile(place):
+                self.remarks[f"{shorten(text)}: it is outside the project"] = None
+            return False
+        if use is Use.WRITTEN:
+            self._written.add(name)
+            return False
+        if use is not Use.CODE and (name in self._written or _is_state(name)):
+            return False
+        try:
+            known = os.stat(place)
+        except (OSError, ValueError) as error:
+            is_name = not isinstance(error, ValueError) and error.errno != errno.ENAMETOOLONG
+            if is_name and use is not Use.MAYBE:
+                self.watch(place)
+            return False
+        if stat.S_ISDIR(known.st_mode):
+            self._take_directory(name, place, use, text)
+            return False
+        self._add(name, place, known, is_code=use is Use.CODE)
+        return stat.S_ISREG(known.st_mode)
+
+    def add_own(self, written: str, place: str) -> None:
+        """Take up what a variable of the user's own environment loads from the project."""
+        name = self.name_of(place)
+        if name is None:
+            return
+        if os.path.isdir(place):
+            self.remarks[f"{shorten(written)}: what is loaded from there"] = None
+        else:
+            self.take(place, Use.CODE, place)
+
+    def _add(self, name: str, place: str, known: os.stat_result, *, is_code: bool) -> None:
+        self.files.setdefault(name, place)
+        self.watch(place)
+        if is_code:
+            self.code.add(name)
+        inside = self._inside(os.path.realpath(place))
+        if inside != name:
+            # A link that is led elsewhere shows in its directory.
+            self.watch(os.path.dirname(place))
+        if inside is not None and stat.S_ISREG(known.st_mode) and known.st_size > _MOST_READ:
+            self._leave(name, f"it is larger than {_MOST_READ >> 20} MiB", "keep it smaller")
+
+    def _leave(self, name: str, why: str, remedy: str) -> None:
+        self.uncovered[Uncovered(shorten(name), why, remedy)] = None
+
+    def _take_directory(self, name: str, place: str, use: Use, text: str) -> None:
+        if use is Use.CODE:
+            self.files.setdefault(name or ".", place)
+            self.code.add(name or ".")
+            self._walk(name, place, is_code=True)
+        elif name and use is Use.DATA:
+            self.files.setdefault(name, place)
+            self.watch(place)
+            self._directories[name] = text
+
+    def find(self, pattern: str, bases: Sequence[str]) -> list[str] | None:
+        """The files that match a pattern, as a shell has them; None for more than can be listed."""
+        import fnmatch
+        import re
+
+        found: dict[str, None] = {}
+        for base in ("",) if os.path.isabs(pattern) else bases:
+            reached = ["/" if os.path.isabs(pattern) else ""]
+            for part in [part for part in pattern.split("/") if part]:
+                if not set("*?[") & set(part):
+                    reached = [os.path.join(each, part) for each in reached]
+                    continue
+                matches = re.compile(fnmatch.translate(part)).match
+                further: list[str] = []
+                for each in reached:
+                    directory = os.path.join(base, each)
+                    if self.name_of(directory) is not None:
+                        self.watch(directory)
+                    for entry in self._list(directory) or ():
+                        # A shell matches no hidden file unless it is asked for it.
+                        is_shown = not entry.startswith(".") or part.startswith(".")
+                        if is_shown and matches(entry):
+                            further.append(os.path.join(each, entry))
+                    if len(further) > _MOST_MATCHES or self._scanned > _MOST_ENTRIES:
+                        return None
+                reached = further
+            found |= dict.fromkeys(e for e in reached if os.path.lexists(os.path.join(base, e)))
+        return sorted(found) if len(found) <= _MOST_MATCHES else None
+
+    def _list(self, directory: str) -> list[str] | None:
+        """The names in a directory, in order; None where it cannot be listed."""
+        names = []
+        try:
+            with os.scandir(directory) as entries:
+                for entry in entries:
+                    names.append(entry.name)
+                    self._scanned += 1
+                    if self._scanned > _MOST_ENTRIES:
+                        break
+        except (OSError, ValueError):
+            return None
+        return sorted(names)
+
+    def entries_in_project(
+        self, paths: Sequence[str], bases: tuple[str, ...]
+    ) -> list[tuple[str, str]]:
+        """The entries of search paths that lie in the project, with where each is counted from."""
+        found: dict[tuple[str, str], None] = {}
+        for path in paths:
+            known = self._entries.get((path, bases))
+            if known is None:
+                known = self._entries[path, bases] = []
+                for entry in path.split(os.pathsep)[:_MOST_MATCHES]:
+                    entry = os.path.expanduser(entry) or "."
+                    if not os.path.isabs(entry):
+                        known += [(base, entry) for base in bases]
+                    elif self.name_of(os.path.join(entry, "x")) is not None:
+                        known.append(("/", entry))
+            found |= dict.fromkeys(known)
+        return list(found)
+
+    def add_folders(self) -> None:
+        """Take up the hook folders that files live in, with all they hold, and name the rest."""
+        for name, place in list(self.files.items()):
+            names = dict.fromkeys((name, self._inside(os.path.realpath(place)) or name))
+            if name in self._directories:
+                continue
+            for each in names:
+                folder = self._folder_of(each)
+                if folder is not None:
+                    self._walk(folder, os.path.join(self._project_dir, folder), is_code=False)
+                elif name in self.code and not self._is_held(each) and not os.path.isdir(place):
+                    self.remarks[f"{shorten(name)}: what it loads beside it"] = None
+        for name, text in self._directories.items():
+            if not self._is_held(f"{name}/"):
+                remedy = "name the files in it, or keep it in a folder called hooks"
+                self._leave(text, "a directory of which not all is covered", remedy)
+
+    def _is_held(self, name: str) -> bool:
+        return any(name.startswith(f"{folder}/") or not folder for folder in self._folders)
+
+    def _folder_of(self, name: str) -> str | None:
+        """The nearest hook folder that a file lives in."""
+        folder = os.path.dirname(name)
+        while folder:
+            above, last = os.path.split(folder)
+            if last == "hooks" or last in _HOST_FOLDERS or os.path.basename(above) in _HOST_FOLDERS:
+                return folder
+            place = os.path.join(self._project_dir, folder)
+            if any(os.path.lexists(os.path.join(place, mark)) for mark in _PLUGIN_MARKS):
+                return folder
+            folder = above
+        return None
+
+    def _walk(self, folder: str, place: str, *, is_code: bool) -> None:
+        """Take up all that a folder holds, or name it where that is too much."""
+        if folder in self._folders or self._is_held(f"{folder}/"):
+            return
+        files: dict[str, tuple[str, os.stat_result]] = {}
+        directories: dict[str, str] = {}
+        links: list[str] = []
+        size = 0
+        todo = [(folder, place, 0)]
+        while todo:
+            name, at, depth = todo.pop()
+            directories[name] = at
+            entries = self._list(at)
+            if entries is None or depth > _MOST_DEPTH or self._scanned > _MOST_ENTRIES:
+                self._leave(f"{name}/", "a folder that cannot be listed", "make it readable")
+                return
+            for entry in entries:
+                inner, where = os.path.join(name, entry), os.path.join(at, entry)
+                is_own = inner in self._written and inner not in self.code
+                if is_own or _is_left_out(inner, entry, entries):
+                    continue
+                try:
+                    known = os.stat(where)
+                except OSError:
+                    self.watch(where)
+                    continue
+                if not stat.S_ISDIR(known.st_mode):
+                    files[inner] = where, known
+                    size += known.st_size
+                elif entry == "state":
+                    # A package takes precedence over a module of its name.
+                    for mark in ("py", "pyc", "so", "abi3.so"):
+                        self.take(os.path.join(where, f"__init__.{mark}"), Use.CODE, "")
+                elif os.path.islink(where):
+                    files[inner] = where, known
+                    links.append(inner)
+                else:
+                    todo.append((inner, where, depth + 1))
+            if len(files) > _MOST_FILES or size > _MOST_READ:
+                more = f"more than {_MOST_FILES} files or {_MOST_READ >> 20} MiB"
+                self._leave(f"{folder or '.'}/", more, "keep hooks in a folder of their own")
+                return
+        self._folders.add(folder)
+        for directory in directories.values():
+            self.watch(directory)
+        for inner, (where, _) in files.items():
+            self.files.setdefault(inner, where)
+            self.watch(where)
+            self.code |= {inner} if is_code else set()
+        for inner in links:
+            to = self._inside(os.path.realpath(files[inner][0]))
+            if to is None or not self._is_held(f"{to}/"):
+                self._leave(f"{inner}/", "a link to a directory", "copy what it leads to")
+
+
+def _is_state(name: str) -> bool:
+    """Whether it is where hooks keep what they write themselves."""
+    parts = name.split("/")
+    keepers = {*_HOST_FOLDERS, "hooks"}
+    return any(a in keepers and b == "state" for a, b in itertools.pairwise(parts))
+
+
+def _is_left_out(name: str, entry: str, beside: Sequence[str]) -> bool:
+    """Whether something in a hook folder is none of the hooks': it has a review of its own, or
+    programs and editors change it all the time."""
+    above = os.path.basename(os.path.dirname(name))
+    # Some are left out only beside the file that is edited: anything else a script might load.
+    return (
+        entry in _CACHES
+        or entry.endswith(".hooktest.json")
+        or (entry in _SETTINGS and above in _HOST_FOLDERS)
+        or entry == ".DS_Store"
+        or entry.startswith(".#")
+        or (entry.startswith(".") and entry[-4:-1] == ".sw")
+        or (entry.endswith("~") and entry[:-1] in beside)
+        or (entry.startswith("#") and entry.endswith("#") and entry[1:-1] in beside)
+    )
+
+
+class FileState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One covered thing as it is: where it leads, of what kind it is, and what it holds.
+
+    The kind is ``file``, ``directory`` or ``other``, which is never opened. Equal states mean
+    equal bytes.
+    """
+
+    kind: str
+    leads_to: str
+    executable: bool = False
+    content: str = ""
+
+
+def read_state(place: str, project_dir: str) -> FileState | None:
+    """What is at a place now, None where nothing is; raises OSError for what cannot be read."""
+    for _ in range(5):
+        real = os.path.realpath(place)
+        try:
+            known = os.stat(place)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                return None
+            raise
+        content, is_same = "", True
+        if stat.S_ISREG(known.st_mode):
+            try:
+                content, is_same = _read_file(place, known)
+            except FileNotFoundError:
+                continue
+        # Whoever leads a link elsewhere meanwhile must not mix two files.
+        if is_same and os.path.realpath(place) == real:
+            break
+    else:
+        raise OSError(errno.EBUSY, "it changes while it is read", place)
+    project = os.path.realpath(project_dir)
+    inside = real.startswith(f"{project.rstrip('/')}/")
+    kind = "directory" if stat.S_ISDIR(known.st_mode) else "other"
+    is_file = stat.S_ISREG(known.st_mode)
+    return FileState(
+        kind="file" if is_file else kind,
+        leads_to=os.path.relpath(real, project) if inside or real == project else real,
+        executable=is_file and bool(known.st_mode & 0o111),
+        content=content,
+    )
+
+
+def _read_file(place: str, known: os.stat_result) -> tuple[str, bool]:
+    """What a file holds, and whether it is still the one that is known."""
+    # What has become a FIFO or a terminal meanwhile must neither hang nor take control.
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    descriptor = os.open(place, flags)
+    try:
+        opened = os.fstat(descriptor)
+        if _mark(opened) != _mark(known):
+            return "", False
+        if known.st_size > _MOST_READ:
+            return f"too large to cover ({known.st_size} bytes)", True
+        import hashlib
+
+        checksum, kept, size = hashlib.sha256(), b"", 0
+        while size <= _MOST_READ and (chunk := os.read(descriptor, _CHUNK)):
+            checksum.update(chunk)
+            size += len(chunk)
+            kept = kept + chunk if size <= _KEPT_TEXT else b""
+        is_same = size == known.st_size and _mark(os.fstat(descriptor)) == _mark(known)
+    finally:
+        os.close(descriptor)
+    digest = f"sha256:{checksum.hexdigest()} ({size} bytes)"
+    if size > _KEPT_TEXT or (kept.startswith(_EXECUTABLES) and b"\0" in kept.split(b"\n")[0]):
+        return digest, is_same
+    try:
+        return f"text:{kept.decode()}", is_same
+    except UnicodeDecodeError:
+        return f"escaped:{digest}\n{kept.decode(errors='backslashreplace')}", is_same
+
+
+def _mark(known: os.stat_result) -> tuple[int, ...]:
+    times = known.st_mtime_ns, known.st_ctime_ns
+    return (known.st_mode, known.st_dev, known.st_ino, known.st_size, *times)
+
+
+def _beginning(place: str) -> bytes:
+    """The first bytes of a regular file; none of anything else."""
+    try:
+        descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            return os.read(descriptor, _SHEBANG_BYTES) if is_file else b""
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return b""
+
+
+def lines_of(state: FileState) -> list[str]:
+    """What to show of a state: the lines of its text, or one that says what it is instead."""
+    if state.kind != "file":
+        return [f"{'a directory' if state.kind == 'directory' else 'no regular file'}"]
+    head, _, text = state.content.partition("text:")
+    if not head:
+        return text.removesuffix("\n").split("\n") if text else []
+    if state.content.startswith("escaped:"):
+        return state.content.partition("\n")[2].removesuffix("\n").split("\n")
+    return [state.content]

@@ -135,7 +135,8 @@ def test_a_variable_whose_name_begins_like_ours_is_another(guarded: Project) -> 
 
 def test_a_command_that_can_name_no_file_is_a_hook_like_any_other(guarded: Project) -> None:
     guarded.settings(hooks(command("hooks/guard.sh\0"), command("hooks/guard.sh", name="g")))
-    assert set(Config.load(guarded.path).review_project().files) == {"hooks/guard.sh"}
+    files = Config.load(guarded.path).review_project().files
+    assert set(files) == {"hooks/guard.sh", "hooks/rules.txt"}
     let_it(guarded)
     assert is_trusted(guarded)
 
@@ -144,7 +145,9 @@ def test_a_file_named_by_its_full_path_or_through_a_link_is_looked_at(guarded: P
     (guarded.path / "link").symlink_to("hooks/guard.sh")
     named = [command(str(guarded.path / "hooks/guard.sh")), command("./link", name="l")]
     guarded.settings(hooks(*named))
-    assert set(Config.load(guarded.path).review_project().files) == {"hooks/guard.sh"}
+    files = Config.load(guarded.path).review_project().files
+    assert set(files) == {"hooks/guard.sh", "hooks/rules.txt", "link"}
+    assert files["link"].leads_to == "hooks/guard.sh"
 
 
 def test_a_file_outside_the_project_is_not_the_projects(guarded: Project, tmp_path: Path) -> None:
@@ -207,7 +210,7 @@ def test_from_a_directory_below_only_what_was_looked_at_runs(guarded: Project) -
 def test_only_the_user_can_read_what_is_kept(guarded: Project) -> None:
     file = let_it(guarded)
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
-    assert json.loads(Path(file).read_text())["files"]["hooks/rules.txt"]["content"] == "rule\n"
+    assert json.loads(Path(file).read_text())["files"]["hooks/rules.txt"]["content"] == "text:rule\n"
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"project": 1}', '{"hooks": []}'])

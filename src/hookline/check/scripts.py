@@ -120,7 +120,13 @@ def found_scripts(checked: Checked) -> tuple[tuple[HookSite, Started | None, Scr
     found = []
     for site in checked.hooks:
         variables = _variables(site, checked)
-        started = started_by(site.hook, variables, cwd=checked.cwd, environ=checked.environ)
+        started = started_by(
+            site.hook,
+            variables,
+            cwd=checked.cwd,
+            project_dir=checked.project_dir,
+            environ=checked.environ,
+        )
         script, path = None, None if started is None else started.script_file
         with contextlib.suppress(OSError, ValueError):
             if started is not None and path is not None and stat.S_ISREG(os.stat(path).st_mode):

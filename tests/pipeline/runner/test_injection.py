@@ -1,0 +1,153 @@
+"""What an event or a directory's name holds never runs, and never keeps a hook from running."""
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from hookline.pipeline.runner.command import CommandRunner
+from hookline.pipeline.runner.context import InputDocument, RunContext
+from hookline.pipeline.runner.invocation import environment_of
+from hookline.wire.events import HookEventName
+from hookline.wire.hooks import CommandHook, HookSource, Redaction
+from tests.bus.answers import Answers, new_answers, request
+from tests.eleven import Json, started
+from tests.harness.scratch import Project
+from tests.pipeline.runner.contained import comes_true
+from tests.pipeline.runner.planned import TOOL, run_one, script
+
+CODE = "$(touch x)"
+HOSTILE = [CODE, "`touch x`", "';touch x;'", '";touch x;"', "\n touch x\n", "&& touch x", "*"]
+IDS = {
+    "NUL": "a\0b",
+    "surrogate": "a\ud800b",
+    "long": "i" * 140_000,
+    "many bytes": "é" * 70_000,
+}
+SESSION = ("HOOKLINE_SESSION_ID", "GEMINI_SESSION_ID")
+SHOW_PY = "import os, sys\nprint([os.environ.get(name) for name in sys.argv[1:]])\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [
+        ("sh", ("-c", "echo in $HOOKLINE_PROJECT_DIR >&2; exit 2")),
+        ("bash", ("-euc", "echo in ${CLAUDE_PROJECT_DIR} >&2; exit 2")),
+        ("env", ("A=1", "sh", "-c", 'echo "in $LLXPRT_PROJECT_DIR" >&2; exit 2')),
+        ("timeout", ("20", "sh", "-c", 'echo "in ${GEMINI_PROJECT_DIR}" >&2; exit 2')),
+        ("bash", ("-c", "-o", "pipefail", 'echo "in $HOOKLINE_PROJECT_DIR" >&2; exit 2')),
+        ("env", ("-S", "bash -c", 'echo "in $HOOKLINE_PROJECT_DIR" >&2; exit 2')),
+        ("xargs", ("sh", "-c", 'echo "in $HOOKLINE_PROJECT_DIR" >&2; exit 2')),
+    ],
+)
+@pytest.mark.parametrize("name", ["pkg $(touch x)", "pkg `touch x`", "a';touch x;'"])
+async def test_a_directorys_name_does_not_run_in_the_exec_form(
+    tmp_path: Path, name: str, command: str, args: tuple[str, ...]
+) -> None:
+    project = tmp_path / name
+    project.mkdir()
+    hook = script(command, args=args, source=HookSource.USER)
+    result = await run_one(hook, cwd=str(project), project_dir=str(project))
+    assert "in " in result.stderr
+    assert not list(tmp_path.rglob("x"))
+
+
+async def test_a_directorys_name_is_no_program_text_of_python(tmp_path: Path) -> None:
+    project = tmp_path / "'+str(open('x', 'w'))+'"
+    project.mkdir(parents=True)
+    code = "import os; print('$HOOKLINE_PROJECT_DIR', os.environ['HOOKLINE_PROJECT_DIR'])"
+    hook = script(sys.executable, args=("-c", code))
+    result = await run_one(hook, cwd=str(project), project_dir=str(project))
+    assert result.stdout == f"$HOOKLINE_PROJECT_DIR {project}\n"
+    assert not (project / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [
+        ("sh", ["-c", "echo $HOOKLINE_SESSION_ID; touch ran"]),
+        ("sh", ["-c", "echo ${GEMINI_SESSION_ID} ${HOOKLINE_EVENT}; touch ran"]),
+        (sys.executable, ["-c", "print('${HOOKLINE_SESSION_ID}'); open('ran', 'w')"]),
+        ("echo $HOOKLINE_SESSION_ID; touch ran", None),
+        ("touch ran; cat <<E\n$GEMINI_SESSION_ID\nE", None),
+        ("touch ran; echo `echo $HOOKLINE_SESSION_ID`", None),
+    ],
+)
+async def test_a_session_id_sent_over_a_bus_runs_nothing(
+    project: Project, command: str, args: list[str] | None
+) -> None:
+    hook = {"type": "command", "command": command} | ({} if args is None else {"args": args})
+    for answers in new_answers():
+        system = await started(
+            project.path / "w",
+            message_bus=answers.bus,
+            hooks={"BeforeTool": [{"hooks": [hook]}]},
+            working_dir=project.path,
+        )
+        for hostile in HOSTILE:
+            (project.path / "ran").unlink(missing_ok=True)
+            await _ask(answers, hostile)
+            assert (project.path / "ran").exists()
+            assert not (project.path / "x").exists()
+        system.dispose()
+
+
+async def _ask(answers: Answers, session_id: str) -> Json:
+    tool = {"tool_name": "read", "tool_input": {}, "session_id": session_id}
+    return await answers.to(request("BeforeTool", tool))
+
+
+def _show_by(command: str, project: Project) -> str:
+    project.write("show.py", SHOW_PY)
+    show = f"{shlex.quote(sys.executable)} show.py {' '.join(SESSION)} HOOKLINE_EVENT"
+    return command.replace("SHOW", show)
+
+
+@pytest.mark.parametrize("command", ["SHOW", "SHOW $GEMINI_SESSION_ID", "SHOW | cat", "SHOW; :"])
+@pytest.mark.parametrize("what", IDS)
+async def test_a_session_id_that_can_be_no_variable_lets_every_hook_start(
+    project: Project, monkeypatch: pytest.MonkeyPatch, what: str, command: str
+) -> None:
+    # A hook may run in a hook: the id of another session is no better than none.
+    monkeypatch.setenv("HOOKLINE_SESSION_ID", "stale")
+    hook = script(_show_by(command, project))
+    here = str(project.path)
+    result = await run_one(hook, cwd=here, project_dir=here, session_id=IDS[what])
+    assert (result.failed, result.stdout.strip()) == (None, "[None, None, 'BeforeTool']" + (
+        ", None" if False else ""
+    )) or "GEMINI_SESSION_ID" in command.replace(" ".join(SESSION), "")
+    assert result.exit_code == 0
+    [warning] = result.warnings
+    assert "HOOKLINE_SESSION_ID, GEMINI_SESSION_ID" in warning
+
+
+@pytest.mark.parametrize("what", IDS)
+async def test_such_an_id_lets_the_exec_form_and_warm_hooks_start(
+    project: Project, what: str
+) -> None:
+    project.write("show.py", SHOW_PY)
+    here = str(project.path)
+    context = RunContext(
+        cwd=here, project_dir=here, session_id=IDS[what], is_trusted=lambda _hook: True
+    )
+    document = InputDocument(HookEventName.BEFORE_TOOL, TOOL)
+    runner = CommandRunner(warn=lambda _said: None)
+    hook = script(sys.executable, args=("show.py", *SESSION), warm=True)
+
+    async def is_warm() -> bool:
+        result = await runner.run(hook, document, context)
+        assert (result.stdout, result.exit_code) == ("[None, None]\n", 0)
+        assert any("GEMINI_SESSION_ID" in warning for warning in result.warnings)
+        assert not any("cold" in warning for warning in result.warnings)
+        pool = runner._pool
+        return pool is not None and any(t.is_ready for t in pool._templates.values())
+
+    try:
+        for _ in range(200):
+            if await is_warm():
+                break
+        assert await is_warm()
+    finally:
+        runner.dispose()

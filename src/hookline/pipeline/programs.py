@@ -4,6 +4,7 @@ Whoever runs, reviews, checks, measures or migrates a hook asks here, so all of 
 program. Files are looked at, nothing is executed.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -200,9 +201,9 @@ def _is_taken(file: str) -> bool:
         os.lstat(file)
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return False
-    except OSError:
+    except OSError as error:
         # Nobody may put another in the place of a file by making that unreadable.
-        return True
+        return error.errno != errno.ENAMETOOLONG
     return True
 
 

@@ -200,7 +200,8 @@ def _describe_left_out(left_out: Mapping[str, str]) -> tuple[str, ...]:
     for name, why in left_out.items():
         by_cause.setdefault(why, []).append(name)
     return tuple(
-        f"not set for it: {', '.join(names)}, whose value {why}" for why, names in by_cause.items()
+        f"variables left out of its environment: {', '.join(names)}; the value {why}"
+        for why, names in by_cause.items()
     )
 
 

@@ -23,11 +23,12 @@ _OF_PATHS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234
 
 def fill_arguments(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
     """Replace ``$NAME`` and ``${NAME}`` of ``values``, once, in every word that is not code."""
-    code = _code_in(words)
+    code = code_in(words)
     return [word if at in code else expand(word, values) for at, word in enumerate(words)]
 
 
-def _code_in(words: Sequence[str]) -> set[int]:
+def code_in(words: Sequence[str]) -> set[int]:
+    """Which of a command's words are read as code."""
     # What env splits at blanks may name an interpreter, with options, for the words behind it.
     split = [(text, at) for at, word in enumerate(words) for text in _split_by_env(words, at, word)]
     texts = [text for text, _ in split]

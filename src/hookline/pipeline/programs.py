@@ -163,9 +163,14 @@ def argv_of(hook: CommandHook, values: Mapping[str, str]) -> list[str] | None:
         return words
     from hookline.pipeline.arguments import fill_arguments
 
+    names = [name for name in directory_names(hook) if name in values]
+    return fill_arguments(words, {name: values[name] for name in names})
+
+
+def directory_names(hook: CommandHook) -> tuple[str, ...]:
+    """The variables that are put into a hook's ``args``: those of directories."""
     is_extension = hook.source is HookSource.EXTENSIONS
-    names = _DIRECTORIES + (_DIRECTORIES_OF_EXTENSIONS if is_extension else ())
-    return fill_arguments(words, {name: values[name] for name in names if name in values})
+    return _DIRECTORIES + (_DIRECTORIES_OF_EXTENSIONS if is_extension else ())
 
 
 def resolve_relative(

@@ -96,7 +96,8 @@ class Config:
 
     Hooks given in code are in the form of the ``hooks`` object of a settings file: ``hooks`` is
     the project's layer, ``user_hooks`` and ``system_hooks`` the others, and ``extensions`` a list
-    of ``{"name", "isActive", "hooks"}``. ``disabled`` names hooks the user switched off.
+    of ``{"name", "isActive", "path", "hooks"}``, whose hooks find the directory ``path`` as
+    ``${extensionPath}``. ``disabled`` names hooks the user switched off.
     ``trusted`` says whether the project's hooks may run, now or, as a function, at any time.
 
     ``strict`` has an event blocked whenever its hooks could not all answer, ``required`` while one
@@ -174,13 +175,16 @@ class Config:
             ("Config(user_hooks=…)", HookSource.USER, user_hooks),
             ("Config(system_hooks=…)", HookSource.SYSTEM, system_hooks),
         ]
-        for extension in extensions:
-            if extension.get("isActive", True):
-                label = f"extension {extension.get('name')!r}"
-                given.append((label, HookSource.EXTENSIONS, extension.get("hooks")))
         self._code_layers = [
             read_layer({"hooks": named}, source, label) for label, source, named in given
         ]
+        for extension in extensions:
+            if extension.get("isActive", True):
+                label, path = f"extension {extension.get('name')!r}", extension.get("path")
+                folder = os.path.abspath(path) if path else None
+                named = {"hooks": extension.get("hooks")}
+                layer = read_layer(named, HookSource.EXTENSIONS, label, folder=folder)
+                self._code_layers.append(layer)
         self._settings: Settings | None = None
         self._hook_system: HookSystem | None = None
         self._unregistered: list[Callable[[HookSystem], object]] = []

@@ -179,7 +179,9 @@ def test_a_variable_that_will_not_hold_what_is_written(
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("$HOME/x", "only the hook's own variables are put in"),
+        ("$HOME/x", "only the project's directory is put in"),
+        ("${MODE}", "only the project's directory is put in"),
+        ("$HOOKLINE_SESSION_ID", "only the project's directory is put in"),
         ("|", "there is no shell"),
         (">log.txt", "there is no shell"),
         ("2>&1", "there is no shell"),
@@ -189,13 +191,23 @@ def test_a_variable_that_will_not_hold_what_is_written(
     ],
 )
 def test_args_have_no_shell(project: Project, word: str, said: str) -> None:
-    finding = only(review(project, on("BeforeAgent", hook(args=["--ok", word]))), "args-shell")
+    given = hook(args=["--ok", word], env={"MODE": "x"})
+    finding = only(review(project, on("BeforeAgent", given)), "args-shell")
     assert said in finding.message
     assert finding.path[-2:] == ("args", 1)
 
 
 @pytest.mark.parametrize(
-    "word", ["--strict", "$HOOKLINE_PROJECT_DIR/x", "${MODE}", "a*b", "x=1", "-", "a > b"]
+    "word", ["--strict", "$HOOKLINE_PROJECT_DIR/x", "${GEMINI_PROJECT_DIR}", "a*b", "x=1", "-"]
 )
 def test_args_that_mean_what_they_say(project: Project, word: str) -> None:
-    assert review(project, on("BeforeAgent", hook(args=[word], env={"MODE": "x"}))) == []
+    assert review(project, on("BeforeAgent", hook(args=[word, "a > b"]))) == []
+
+
+def test_a_directory_in_code_is_told(project: Project) -> None:
+    args = ["-c", "cat $HOOKLINE_PROJECT_DIR/x | sort >&2"]
+    finding = only(review(project, on("BeforeAgent", hook("sh", args=args))), "args-code")
+    assert finding.severity is HINT
+    assert "$HOOKLINE_PROJECT_DIR stays as it is: this argument is code" in finding.message
+    assert finding.path[-2:] == ("args", 1)
+    assert review(project, on("BeforeAgent", hook("sh", args=["-c", "cat $HOME | sort"]))) == []

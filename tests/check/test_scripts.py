@@ -115,16 +115,16 @@ def test_with_args_the_command_is_one_program(
     assert [finding.kind for finding in findings] == ([rule] if rule else [])
 
 
-def test_a_script_is_looked_for_where_hooks_run(project: Project) -> None:
+def test_a_script_is_looked_for_where_a_hook_finds_it(project: Project, tmp_path: Path) -> None:
     project.script("hooks/ok.sh", SH)
-    file = project.settings(on("BeforeAgent", hook("hooks/ok.sh")))
     below = project.path / "src"
     below.mkdir()
-    finding = only(
-        check(checked((file, HookSource.PROJECT), project=project, cwd=below)), "script-missing"
-    )
-    assert finding.severity is WARNING
-    assert finding.remedy == "write $HOOKLINE_PROJECT_DIR/hooks/ok.sh"
+    file = project.settings(on("BeforeAgent", hook("hooks/ok.sh")))
+    assert check(checked((file, HookSource.PROJECT), project=project, cwd=below)) == []
+    user = Project(tmp_path / "user")
+    user.script("own/ok.sh", SH)
+    file = user.settings(on("BeforeAgent", hook("own/ok.sh | cat")), file="settings.json")
+    assert check(checked((file, HookSource.USER), project=project, cwd=below)) == []
 
 
 def test_the_place_of_a_line_end_is_in_the_script(project: Project) -> None:

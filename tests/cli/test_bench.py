@@ -165,7 +165,8 @@ def test_start_up_is_that_of_the_hooks_own_interpreter(
 ) -> None:
     (tmp_path / "script").write_text("#!/usr/bin/env -S python3\n")
     hook = CommandHook(name="h", command=command, args=args)
-    baseline = baseline_of(hook, {"HERE": str(tmp_path)}, cwd=str(tmp_path))
+    here = str(tmp_path)
+    baseline = baseline_of(hook, {"HERE": here}, cwd=here, project_dir=here)
     assert baseline.words == words
     assert baseline.is_python is words.startswith("python")
 

@@ -177,7 +177,8 @@ def test_another_program_is_no_interpreter(command: str) -> None:
 
 def started(command: str, *args: str, **environ: str) -> Started | None:
     hook = CommandHook(name="h", command=command, args=args or None, env={"OWN": "mine"})
-    return started_by(hook, {"DIR": "/p q", "OWN": "mine"}, cwd="/c", environ=environ)
+    variables = {"DIR": "/p q", "OWN": "mine", "HOOKLINE_PROJECT_DIR": "/p q"}
+    return started_by(hook, variables, cwd="/c", project_dir="/p q", environ=environ)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +219,7 @@ def test_what_takes_a_shell_to_find_out_is_not_guessed(command: str) -> None:
 
 
 def test_without_a_shell_every_word_is_one_of_its_own() -> None:
-    found = started("sh", "$DIR/x y.sh", "*")
+    found = started("sh", "$HOOKLINE_PROJECT_DIR/x y.sh", "*")
     assert found is not None
     assert (found.script_file, found.by_shell) == ("/p q/x y.sh", False)
 

@@ -210,7 +210,9 @@ def test_from_a_directory_below_only_what_was_looked_at_runs(guarded: Project) -
 def test_only_the_user_can_read_what_is_kept(guarded: Project) -> None:
     file = let_it(guarded)
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
-    assert json.loads(Path(file).read_text())["files"]["hooks/rules.txt"]["content"] == "text:rule\n"
+    assert (
+        json.loads(Path(file).read_text())["files"]["hooks/rules.txt"]["content"] == "text:rule\n"
+    )
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"project": 1}', '{"hooks": []}'])

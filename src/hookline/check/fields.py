@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from hookline.check.findings import Finding, Fix, Replace, Severity
 from hookline.check.reading import Checked, CheckedFile, HookSite, definitions, raw_hooks
 from hookline.nearest import ask_which, only_one
+from hookline.pipeline.arguments import code_in
 from hookline.pipeline.definitions import RESERVED_KEYS
 from hookline.pipeline.jsonc import Path, spoken
-from hookline.pipeline.programs import hook_variables
+from hookline.pipeline.programs import directory_names, hook_variables
 from hookline.pipeline.settings import SWITCHES, find_disabled_names
 from hookline.pipeline.shell import NAME, VARIABLE
 from hookline.wire.events import HookEventName
@@ -244,13 +245,21 @@ def environments(checked: Checked) -> Iterator[Finding]:
 
 def arguments(checked: Checked) -> Iterator[Finding]:
     """With ``args`` there is no shell; what only a shell understands stays as it is."""
-    ours = hook_variables(project_dir="", cwd="", session_id="", event="")
     for site in checked.hooks:
+        code = code_in((site.hook.command, *(site.hook.args or ())))
+        directories = directory_names(site.hook)
         for index, word in enumerate(site.hook.args or ()):
-            variables = re.finditer(VARIABLE, word)
-            unknown = (v for v in variables if (v[1] or v[2]) not in {**ours, **site.hook.env})
+            variables = list(re.finditer(VARIABLE, word))
+            unknown = (v for v in variables if (v[1] or v[2]) not in directories)
+            if index + 1 in code:
+                if found := next((v for v in variables if (v[1] or v[2]) in directories), None):
+                    message = f"{found[0]} stays as it is: this argument is code"
+                    remedy = "the code finds the variable in its environment"
+                    where = ("args", index)
+                    yield site.finding("args-code", Severity.HINT, where, message, remedy)
+                continue
             if found := next(unknown, None):
-                what, why = found[0], "with args only the hook's own variables are put in"
+                what, why = found[0], "with args only the project's directory is put in"
             elif re.fullmatch(_SHELL_WORDS, word, re.DOTALL):
                 what, why = repr(word), "with args there is no shell"
             elif re.fullmatch(_GLOB, word) and ("/" in word or word.startswith("*.")):

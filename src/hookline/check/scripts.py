@@ -19,7 +19,9 @@ from hookline.pipeline.programs import (
     find_program,
     hook_variables,
     interpreter_in,
+    own_variables,
     program_at,
+    resolve_words,
     shebang_in,
     started_by,
 )
@@ -69,7 +71,7 @@ def scripts(checked: Checked) -> Iterator[Finding]:
                 seen.add(use)
                 yield from _startable(script, checked)
         elif started is not None and started.script is not None:
-            yield _unusable(site, started, started.script, checked)
+            yield _unusable(site, started, started.script)
         if started is None or started.program == started.script or started.program_file is not None:
             continue
         # A program that is no script of the hook's own.
@@ -107,6 +109,8 @@ def _why_cold(site: HookSite, checked: Checked) -> str | None:
     if argv is None:
         return "its command needs a shell"
     try:
+        places = {"cwd": checked.cwd, "project_dir": checked.project_dir}
+        argv = resolve_words(argv, site.hook, **places)
         found = python_script(argv, program=argv[0], cwd=checked.cwd)
         return found if isinstance(found, str) else None
     except ValueError:
@@ -120,7 +124,13 @@ def found_scripts(checked: Checked) -> tuple[tuple[HookSite, Started | None, Scr
     found = []
     for site in checked.hooks:
         variables = _variables(site, checked)
-        started = started_by(site.hook, variables, cwd=checked.cwd, environ=checked.environ)
+        started = started_by(
+            site.hook,
+            variables,
+            cwd=checked.cwd,
+            project_dir=checked.project_dir,
+            environ=checked.environ,
+        )
         script, path = None, None if started is None else started.script_file
         with contextlib.suppress(OSError, ValueError):
             if started is not None and path is not None:
@@ -141,24 +151,20 @@ def _variables(site: HookSite, checked: Checked) -> dict[str, str]:
         cwd=checked.cwd,
         session_id="session",
         event=site.event.value,
+        hook=site.hook,
     )
-    return {**variables, **site.hook.env}
+    return {**variables, **own_variables(site.hook, variables)}
 
 
-def _unusable(site: HookSite, started: Started, name: str, checked: Checked) -> Finding:
+def _unusable(site: HookSite, started: Started, name: str) -> Finding:
     """What makes the script no file that can be read."""
-    path, severity = started.script_file or "", Severity.ERROR
+    path = started.script_file or ""
     if os.path.isfile(path):
         what, remedy = f"{name} cannot be read", "change its permissions"
     elif os.path.isdir(path):
         what, remedy = f"{name} is a directory", "name the script in it"
     elif os.path.exists(path):
         what, remedy = f"{name} is not a regular file", "put a script there"
-    elif not os.path.isabs(name) and os.path.isfile(os.path.join(checked.project_dir, name)):
-        # An agent may well be started in the project's directory and nowhere else.
-        severity = Severity.WARNING
-        what = f"{name} is looked for in the working directory, and is not in this one"
-        remedy = f"write $HOOKLINE_PROJECT_DIR/{os.path.normpath(name)}"
     else:
         blocks = ", and python then exits with 2, which blocks"
         what = f"there is no script {name}{blocks if started.interpreter == 'python' else ''}"
@@ -174,7 +180,7 @@ def _unusable(site: HookSite, started: Started, name: str, checked: Checked) -> 
             remedy = "a user's hook runs in any project: write its whole path"
         else:
             remedy = "create it, or correct the path"
-    return site.finding("script-missing", severity, ("command",), what, remedy)
+    return site.finding("script-missing", Severity.ERROR, ("command",), what, remedy)
 
 
 def _startable(script: Script, checked: Checked) -> Iterator[Finding]:

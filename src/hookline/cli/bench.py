@@ -28,7 +28,9 @@ from hookline.pipeline.programs import (
     find_program,
     hook_variables,
     interpreter_in,
+    own_variables,
     read_shebang,
+    resolve_words,
 )
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.system import HookSystem
@@ -131,8 +133,14 @@ def run(options: Options, screen: Screen) -> int:
         cwd=config.get_working_dir(),
         session_id=config.get_session_id(),
         event=entry.event.value,
+        hook=hook,
     )
-    baseline = baseline_of(hook, {**variables, **hook.env}, cwd=config.get_working_dir())
+    baseline = baseline_of(
+        hook,
+        {**variables, **own_variables(hook, variables)},
+        cwd=config.get_working_dir(),
+        project_dir=config.get_project_dir(),
+    )
     ways = {"hook": hook}
     if baseline.is_python:
         ways = {
@@ -285,11 +293,14 @@ def _run_in_turn(
     }
 
 
-def baseline_of(hook: CommandHook, values: Mapping[str, str], *, cwd: str) -> Baseline:
+def baseline_of(
+    hook: CommandHook, values: Mapping[str, str], *, cwd: str, project_dir: str
+) -> Baseline:
     """The bare start of whatever runs a hook; ``values`` are the variables of its command."""
     words = argv_of(hook, values)
     if words is None:
         return Baseline("the shell's bare start", _replaced(hook, ":", None))
+    words = resolve_words(words, hook, cwd=cwd, project_dir=project_dir)
     if interpreter_in(words) is None:
         path = os.environ.get("PATH", os.defpath)
         file = find_program(words[0], path, cwd=cwd) or words[0]

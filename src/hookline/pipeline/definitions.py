@@ -4,6 +4,7 @@ A bad entry is skipped with a problem that names its place; its neighbours load.
 a hook can do without is replaced by its default.
 """
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -43,12 +44,19 @@ _FIELD_KINDS = {bool: "true or false", str: "a string", dict: "an object of stri
 class Origin(msgspec.Struct, frozen=True):
     """Where settings came from: a file with its text, or a name for settings given in code.
 
-    ``base`` leads to the object that paths are counted from.
+    ``base`` leads to the object that paths are counted from. ``folder`` is the directory of an
+    extension whose settings are given in code.
     """
 
     label: str
     document: Document | None = None
     base: Path = ()
+    folder: str | None = None
+
+    @property
+    def directory(self) -> str | None:
+        """Where files beside the settings are, None for settings that are nowhere."""
+        return os.path.dirname(self.label) if self.document is not None else self.folder
 
     def line(self, path: Path) -> int | None:
         """The line of a value, None where there is no file."""
@@ -262,7 +270,17 @@ class _Reader:
                 message = "must be a variable's name with a string, neither with NUL"
                 self.report((*path, "env", name), "bad-field", message, "it was ignored")
         warm = self._field(config, "warm", path, bool, False)
-        return CommandHook(**common, command=command, args=words, env=env, warm=warm)
+        directory = self.origin.directory
+        if self.source is HookSource.EXTENSIONS:
+            command, env = _with_separators(command), {n: _with_separators(env[n]) for n in env}
+            words = None if words is None else tuple(map(_with_separators, words))
+            texts = (command, *(words or ()), *env.values())
+            if directory is None and any("extensionPath" in text for text in texts):
+                message = "names ${extensionPath}, and its extension has no path"
+                self.report(path, "bad-field", message, "it stays as written", 'add "path" to it')
+        return CommandHook(
+            **common, command=command, args=words, env=env, warm=warm, directory=directory
+        )
 
     def read_common(self, config: Mapping[str, Any], path: Path, *, name: str) -> dict[str, Any]:
         """What every kind of hook has; ``name`` is for one that does not say its own."""
@@ -303,6 +321,11 @@ class _Reader:
             return config.get(key, default)
         self.report((*path, key), "bad-field", f"must be {_FIELD_KINDS[kind]}", "it was ignored")
         return default
+
+
+def _with_separators(text: str) -> str:
+    """What an extension writes for the character between two parts of a path, as that."""
+    return text.replace("${/}", os.sep).replace("${pathSeparator}", os.sep)
 
 
 def _kind(value: object) -> str:

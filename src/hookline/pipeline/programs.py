@@ -4,13 +4,19 @@ Whoever runs, reviews, checks, measures or migrates a hook asks here, so all of 
 program. Files are looked at, nothing is executed.
 """
 
+import errno
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from hookline.wire.hooks import CommandHook
+from hookline.wire.hooks import CommandHook, HookSource
+
+# Plain commands are spared the reader.
+if TYPE_CHECKING:
+    from hookline.pipeline.shell import Word
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=- \t")
 _QUOTING = frozenset("'\"\\$")
@@ -46,14 +52,49 @@ _OPTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ruby": (("-I", "-r", "-C"), ("-e",)),
     "perl": (("-I", "-M", "-m"), ("-e", "-E")),
 }
+# Programs that start another, which stands behind their options: how many operands come first, and
+# the options that have a value of their own.
+_STARTERS: dict[str, tuple[int, frozenset[str]]] = {
+    **{
+        name: (0, frozenset())
+        for name in ("nohup", "setsid", "command", "builtin", "busybox", "toybox", "npx", "bunx")
+    },
+    "env": (0, frozenset({"-u", "--unset", "-a", "--argv0"})),
+    "timeout": (1, frozenset({"-s", "--signal", "-k", "--kill-after"})),
+    "nice": (0, frozenset({"-n", "--adjustment"})),
+    "ionice": (0, frozenset({"-c", "--class", "-n", "--classdata"})),
+    "chrt": (1, frozenset({"-T", "-P", "-D"})),
+    "taskset": (1, frozenset()),
+    "stdbuf": (0, frozenset({"-i", "--input", "-o", "--output", "-e", "--error"})),
+    "time": (0, frozenset({"-f", "--format", "-o", "--output"})),
+    "exec": (0, frozenset({"-a"})),
+    "sudo": (0, frozenset({"-u", "-g", "-h", "-p", "-C", "-r", "-t", "-T", "-U"})),
+    "doas": (0, frozenset({"-u", "-C"})),
+    "xargs": (0, frozenset({"-I", "-n", "-P", "-d", "-E", "-L", "-s", "-a"})),
+    "flock": (1, frozenset({"-w", "--timeout", "-E"})),
+    "uv": (1, frozenset({"-p", "--python", "--with", "--env-file"})),
+    **dict.fromkeys(("poetry", "pipenv", "pdm", "hatch"), (1, frozenset())),
+}
+# Interpreters that are not told apart here any further: a script is their first operand.
+_OTHER_INTERPRETERS = frozenset(
+    {
+        *("fish", "php", "lua", "luajit", "bun", "deno", "tsx", "ts-node", "rscript", "julia"),
+        *("osascript", "tclsh", "pwsh", "elixir", "groovy"),
+    }
+)
+_DIRECTORIES = tuple(f"{host}_PROJECT_DIR" for host in ("HOOKLINE", "LLXPRT", "GEMINI", "CLAUDE"))
+_DIRECTORIES_OF_EXTENSIONS = ("extensionPath", "workspacePath")
 # Linux reads no more of a script to find its interpreter.
 _SHEBANG_BYTES = 256
 _IS_MACOS = sys.platform == "darwin"
 
 
-def hook_variables(*, project_dir: str, cwd: str, session_id: str, event: str) -> dict[str, str]:
-    """The variables every hook finds, under the names of each host its script may come from."""
-    return {
+def hook_variables(
+    *, project_dir: str, cwd: str, session_id: str, event: str, hook: CommandHook | None = None
+) -> dict[str, str]:
+    """The variables every hook finds, under the names of each host its script may come from, and
+    those that an extension's ``hook`` finds besides."""
+    variables = {
         "HOOKLINE_PROJECT_DIR": project_dir,
         "LLXPRT_PROJECT_DIR": project_dir,
         "GEMINI_PROJECT_DIR": project_dir,
@@ -64,6 +105,22 @@ def hook_variables(*, project_dir: str, cwd: str, session_id: str, event: str) -
         "GEMINI_SESSION_ID": session_id,
         "HOOKLINE_EVENT": event,
     }
+    if hook is not None and hook.source is HookSource.EXTENSIONS:
+        # Without a directory it stays as written, in a place where no project can have such a file.
+        variables["extensionPath"] = hook.directory or "/${extensionPath}"
+        variables["workspacePath"] = project_dir
+    return variables
+
+
+def own_variables(hook: CommandHook, variables: Mapping[str, str]) -> Mapping[str, str]:
+    """A hook's own variables; those of an extension may name directories among ``variables``."""
+    is_written = any("$" in value for value in hook.env.values())
+    if hook.source is not HookSource.EXTENSIONS or not is_written:
+        return hook.env
+    from hookline.pipeline.shell import expand
+
+    known = {name: variables[name] for name in _DIRECTORIES_OF_EXTENSIONS if name in variables}
+    return {name: expand(value, known) for name, value in hook.env.items()}
 
 
 def words_in(command: str, values: Mapping[str, str]) -> list[str]:
@@ -96,16 +153,196 @@ def plain_words(command: str, values: Mapping[str, str]) -> list[str] | None:
 def argv_of(hook: CommandHook, values: Mapping[str, str]) -> list[str] | None:
     """What is executed for a hook without a shell; None where it takes one.
 
-    With ``args``, ``$NAME`` and ``${NAME}`` of ``values`` are replaced by their text, once.
+    With ``args``, ``$NAME`` and ``${NAME}`` of directories among ``values`` are replaced by their
+    text, but in no word that is read as code.
     """
     if hook.args is None:
         return plain_words(hook.command, values)
     words = [hook.command, *hook.args]
     if not any("$" in word for word in words):
         return words
-    from hookline.pipeline.shell import expand
+    from hookline.pipeline.arguments import fill_arguments
 
-    return [expand(word, values) for word in words]
+    names = [name for name in directory_names(hook) if name in values]
+    return fill_arguments(words, {name: values[name] for name in names})
+
+
+def directory_names(hook: CommandHook) -> tuple[str, ...]:
+    """The variables that are put into a hook's ``args``: those of directories."""
+    is_extension = hook.source is HookSource.EXTENSIONS
+    return _DIRECTORIES + (_DIRECTORIES_OF_EXTENSIONS if is_extension else ())
+
+
+def resolve_relative(
+    word: str, hook: CommandHook, *, cwd: str, project_dir: str, endings: Sequence[str] = ("",)
+) -> str:
+    """Where the file is that a relative path in a hook's command names.
+
+    A project's hook finds it in the project first, so that no folder below can put another in its
+    place; a hook of a settings file or an extension beside that, then in the working directory,
+    then in the project. What is in the working directory, or nowhere, is called as written.
+    """
+    base = _base_of(word, hook, cwd=cwd, project_dir=project_dir, endings=endings)
+    return word if base == cwd else os.path.join(base, word.removeprefix("./"))
+
+
+def _base_of(
+    word: str, hook: CommandHook, *, cwd: str, project_dir: str, endings: Sequence[str] = ("",)
+) -> str:
+    if os.path.isabs(word):
+        return cwd
+    if hook.source is HookSource.PROJECT:
+        bases = [project_dir, cwd]
+    else:
+        bases = [hook.directory or cwd, cwd, project_dir]
+    for base in dict.fromkeys(bases):
+        if any(_is_taken(os.path.join(base, word + ending)) for ending in endings):
+            return base
+    return cwd
+
+
+def _is_taken(file: str) -> bool:
+    try:
+        os.lstat(file)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    except OSError as error:
+        # Nobody may put another in the place of a file by making that unreadable.
+        return error.errno != errno.ENAMETOOLONG
+    return True
+
+
+def resolve_words(
+    words: Sequence[str], hook: CommandHook, *, cwd: str, project_dir: str
+) -> list[str]:
+    """A command's words, with relative programs and scripts as ``resolve_relative`` has them."""
+    resolved = list(words)
+    if len(words) > 1 or not words[0].startswith("/"):
+        for at, endings in _files_in(words):
+            resolved[at] = resolve_relative(
+                words[at], hook, cwd=cwd, project_dir=project_dir, endings=endings
+            )
+    return resolved
+
+
+def _files_in(words: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """Which words of a command are paths of what it starts, and endings that they may lack."""
+    at = 0
+    while at < len(words):
+        if "/" in words[at]:
+            yield at, ("",)
+        name = os.path.basename(words[at]).lower()
+        interpreter = interpreter_in(words[at:]) if name != "env" else None
+        if interpreter is not None:
+            if interpreter.script_at is not None:
+                # Node finds these by a name without.
+                endings = ("", ".js", ".json", ".node") if interpreter.kind == "node" else ("",)
+                yield at + interpreter.script_at, endings
+            return
+        if name in (".", "source"):
+            yield from ((at + 1, ("",)) for word in words[at + 1 : at + 2] if "/" in word)
+            return
+        is_interpreter = name in _OTHER_INTERPRETERS
+        starter = (0, frozenset[str]()) if is_interpreter else _STARTERS.get(name)
+        if starter is None:
+            return
+        operands, valued = starter
+        at += 1
+        while at < len(words) and (words[at].startswith("-") or "=" in words[at]):
+            if words[at].startswith(("-C", "--chdir", "-D")) and name in ("env", "sudo"):
+                # It starts somewhere else.
+                return
+            at += 1 + (words[at] in valued)
+        at += operands
+        if is_interpreter and words[at : at + 1] == ["run"]:
+            at += 1
+            while at < len(words) and words[at].startswith("-"):
+                at += 1
+        if is_interpreter:
+            if at < len(words):
+                yield at, ("",)
+            return
+
+
+def resolve_in_command(
+    command: str, values: Mapping[str, str], hook: CommandHook, *, cwd: str, project_dir: str
+) -> str:
+    """A command for a shell, with relative programs and scripts as ``resolve_relative`` has them.
+
+    Where ``cd`` leads to one by a relative path, that path is resolved. A word stays as written if
+    only the shell knows its text, and so does a path that exists nowhere.
+    """
+    edits: dict[tuple[int, int], str] = {}
+    # By depth of parentheses: the relative paths that cd has followed, None where it is not known.
+    trails: list[list[Word] | None] = [[]]
+    for depth, words in _simple_commands(command):
+        trails = [*trails[: depth + 1], *trails[-1:] * (depth + 1 - len(trails))]
+        trail, texts = trails[depth], [word.fill(values) for word in words]
+        if trail is None or not texts:
+            continue
+        if "cd" in texts[:2] or texts[0] in ("pushd", "popd"):
+            is_plain = texts[0] == "cd" and len(words) == 2 and not texts[1].startswith(("/", "-"))
+            is_known = is_plain and _is_settled(words[1], command, values)
+            trails[depth] = [*trail, words[1]] if is_known else None
+            continue
+        for at, endings in _files_in(texts):
+            path = os.path.join(*(word.fill(values) for word in trail), texts[at])
+            base = _base_of(path, hook, cwd=cwd, project_dir=project_dir, endings=endings)
+            changed = (trail or words[at:])[0]
+            if base != cwd and changed.place and _is_settled(words[at], command, values):
+                file = os.path.join(base, changed.fill(values).removeprefix("./"))
+                quoted = file.replace("'", "'\\''")
+                edits.setdefault(changed.place, f"'{quoted}'")
+    pieces, done = [], 0
+    for (start, end), text in sorted(edits.items()):
+        pieces += [command[done:start], text]
+        done = end
+    return "".join([*pieces, command[done:]])
+
+
+def _is_settled(word: "Word", command: str, values: Mapping[str, str]) -> bool:
+    """Whether a word's text is known, and no part of the command can give a variable in it another
+    value: each is only read there."""
+    from hookline.pipeline.shell import Variable
+
+    names = {piece.name for piece in word.pieces if isinstance(piece, Variable)}
+    return word.is_known(values) and not any(
+        name in command.replace(f"${{{name}}}", "").replace(f"${name}", "") for name in names
+    )
+
+
+def _simple_commands(command: str) -> "Iterator[tuple[int, list[Word]]]":
+    """The words of each command in a command, without assignments in front and redirections; none
+    where it only ends. With each its depth of parentheses; what is inside comes first."""
+    from hookline.pipeline.shell import REDIRECTIONS, read_tokens
+
+    around: list[list[Word]] = []
+    words: list[Word] = []
+    is_target = begins = False
+    for token in (*read_tokens(command), ";"):
+        if not isinstance(token, str):
+            begins |= token.begins
+            if is_target:
+                is_target = False
+            elif begins:
+                yield len(around), words
+                words = [] if token.assigned else [token]
+                begins = bool(token.assigned)
+            elif words:
+                words.append(token)
+        elif token in REDIRECTIONS:
+            is_target = True
+        elif token == "(":
+            around.append(words)
+            words = []
+        else:
+            yield len(around), words
+            words, begins = [], False
+            if token == ")" and around:
+                words = around.pop()
+                yield len(around), []
+    for depth, words in enumerate(around):
+        yield depth, words
 
 
 def find_program(name: str, path: str, *, cwd: str, executable: bool = True) -> str | None:
@@ -244,7 +481,12 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def started_by(
-    hook: CommandHook, variables: Mapping[str, str], *, cwd: str, environ: Mapping[str, str]
+    hook: CommandHook,
+    variables: Mapping[str, str],
+    *,
+    cwd: str,
+    project_dir: str,
+    environ: Mapping[str, str],
 ) -> Started | None:
     """What a hook starts first; None where that takes a shell to find out.
 
@@ -254,12 +496,16 @@ def started_by(
 
     values = {**environ, "PWD": cwd, **variables}
     if hook.args is not None:
-        return _started(argv_of(hook, variables) or [], values, cwd, by_shell=False)
+        argv = resolve_words(
+            argv_of(hook, variables) or [""], hook, cwd=cwd, project_dir=project_dir
+        )
+        return _started(argv, values, cwd, by_shell=False)
+    command = resolve_in_command(hook.command, variables, hook, cwd=cwd, project_dir=project_dir)
     words: list[str] = []
     # What is assigned in front of a command is not there yet when its words are made.
     assigned: dict[str, str] = {}
     is_target = False
-    for token in (*read_tokens(hook.command), ";"):
+    for token in (*read_tokens(command), ";"):
         if not isinstance(token, str):
             known = {**values, **assigned} if token.assigned and not words else values
             if is_target:

@@ -242,8 +242,12 @@ def read_layer(
     label: str,
     document: Document | None = None,
     dialect: str = "native",
+    folder: str | None = None,
 ) -> Layer:
-    """What a settings object says; what is wrong in it is among the problems."""
+    """What a settings object says; what is wrong in it is among the problems.
+
+    ``folder`` is the directory of an extension whose settings are given in code.
+    """
     origin = Origin(label, document)
     problems: list[Problem] = []
 
@@ -292,7 +296,7 @@ def read_layer(
     parsed = parse_hooks(
         value.get("hooks"),
         source=source,
-        origin=Origin(label, document, ("hooks",)),
+        origin=Origin(label, document, ("hooks",), folder),
         dialect=DIALECTS[dialect],
     )
     return Layer(

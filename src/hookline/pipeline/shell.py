@@ -97,8 +97,9 @@ class Word(msgspec.Struct, frozen=True):
     """A word of a command.
 
     It is exact where a shell makes of it just this text and the values of its variables, each as
-    it is. ``assigned`` is the name before the equals sign where it may be an assignment. The
-    text of a here-document is a body, not a word of the command it stands behind.
+    it is. ``assigned`` is the name before the equals sign where it may be an assignment. ``begins``
+    is whether a command can begin with it, and ``place`` where it stands in the text, if there.
+    The text of a here-document is a body, not a word of the command it stands behind.
     """
 
     pieces: tuple[Piece, ...]
@@ -106,6 +107,8 @@ class Word(msgspec.Struct, frozen=True):
     assigned: str = ""
     written: str = ""
     is_body: bool = False
+    begins: bool = False
+    place: tuple[int, int] | None = None
 
     def fill(self, values: Mapping[str, str]) -> str:
         """Its text; a variable that has no value, and no other text, stays as it is written."""
@@ -236,7 +239,7 @@ class _Reader:
                     at = (self._case if word == "case" else self._test)(at + len(word))
                     begins = False
                 else:
-                    at = self._word(at)
+                    at = self._word(at, begins=begins)
                     begins = word == "{" or (begins and word in _OPENING_WORDS)
         self.is_whole &= not closer
         return self.end
@@ -274,7 +277,7 @@ class _Reader:
         found = self.text.find(what, at)
         return self.end if found < 0 else found
 
-    def _word(self, at: int, *, wrap: bool = True) -> int:
+    def _word(self, at: int, *, wrap: bool = True, begins: bool = False) -> int:
         start, around = at, (self._pieces, self._is_exact, self._in_braces)
         self._pieces, self._is_exact, self._in_braces = [], True, False
         after = self.text[at + 1 : at + 2]
@@ -289,8 +292,15 @@ class _Reader:
             name, equals, _ = written.partition("=")
             name = name.removesuffix("+")
             is_assigned = equals and name.isascii() and name.isidentifier()
-            pieces, assigned = tuple(self._pieces), name if is_assigned else ""
-            self.tokens.append(Word(pieces, self._is_exact, assigned, written))
+            word = Word(
+                tuple(self._pieces),
+                self._is_exact,
+                name if is_assigned else "",
+                written,
+                begins=begins,
+                place=(start, min(at, self.end)),
+            )
+            self.tokens.append(word)
         self._pieces, self._is_exact, self._in_braces = around
         return at
 
@@ -472,7 +482,12 @@ class _Reader:
             at = reader._quoted_piece(at)
         reader.commands(at)
         self.is_whole &= reader.is_whole
-        self.tokens += ["(", *reader.tokens, ")"]
+        # Their places are those of another text, where quotes may mean something else.
+        inner = (
+            t if isinstance(t, str) else msgspec.structs.replace(t, place=None)
+            for t in reader.tokens
+        )
+        self.tokens += ["(", *inner, ")"]
         self.bare += [(origins[start], origins[end], name) for start, end, name in reader.bare]
 
     def _here_document(self, at: int) -> int:

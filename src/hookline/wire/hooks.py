@@ -8,6 +8,9 @@ import msgspec
 
 DEFAULT_TIMEOUT_MS = 60_000
 
+# What these are given may be a script without any mark of a path.
+_INTERPRETERS = ("sh", "bash", "dash", "zsh", "ksh", "python", "node", "ruby", "perl", "env", "/")
+
 OnFailure: TypeAlias = Literal["allow", "block"]
 HookFunction: TypeAlias = Callable[[dict[str, Any]], Any]
 
@@ -59,7 +62,23 @@ class CommandHook(HookConfig, frozen=True, kw_only=True):
     directory: str | None = None
 
     def identity(self) -> object:
-        return (self.type, self.name, self.command, self.args, tuple(sorted(self.env.items())))
+        # The same words name another file where they are looked for beside other settings: a
+        # project's hook must not take the place of the user's guard.
+        beside = None if self.source is HookSource.PROJECT else self.directory
+        if not any(map(_may_name_a_file, (self.command, *(self.args or ())))):
+            beside = None
+        env = tuple(sorted(self.env.items()))
+        return (self.type, self.name, self.command, self.args, env, beside)
+
+
+def _may_name_a_file(text: str) -> bool:
+    """Whether some word may be a relative path, or one in an extension."""
+    for sign in "'\"();&|<>=":
+        text = text.replace(sign, " ")
+    words = text.split()
+    is_script = any(word.startswith(_INTERPRETERS) for word in words[:-1])
+    relative = (word for word in words if word[0] not in "/$~-")
+    return is_script or "extensionPath" in text or any({"/", "."} & {*word} for word in relative)
 
 
 class RuntimeHook(HookConfig, frozen=True, kw_only=True):

@@ -36,13 +36,12 @@ async def run(
 ) -> Sequence[HookExecutionResult]:
     """The results of a plan of these hooks."""
     here = str(Path.cwd())
-    options: Json = {"cwd": here, "limits": RunLimits(kill_grace=GRACE), **context}
+    options: Json = {"cwd": here, "project_dir": here, "session_id": "s-1", **context}
+    options.setdefault("limits", RunLimits(kill_grace=GRACE))
     return await HookRunner().execute_plan(
         HookExecutionPlan(event, hooks, sequential),
         InputDocument(event, TOOL if payload is None else payload, cut),
         RunContext(
-            project_dir=here,
-            session_id="s-1",
             why_untrusted=lambda hook: (
                 None if hook.source is not HookSource.PROJECT or is_trusted(hook) else "not trusted"
             ),

@@ -133,9 +133,9 @@ async def test_a_working_directory_that_is_gone_is_a_failure(tmp_path: Path) -> 
 
 async def test_with_args_the_program_is_started_without_a_shell(tmp_path: Path) -> None:
     program = "import json, sys; print(json.dumps({'reason': sys.argv[1]}))"
-    hook = script(sys.executable, args=("-c", program, "$(touch x) ${HOOKLINE_CWD} *"))
+    hook = script(sys.executable, args=("-c", program, "$(touch x) ${HOOKLINE_PROJECT_DIR} *"))
     result = await run_one(hook, cwd=str(tmp_path))
-    assert result.output == {"reason": f"$(touch x) {tmp_path} *"}
+    assert result.output == {"reason": f"$(touch x) {Path.cwd()} *"}
     assert list(tmp_path.glob("x")) == []
 
 

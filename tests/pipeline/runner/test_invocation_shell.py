@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookline.pipeline.arguments import fill_arguments
 from hookline.pipeline.programs import argv_of, hook_variables
 from hookline.pipeline.runner.invocation import shell_argv
 from hookline.pipeline.runner.process import ProcessLimits, ProcessOutcome, run_process
@@ -133,13 +134,14 @@ def test_where_there_is_no_bash_sh_runs_the_command(
     assert run(argv, cwd=project.path, env={"HOOKLINE_CWD": "a  b"}).stdout == b"a  b\n"
 
 
-def test_the_exec_form_passes_values_as_text_without_a_shell(difficult: Path) -> None:
+def test_the_exec_form_passes_directories_as_text_without_a_shell(difficult: Path) -> None:
     args = ["$DIR/x", "a${DIR}b", "$DIRECTORY ${DIR%/*} \\$DIR '$DIR'", "*"]
-    argv = exec_argv("${DIR}/show", args, {"DIR": str(difficult)})
+    written = [word.replace("DIR", "LLXPRT_PROJECT_DIR") for word in ["${DIR}/show", *args]]
+    argv = exec_argv(written[0], written[1:], {"LLXPRT_PROJECT_DIR": str(difficult)})
     assert arguments(run(argv, cwd=difficult, env={})) == [
         f"{difficult}/x",
         f"a{difficult}b",
-        f"$DIRECTORY ${{DIR%/*}} \\{difficult} '{difficult}'",
+        f"$LLXPRT_PROJECT_DIRECTORY ${{LLXPRT_PROJECT_DIR%/*}} \\{difficult} '{difficult}'",
         "*",
     ]
 
@@ -147,7 +149,7 @@ def test_the_exec_form_passes_values_as_text_without_a_shell(difficult: Path) ->
 @given(value=st.text("$AB{} x"), other=st.text("$AB{} x"))
 def test_the_exec_form_substitutes_once(value: str, other: str) -> None:
     values = {"A": f"$B{value}", "B": other, "AB": f"${{A}}{value}"}
-    assert exec_argv("$A", ["$B-${AB}$A"], values) == [
+    assert fill_arguments(["$A", "$B-${AB}$A"], values) == [
         values["A"],
         f"{other}-{values['AB']}{values['A']}",
     ]

@@ -4,11 +4,11 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from hookline.pipeline.dialects import DIALECTS, HookAnswer
-from hookline.pipeline.programs import hook_variables
+from hookline.pipeline.programs import hook_variables, own_variables, resolve_in_command
 from hookline.pipeline.runner.context import InputDocument, RunContext
 from hookline.pipeline.runner.guard import Guard
 from hookline.pipeline.runner.invocation import (
@@ -60,13 +60,18 @@ class CommandRunner:
             cwd=cwd,
             session_id=context.session_id,
             event=document.event.value,
+            hook=hook,
         )
+        own = own_variables(hook, variables)
+        env = environment_of(context.redaction, variables, own, context.inherited)
         child: Child | None = None
         cold = None
         try:
-            env = environment_of(context.redaction, variables, hook.env, context.inherited)
-            values = {**variables, **hook.env} if hook.env else variables
-            program = program_of(hook, values, cwd=cwd, env=env)
+            values = {**variables, **own} if own else variables
+            if env.left_out:
+                values = {name: values[name] for name in values if name not in env.left_out}
+            places = {"cwd": cwd, "project_dir": context.project_dir}
+            program = program_of(hook, values, **places, env=env)
             if hook.warm and context.warm and not self._is_disposed:
                 child, cold = await self._start_warm(program, cwd, started + limits.timeout)
             if child is None and program is not None:
@@ -77,7 +82,8 @@ class CommandRunner:
                     if hook.args is not None:
                         raise
             if child is None:
-                argv = shell_argv(hook.command, values, os.environ.get("PATH"))
+                command = resolve_in_command(hook.command, values, hook, **places)
+                argv = shell_argv(command, {**variables, **own}, os.environ.get("PATH"))
                 child = spawn(argv, cwd=cwd, env=env)
             outcome = await supervise(
                 child,
@@ -89,10 +95,10 @@ class CommandRunner:
             )
         except SpawnError as error:
             outcome = not_started(str(error), started)
-        warnings: tuple[str, ...] = ()
+        warnings = _describe_left_out(env.left_out)
         if cold is not None and (hook.name, cold) not in self._told:
             self._told.add((hook.name, cold))
-            warnings = (f"cannot start warm, running cold: {cold}",)
+            warnings = (*warnings, f"cannot start warm, running cold: {cold}")
         return _result(hook, document, limits, outcome, warnings)
 
     def dispose(self) -> None:
@@ -185,6 +191,17 @@ def _result(
         error=answer.error,
         duration=outcome.duration * 1000,
         warnings=(*warnings, *answer.warnings),
+    )
+
+
+def _describe_left_out(left_out: Mapping[str, str]) -> tuple[str, ...]:
+    """A warning for each cause, with the names of the variables."""
+    by_cause: dict[str, list[str]] = {}
+    for name, why in left_out.items():
+        by_cause.setdefault(why, []).append(name)
+    return tuple(
+        f"variables left out of its environment: {', '.join(names)}; the value {why}"
+        for why, names in by_cause.items()
     )
 
 

@@ -13,13 +13,15 @@ import functools
 import os
 import re
 import stat
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from hookline.debuglog import SECRET_WORDS
-from hookline.pipeline.programs import argv_of, find_program, read_shebang
+from hookline.pipeline.programs import argv_of, find_program, read_shebang, resolve_words
+from hookline.places import home_dir, user_state_dir
 from hookline.wire.hooks import CommandHook, Redaction
 
 _ALWAYS_KEPT = frozenset(
@@ -58,6 +60,10 @@ _SET_BY_BASH = frozenset(
     }
 )
 _LONGEST_NAME = 255
+# Linux takes no longer string, with the NUL that ends it; elsewhere only their sum is bounded.
+_LONGEST_STRING = 32 * os.sysconf("SC_PAGE_SIZE") if sys.platform == "linux" else None
+# Every system takes that much in all, half of it in variables.
+_SURELY_TAKEN = 128 * 1024
 _NAMED_FILE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP})
 _REMEDIES: dict[int | None, str] = {
     errno.E2BIG: "the command and its environment are longer than the system takes; shorten them",
@@ -74,9 +80,15 @@ _REMEDIES: dict[int | None, str] = {
 class Environment(dict[str, str]):
     """Variables that are not changed any more."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_entries", "_left_out")
 
     _entries: list[bytes]
+    _left_out: dict[str, str]
+
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        """The variables that no process can have, each with what is wrong with its value."""
+        return getattr(self, "_left_out", {})
 
 
 def entries_of(variables: Mapping[str, str]) -> list[bytes]:
@@ -99,7 +111,11 @@ def environment_of(
     changed: tuple[tuple[str, str | None], ...] = (),
 ) -> Environment:
     """The environment of one hook as it is now, kept for the next time: what it inherits, with what
-    is ``changed`` of that, then the event's variables, then its own."""
+    is ``changed`` of that, then the event's variables, then its own.
+
+    Values that no process can have are left out, except the hook's own: those are its author's to
+    correct.
+    """
     # Decoding all variables takes a third of the calls that firing an event does. The dictionary
     # behind them has them as they are; a Python that has none there gives them one by one.
     now: dict[Any, Any] = getattr(os.environ, "_data", None) or os.environ.copy()
@@ -121,7 +137,84 @@ def _environment(
         parent.pop(name, None)
         if value is not None:
             parent[name] = value
-    return Environment({**redact(parent, redaction), **dict(variables), **dict(own)})
+    given, its_own = {**redact(parent, redaction), **dict(variables)}, dict(own)
+    project_dir = given.get("HOOKLINE_PROJECT_DIR", "")
+    unfit = {name: _why_unfit(name, value) for name, value in given.items() if name not in its_own}
+    left_out = {name: why for name, why in unfit.items() if why}
+    env = {name: value for name, value in given.items() if name not in left_out} | its_own
+    env |= _bytecode_variables(env, project_dir)
+    excess = sum(map(_bytes_of, env.items())) - _SURELY_TAKEN // 2
+    if excess > 0:
+        excess += _SURELY_TAKEN // 2 - _most_bytes()
+        # Their texts are in the hook's input, or the caller's.
+        droppable = [name for name in given if name in env and name not in (*its_own, "PATH")]
+        for name in sorted(droppable, key=lambda name: len(env[name]), reverse=True):
+            if excess <= 0:
+                break
+            left_out[name] = "takes all variables beyond what the system takes"
+            excess -= _bytes_of((name, env.pop(name)))
+    made = Environment(env)
+    made._left_out = left_out
+    return made
+
+
+def _why_unfit(name: str, value: str) -> str:
+    """What keeps a value from being a variable's, "" if nothing does."""
+    if "\0" in value:
+        return "contains a NUL character"
+    try:
+        size = len(os.fsencode(value))
+    except UnicodeError:
+        return "contains a character that cannot be encoded"
+    if _LONGEST_STRING is not None and size + len(name) * 4 + 2 > _LONGEST_STRING:
+        return f"is longer than the system takes ({size} bytes)"
+    return ""
+
+
+def _bytes_of(variable: tuple[str, str]) -> int:
+    """What a variable takes at most: its text, and a pointer to it."""
+    name, value = variable
+    return len(f"{name}={value}".encode(errors="surrogatepass")) + 9
+
+
+def _most_bytes() -> int:
+    """What the system takes in variables, with a string's length to spare for the arguments."""
+    if sys.platform == "linux":
+        # The C library may not know: the kernel takes a quarter of the stack, within bounds.
+        import resource
+
+        stack, _ = resource.getrlimit(resource.RLIMIT_STACK)
+        taken = 6 * 1024 * 1024 if stack == resource.RLIM_INFINITY else stack // 4
+        taken = max(_SURELY_TAKEN, min(taken, 6 * 1024 * 1024))
+    else:
+        taken = os.sysconf("SC_ARG_MAX")
+    return taken - min(taken // 2, _SURELY_TAKEN)
+
+
+def _bytecode_variables(env: Mapping[str, str], project_dir: str) -> dict[str, str]:
+    """Keep what Python compiles out of the project: a run must not change what was reviewed there,
+    nor may it run what somebody has put there in the place of a script."""
+    chosen = env.get("PYTHONPYCACHEPREFIX", "")
+    if os.path.isabs(chosen) and not _is_inside(chosen, project_dir):
+        return {}
+    state, home = user_state_dir(), home_dir()
+    if state is not None and home is not None:
+        place = os.path.join(state, "pycache")
+        # Where the home is the project, nobody keeps anything out of the project.
+        if not _is_inside(place, project_dir) or _is_inside(home, project_dir):
+            return {"PYTHONPYCACHEPREFIX": place}
+    return {
+        "PYTHONPYCACHEPREFIX": os.path.join(os.devnull, "pycache"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _is_inside(path: str, directory: str) -> bool:
+    try:
+        place, around = os.path.realpath(path), os.path.realpath(directory)
+    except ValueError:  # nothing can be called that
+        return False
+    return bool(directory) and f"{place}/".startswith(f"{around.rstrip('/')}/")
 
 
 def redact(parent: Mapping[str, str], redaction: Redaction) -> dict[str, str]:
@@ -164,7 +257,7 @@ class Program(msgspec.Struct, frozen=True):
 
 
 def program_of(
-    hook: CommandHook, values: Mapping[str, str], *, cwd: str, env: Environment
+    hook: CommandHook, values: Mapping[str, str], *, cwd: str, project_dir: str, env: Environment
 ) -> Program | None:
     """What is executed for a hook without a shell; None if it is for a shell to see to it.
 
@@ -173,6 +266,7 @@ def program_of(
     argv = argv_of(hook, values)
     if argv is None:
         return None
+    argv = resolve_words(argv, hook, cwd=cwd, project_dir=project_dir)
     if hook.args is not None:
         return Program(argv[0], argv, env)
     path = env.get("PATH", "")

@@ -1,0 +1,185 @@
+"""Puts directories into the words of a command that runs without a shell, as plain text.
+
+A word that a shell, an interpreter or the like reads as code stays as written: there a directory
+called ``$(touch x)`` would be run. The code finds the variable in its environment.
+
+Programs are known by their names, wherever in a command they stand, so it does not matter what
+starts them. In doubt a word counts as code: a variable that stays as written is seen at once.
+"""
+
+import functools
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from hookline.pipeline.shell import expand
+
+# Which of the words behind a program are code, given the place of the program.
+_FindCode: TypeAlias = Callable[[Sequence[str], int], Iterator[int]]
+
+# Words of other characters are programs to those who take either a program or a file.
+_OF_PATHS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=-${}")
+
+
+def fill_arguments(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
+    """Replace ``$NAME`` and ``${NAME}`` of ``values``, once, in every word that is not code."""
+    code = code_in(words)
+    return [word if at in code else expand(word, values) for at, word in enumerate(words)]
+
+
+def code_in(words: Sequence[str]) -> set[int]:
+    """Which of a command's words are read as code."""
+    # What env splits at blanks may name an interpreter, with options, for the words behind it.
+    split = [(text, at) for at, word in enumerate(words) for text in _split_by_env(words, at, word)]
+    texts = [text for text, _ in split]
+    code = {at for at, word in enumerate(words) if _split_by_env(words, at, word) != [word]}
+    for at, text in enumerate(texts):
+        name = os.path.basename(text).lower().removesuffix(".exe")
+        find = _READERS.get(name) or _READERS.get(name.rstrip("0123456789."))
+        if find is not None:
+            code |= {split[found][1] for found in find(texts, at) if found < len(split)}
+    return code
+
+
+def _split_by_env(words: Sequence[str], at: int, word: str) -> list[str]:
+    """The words that ``env -S`` makes of a word; the word alone where it is for nobody to split."""
+    if not any(os.path.basename(before) == "env" for before in words[:at]):
+        return [word]
+    if _asks_to_split(word):
+        joined = word.partition("=" if word.startswith("--") else "S")[2]
+        return ["-S", *joined.split()] if joined else [word]
+    is_value = _asks_to_split(words[at - 1]) and words[at - 1].endswith(("S", "-string"))
+    return word.split() if is_value else [word]
+
+
+def _asks_to_split(word: str) -> bool:
+    is_short = word.startswith("-") and not word.startswith("--") and "S" in word
+    return is_short or word.startswith("--split-string")
+
+
+def _of_shell(words: Sequence[str], at: int) -> Iterator[int]:
+    """With -c the first word that is neither an option nor the value of one."""
+    reads_code = False
+    at += 1
+    while at < len(words) and words[at].startswith(("-", "+")):
+        word, at = words[at], at + 1
+        if word in ("-", "--"):
+            break
+        if word.startswith("--"):
+            at += word in ("--rcfile", "--init-file", "--emulate")
+            continue
+        if word.startswith("-") and "c" in word:
+            reads_code = True
+            yield at - 1
+        at += word.count("o") + word.count("O")
+    if reads_code:
+        yield at
+
+
+def _of_interpreter(
+    words: Sequence[str], at: int, *, code: Sequence[str], valued: Sequence[str] = ()
+) -> Iterator[int]:
+    """What follows an option for code, or is joined to it, up to the script.
+
+    Behind an option that is not known here, a word may be its value instead of the script.
+    """
+    yield from (place for place in range(at, len(words)) if "data:" in words[place])
+    is_script_sure = True
+    at += 1
+    while at < len(words) and words[at] not in ("-", "--"):
+        word, at = words[at], at + 1
+        if not word.startswith("-"):
+            if is_script_sure:
+                return
+            continue
+        option, equals, _ = word.partition("=")
+        # Letters may be joined, and the last may have its value joined to it.
+        options = [option] if word.startswith("--") else [f"-{letter}" for letter in word[1:]]
+        for place, each in enumerate(options, 2):
+            is_joined = bool(equals if word.startswith("--") else word[place:])
+            if each in code:
+                yield from (at - 1, at)
+                at += 1
+                break
+            if each in valued:
+                at += not is_joined
+                break
+            if word.startswith("--") and not is_joined:
+                is_script_sure = False
+
+
+def _of_option(words: Sequence[str], at: int, *, code: Sequence[str]) -> Iterator[int]:
+    """What follows an option for code, or is joined to it, wherever it stands."""
+    for place in range(at + 1, len(words)):
+        if words[place].startswith(tuple(code)):
+            yield from (place, place + 1)
+
+
+def _of_filter(words: Sequence[str], at: int, *, code: Sequence[str] = ("-e",)) -> Iterator[int]:
+    """The first word that is no option, unless a file has the program, and all that is no path."""
+    yield from _of_option(words, at, code=code)
+    is_known = False
+    for place in range(at + 1, len(words)):
+        word = words[place]
+        if word.startswith("-"):
+            is_known |= "f" in word.partition("=")[0]
+            is_code = not _OF_PATHS.issuperset(word)
+        elif words[place - 1] in ("-v", "--assign"):
+            is_code = False
+        else:
+            # A path begins with its directory.
+            is_code = not (is_known and word.startswith("$") and _OF_PATHS.issuperset(word))
+            is_known = True
+        if is_code:
+            yield place
+
+
+def _of_rest(words: Sequence[str], at: int) -> Iterator[int]:
+    yield from range(at + 1, len(words))
+
+
+def _of_make(words: Sequence[str], at: int) -> Iterator[int]:
+    """What is assigned is expanded once more."""
+    yield from (place for place in range(at + 1, len(words)) if "=" in words[place])
+
+
+def _interpreter(code: str, valued: str = "") -> _FindCode:
+    return functools.partial(_of_interpreter, code=code.split(), valued=valued.split())
+
+
+def _option(code: str) -> _FindCode:
+    return functools.partial(_of_option, code=code.split())
+
+
+_BY_NAMES: tuple[tuple[str, _FindCode], ...] = (
+    ("sh bash rbash dash ash zsh ksh mksh yash csh tcsh", _of_shell),
+    ("fish", _interpreter("-c -C --command --init-command", "-d -o -f -p")),
+    ("nu xonsh elvish", _option("-c -e --commands --execute")),
+    ("python pythonw pypy ipython", _interpreter("-c", "-W -X -m")),
+    (
+        "node nodejs bun tsx ts-node",
+        _interpreter("-e -p --eval --print", "-r -C --require --import --loader --conditions"),
+    ),
+    ("deno", _option("eval")),
+    ("perl", _interpreter("-e -E -M -m -F", "-I")),
+    ("ruby", _interpreter("-e", "-I -r -C -E")),
+    ("php", _interpreter("-r -B -R -E -F --run", "-c -d -f -z -S -t")),
+    ("lua luajit", _interpreter("-e", "-l")),
+    ("r rscript", _interpreter("-e", "-f")),
+    ("julia", _interpreter("-e -E --eval --print", "-J -C -p -t -L")),
+    ("osascript", _interpreter("-e", "-l -s")),
+    ("elixir erl groovy scala ghc guile clojure clj swift", _option("-e -c --eval -eval")),
+    ("su runuser script flock", _option("-c --command --session-command")),
+    ("npx npm pnpm yarn", _option("-c --call")),
+    ("nix nix-shell", _option("-c --run --command")),
+    ("vi vim nvim ex", _option("-c + --cmd")),
+    ("emacs emacsclient gdb lldb", _option("-e -o -iex --eval --execute --eval-command")),
+    ("psql mysql mariadb", _option("-c -e --command --execute")),
+    ("git", _option("-c")),
+    ("awk gawk mawk nawk", functools.partial(_of_filter, code=("-e", "--source"))),
+    ("sed gsed", functools.partial(_of_filter, code=("-e", "--expression"))),
+    ("jq gojq yq sqlite3", _of_filter),
+    ("make gmake", _of_make),
+    ("eval ssh watch parallel tmux screen pwsh powershell cmd", _of_rest),
+)
+_READERS = {name: find for names, find in _BY_NAMES for name in names.split()}

@@ -207,8 +207,12 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
         return ToolSelection(changed, tools)
 
     def select_tools(self, request: Any) -> ToolSelection:
-        """The request's own tool config and tools with what the hooks left of them."""
-        own_config, own_tools = self._model_call().translator.tool_selection(request)
+        """The request's own tool config and tools with what the hooks left of them; of a request
+        in no known form, what the hooks say alone."""
+        try:
+            own_config, own_tools = self._model_call().translator.tool_selection(request)
+        except TranslationError:
+            own_config = own_tools = None
         return self.apply_tool_config_modifications(own_config, own_tools)
 
     def restrict_tools(self, request: Any) -> Any:

@@ -32,6 +32,27 @@ TOP_LEVEL_FIELDS: dict[str, type] = {
     "hookSpecificOutput": dict,
 }
 
+# Event -> the fields of ``hookSpecificOutput`` that it reads, each with the type of its value. A
+# word of permission is read as a decision is.
+SPECIFIC_FIELDS: dict[HookEventName, dict[str, type]] = {
+    HookEventName.BEFORE_TOOL: {
+        "tool_input": dict,
+        "permissionDecision": object,
+        "permissionDecisionReason": str,
+    },
+    HookEventName.AFTER_TOOL: {"additionalContext": str, "tailToolCallRequest": dict},
+    HookEventName.BEFORE_AGENT: {"additionalContext": str},
+    HookEventName.AFTER_AGENT: {"clearContext": bool},
+    HookEventName.BEFORE_MODEL: {"llm_request": dict, "llm_response": dict},
+    HookEventName.AFTER_MODEL: {"llm_response": dict},
+    HookEventName.BEFORE_TOOL_SELECTION: {"toolConfig": dict},
+    HookEventName.SESSION_START: {"additionalContext": str},
+    HookEventName.SESSION_END: {},
+    HookEventName.PRE_COMPRESS: {},
+    HookEventName.NOTIFICATION: {},
+}
+TYPE_WORDS = {bool: "true or false", str: "a string", dict: "an object"}
+
 
 class ModelCall(msgspec.Struct, frozen=True):
     """What an output needs to answer in SDK types: a translator, and a value of the caller's
@@ -269,6 +290,25 @@ def create_hook_output(
             fields["decision"] = word
         fields["reason"] = fields.get("reason") or (why if isinstance(why, str) else None)
     return _OUTPUT_TYPES.get(event, DefaultHookOutput)(**fields)
+
+
+def find_fault(event: HookEventName, name: str, value: object) -> str | None:
+    """What keeps a value of the event's own field from being applied (``must be …``), or None."""
+    kind = SPECIFIC_FIELDS[event][name]
+    if not isinstance(value, kind):
+        return f"must be {TYPE_WORDS[kind]}"
+    if name == "tailToolCallRequest" and not is_tail_tool_call(value):
+        return "must be {name: string, args: object}"
+    if name == "toolConfig" and isinstance(value, dict):
+        names = value.get("allowedFunctionNames", [])
+        if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+            return "needs a list of strings as allowedFunctionNames"
+    if name in ("llm_request", "llm_response"):
+        # The model's format is loaded by the events of a model alone.
+        from hookline.wire.model import llm_request_problem, llm_response_problem
+
+        return (llm_request_problem if name == "llm_request" else llm_response_problem)(value)
+    return None
 
 
 def is_tail_tool_call(value: object) -> bool:

@@ -192,7 +192,9 @@ async def test_model_events_answer_in_the_callers_own_form() -> None:
     )
     before = await hooks.before_model(REQUEST)
     after = await hooks.after_model(REQUEST, RESPONSE)
-    selection = await hooks.before_tool_selection(REQUEST, ["a", "b"])
+    declared = [{"functionDeclarations": [{"name": "a"}, {"name": "b"}]}]
+    request = {**REQUEST, "config": {"tools": declared}}
+    selection = await hooks.before_tool_selection(request, ["a", "b"])
     assert before.request == {**REQUEST, "model": "small"}
     assert after.response["candidates"][0]["content"]["parts"] == [{"text": "[hidden]"}]
     assert selection.tools == frozenset({"a"})

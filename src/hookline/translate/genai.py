@@ -68,7 +68,7 @@ from hookline.wire.model import (
     read_tool_config,
 )
 
-__all__ = ["GenAITranslator", "GenerateContentParameters"]
+__all__ = ["GenAITranslator", "GenerateContentParameters", "read_declared_names"]
 
 _MODES = frozenset({"AUTO", "ANY", "NONE", "VALIDATED", "MODE_UNSPECIFIED"})
 _REQUESTS = (
@@ -140,16 +140,28 @@ class GenAITranslator:
         if change.model is not None and change.model != own_model:
             changes["model"] = change.model
         contents = field(request, "contents")
-        if change.messages is not None:
-            edited = _edit_contents(contents, change.messages, form)
-            if edited is not contents:
-                changes["contents"] = edited
         config = object_field(request, "config")
         config_form = form_of(config, form)
         settings = changed_fields(config, change.config) if change.config is not None else {}
+        if change.messages is not None:
+            messages: Sequence[MessageChange] = change.messages
+            instructions: list[str] = []
+            if base is not None:
+                messages, instructions = _set_system_apart(contents, messages)
+            edited = _edit_contents(contents, messages, form)
+            if edited is not contents:
+                changes["contents"] = edited
+            if instructions:
+                own = field(config, "systemInstruction")
+                settings["systemInstruction"] = _add_instructions(own, instructions, config_form)
         if change.tool_config is not None:
             before = object_field(config, "toolConfig")
-            after = _edit_tool_config(before, change.tool_config, form=config_form)
+            after = _edit_tool_config(
+                before,
+                change.tool_config,
+                form=config_form,
+                declared=read_declared_names(config) if base is not None else None,
+            )
             if after is not before:
                 settings["toolConfig"] = after
         if settings:
@@ -198,14 +210,8 @@ class GenAITranslator:
         _check_request(request)
         if hook_form.is_hook_request(request):
             return None
-        names: list[str] = []
-        for tool in list_field(object_field(request, "config"), "tools"):
-            if callable(tool):
-                names.append(getattr(tool, "__name__", ""))
-            else:
-                declared = list_field(tool, "functionDeclarations")
-                names += [field(declaration, "name") for declaration in declared or [tool]]
-        return [name for name in names if isinstance(name, str) and name] or None
+        declared = list_field(object_field(request, "config"), "tools")
+        return [name for tool in declared for name in _names_of(tool)] or None
 
     def tool_selection(self, request: object) -> tuple[Any | None, Any | None]:
         """The request's own tool config and tools, as they stand in it."""
@@ -360,9 +366,86 @@ def _edit_contents(contents: Any, messages: Sequence[MessageChange], otherwise: 
     return edited
 
 
-def _edit_tool_config(tool_config: Any, change: HookToolConfigChange, *, form: Form) -> Any:
+def _set_system_apart(
+    contents: object, messages: Sequence[MessageChange]
+) -> tuple[Sequence[MessageChange], list[str]]:
+    """The messages that can be turns, and the texts of those that a hook adds as the system's:
+    the API takes them in the system instruction alone. System turns that the request has already,
+    left alone or edited, stay turns."""
+    wanted = [message for message in messages if message.role == "system"]
+    if not wanted:
+        return messages, []
+    form = _TurnForm("camel")
+    own = [form.text(turn) for turn in _read_turns(contents) if turn.role == "system"]
+    gone, added = list(filter(None, own)), []
+    for message in wanted:
+        if message.content in gone:
+            gone.remove(message.content)
+        else:
+            added.append(message)
+    # Those that the hook has another text for.
+    added = added[len(gone) :]
+    apart = set(map(id, added))
+    turns = [message for message in messages if id(message) not in apart]
+    return turns, [message.content for message in added if message.content]
+
+
+def _add_instructions(own: Any, texts: Sequence[str], form: Form) -> Any:
+    """A system instruction, in any form that the SDK takes, with texts added at its end."""
+    if isinstance(own, str):
+        return "\n\n".join([own, *texts])
+    if isinstance(own, list | tuple):
+        return [*own, *texts]
+    if is_part(own) and not (isinstance(own, Mapping) and "parts" in own):
+        if not isinstance(own, Mapping):
+            return [own, *texts]
+        own = {"parts": [own]}
+    form = form_of(own, form)
+    added = [text_part(text, form=form) for text in texts]
+    if own is None:
+        return build(form, "Content", {"parts": added})
+    return with_fields(own, {"parts": [*list_field(own, "parts"), *added]}, form=form)
+
+
+def _names_of(tool: Any) -> list[str]:
+    """The functions that a tool of a request declares."""
+    if callable(tool):
+        names = [getattr(tool, "__name__", "")]
+    else:
+        declared = list_field(tool, "functionDeclarations")
+        names = [field(declaration, "name") for declaration in declared or [tool]]
+    return [name for name in names if isinstance(name, str) and name]
+
+
+def read_declared_names(config: object) -> frozenset[str] | None:
+    """The names of all functions that a config declares; None where only the API will know them,
+    as with the tools of an MCP server."""
+    found: set[str] = set()
+    for tool in list_field(config, "tools"):
+        names = _names_of(tool)
+        is_plain = isinstance(tool, Mapping) or is_typed(tool)
+        if field(tool, "mcpServers") or not (names or is_plain):
+            return None
+        found.update(names)
+    return frozenset(found)
+
+
+def _edit_tool_config(
+    tool_config: Any,
+    change: HookToolConfigChange,
+    *,
+    form: Form,
+    declared: frozenset[str] | None = None,
+) -> Any:
+    """The tool config with what a hook names, less names beyond those ``declared``: the API
+    refuses them. Where none is left, no function may be called."""
     calling = object_field(tool_config, "functionCallingConfig")
     changes = changed_fields(calling, change)
+    names = changes.get("allowedFunctionNames")
+    if names and declared is not None:
+        left = [name for name in names if name in declared]
+        kept = {"allowed_function_names": left, **({} if left else {"mode": "NONE"})}
+        changes = changed_fields(calling, msgspec.structs.replace(change, **kept))
     if not changes:
         return tool_config
     form = form_of(calling, form_of(tool_config, form))

@@ -247,6 +247,15 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
             "toolConfig", lambda: translate({"toolConfig": change}, request), request
         )
 
+    def get_sent_tools(self, request: Any) -> ToolSelection:
+        """The tool config and tools that go out with the request: without the names that it does
+        not declare, which an API refuses."""
+        try:
+            sent = self._model_call().translator.tool_selection(self.restrict_tools(request))
+        except TranslationError:
+            return self.apply_tool_config_modifications(None, None)
+        return ToolSelection(*sent)
+
     def get_allowed_tools(self, request: Any) -> frozenset[str] | None:
         """The names of the tools that the request may use after the hooks, None for all."""
         selected = self.select_tools(request).tool_config

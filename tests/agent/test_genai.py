@@ -133,4 +133,4 @@ async def test_no_function_calling_is_configured_for_a_request_without_functions
         turned = await chat.send("hello")
     assert "functionCallingConfig" not in json.dumps(server.bodies)
     assert turned.text == "done"
-    assert turned.allowed_tools == {"gone"}
+    assert turned.allowed_tools == frozenset({"gone"})

@@ -260,7 +260,7 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
         """The names of the tools that the request may use after the hooks, None for all."""
         selected = self.select_tools(request).tool_config
         shown = self._model_call().translator.to_hook_tool_config(selected)
-        if str(shown.get("mode")).upper() == "NONE":
+        if shown.get("mode", "").upper() == "NONE":
             return frozenset()
         names = shown.get("allowedFunctionNames")
         return None if names is None else frozenset(names)

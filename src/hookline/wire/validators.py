@@ -121,7 +121,7 @@ def read_values(
         given = value.get(key, default)
         if given is _REQUIRED:
             return f"{name if alias is None else f'{alias} (or {name})'} is missing"
-        if alias is not None and alias in value and value.get(name, given) != given:
+        if alias is not None and alias in value and value.get(name) and value[name] != given:
             return f"{alias} and {name} are one field and differ; give one of them"
         is_free = (given is None and may_be_null) or (sdk_objects and alias is not None)
         if not (is_kind(given) or is_free or wrong):

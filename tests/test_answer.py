@@ -37,7 +37,7 @@ def test_every_event_has_the_common_part(event: HookEventName) -> None:
     assert codec.copy(seen) == seen
 
 
-def test_the_common_part_says_what_the_accessors_say() -> None:
+def test_the_common_part_says_what_is_applied() -> None:
     seen = view(
         HookEventName.AFTER_TOOL,
         decision="block",
@@ -55,9 +55,14 @@ def test_the_common_part_says_what_the_accessors_say() -> None:
         "stop": True,
         "effective_reason": "r",
         "additional_context": "c",
-        "clear_context": True,
+        # The context is cleared after a turn alone.
+        "clear_context": False,
         "tail_tool_call": {"name": "t", "args": {}},
     }
+    specific = {"additionalContext": "c", "clearContext": True, "tailToolCallRequest": {}}
+    seen = view(HookEventName.BEFORE_MODEL, hookSpecificOutput=specific)
+    assert {name: seen[name] for name in COMMON} == COMMON
+    assert view(HookEventName.AFTER_AGENT, hookSpecificOutput=specific)["clear_context"]
 
 
 def test_before_tool_shows_the_rewritten_input() -> None:

@@ -149,3 +149,11 @@ def test_any_json_is_an_event_or_an_error_of_ours(event: HookEventName, given: A
         return
     assert list(built)[: len(BASE)] == BASE
     assert codec.copy(built) is not None
+
+
+def test_a_second_request_under_the_other_name_hides_nothing() -> None:
+    given = {"model_request": {"contents": []}, "llm_request": REQUEST}
+    with pytest.raises(InvalidPayloadError, match="model_request and llm_request are one field"):
+        read_fired_event(HookEventName.BEFORE_MODEL, given)
+    same = {"model_request": REQUEST, "llm_request": dict(REQUEST)}
+    assert read_fired_event(HookEventName.BEFORE_MODEL, same).values == (REQUEST,)

@@ -159,12 +159,14 @@ def test_a_hook_that_fails_closed_does_not_answer_for_an_input_it_is_not_shown_w
 
 async def test_an_answer_says_everything_that_hooks_said() -> None:
     hooks = Hooks()
-    hooks.on("BeforeTool")(lambda _event: combine(rewrite(b=2), message("m"), add_context("c")))
+    hooks.on("BeforeTool")(lambda _event: combine(rewrite(b=2), message("m")))
+    hooks.on("BeforeAgent")(lambda _event: add_context("c"))
     given = {"a": 1}
     answer = await hooks.before_tool("t", given)
     assert (answer.blocked, answer.stopped, answer.asks, answer.reason) == (False,) * 3 + (None,)
     assert (answer.tool_input, given) == ({"a": 1, "b": 2}, {"a": 1})
-    assert (answer.message, answer.context) == ("m", "c")
+    assert (answer.message, answer.context) == ("m", None)
+    assert (await hooks.before_agent("p")).context == "c"
     assert answer.raw is answer
 
 
@@ -190,7 +192,9 @@ async def test_model_events_answer_in_the_callers_own_form() -> None:
     )
     before = await hooks.before_model(REQUEST)
     after = await hooks.after_model(REQUEST, RESPONSE)
-    selection = await hooks.before_tool_selection(REQUEST, ["a", "b"])
+    declared = [{"functionDeclarations": [{"name": "a"}, {"name": "b"}]}]
+    request = {**REQUEST, "config": {"tools": declared}}
+    selection = await hooks.before_tool_selection(request, ["a", "b"])
     assert before.request == {**REQUEST, "model": "small"}
     assert after.response["candidates"][0]["content"]["parts"] == [{"text": "[hidden]"}]
     assert selection.tools == frozenset({"a"})

@@ -15,6 +15,7 @@ from hookline.fired import FiredEvent
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.outputs import (
     NO_REASON,
+    SPECIFIC_FIELDS,
     AfterModelHookOutput,
     BeforeModelHookOutput,
     BeforeToolHookOutput,
@@ -23,6 +24,7 @@ from hookline.wire.outputs import (
     ModelCall,
     ToolSelection,
     create_hook_output,
+    find_fault,
 )
 from hookline.wire.results import (
     AggregatedHookResult,
@@ -184,8 +186,11 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     @property
     def context(self) -> str | None:
-        """Text that the hooks add to what the model reads."""
-        return self.final_output.get_additional_context() if self.final_output else None
+        """Text that the hooks add to what the model reads; None on an event that takes none."""
+        output, event = self.final_output, self.event
+        if output is None or event is None or "additionalContext" not in SPECIFIC_FIELDS[event]:
+            return None
+        return output.get_additional_context()
 
     @property
     def message(self) -> str | None:
@@ -302,7 +307,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         return self.errors[0].message if self.word == "failed" else self.reason
 
     def view(self, translator: "HookTranslator | None" = None) -> dict[str, Any]:
-        """What the accessors of the merged output say, as one JSON object: the ``view`` of
+        """What is applied of the merged output, as one JSON object: the ``view`` of
         ``fire --json`` and of the conformance cases. ``translator`` is for an event of a model
         that no hook answered."""
         output, request = self.final_output, self._given("llm_request")
@@ -315,9 +320,9 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             "ask": output.is_ask_decision(),
             "stop": output.should_stop_execution(),
             "effective_reason": output.get_effective_reason(),
-            "additional_context": output.get_additional_context(),
-            "clear_context": output.should_clear_context(),
-            "tail_tool_call": output.get_tail_tool_call_request(),
+            "additional_context": self.context,
+            "clear_context": self.clear_context,
+            "tail_tool_call": self.tail_call,
         }
         if isinstance(output, BeforeToolHookOutput):
             view["tool_input"] = output.get_modified_tool_input()
@@ -427,8 +432,13 @@ def hook_word(
     if said.is_blocking_decision():
         return said.decision or "answers", why
     given = said.hook_specific_output or {}
-    does = next((word for field, word in _DOES.items() if given.get(field)), "ok")
-    return said.decision or does, why
+    own = SPECIFIC_FIELDS[event]
+    applied = (
+        word
+        for field, word in _DOES.items()
+        if field in own and given.get(field) and find_fault(event, field, given[field]) is None
+    )
+    return said.decision or next(applied, "ok"), why
 
 
 def result_document(result: HookExecutionResult) -> dict[str, Any]:

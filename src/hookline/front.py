@@ -6,7 +6,7 @@ coroutines; the synchronous face runs the same coroutines over an engine that ne
 """
 
 import functools
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from inspect import isawaitable
 from typing import (
     TYPE_CHECKING,
@@ -16,6 +16,7 @@ from typing import (
     Literal,
     ParamSpec,
     Protocol,
+    TypeAlias,
     TypeVar,
     overload,
 )
@@ -73,6 +74,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E")
+Hear: TypeAlias = Callable[[Answer], Awaitable[None]]
 
 
 class _Engine:
@@ -120,6 +122,19 @@ class _Engine:
 
     def warn(self, message: str) -> None:
         self.config.get_debug_logger().warning(message)
+
+
+class _HeardEngine(_Engine):
+    """The same engine for a caller who hears of each answer before it is applied."""
+
+    def __init__(self, engine: _Engine, hear: Hear) -> None:
+        self.config, self.tools = engine.config, engine.tools
+        self._engine, self._hear = engine, hear
+
+    async def execute(self, fired: FiredEvent) -> Answer:
+        answer = await self._engine.execute(fired)
+        await self._hear(answer)
+        return answer
 
 
 class _BlockingEngine(_Engine):
@@ -628,6 +643,12 @@ class SyncHooks:
             name, tool_input, confirm=confirm, deferrals=deferrals, mcp_context=mcp_context
         )
         return SyncToolGate(complete(opening))
+
+
+def heard_by(hooks: HookSession, hear: Hear) -> HookSession:
+    """The same hooks, whose every answer is given to ``hear`` first; it must not raise."""
+    engine = _HeardEngine(hooks._engine, hear)
+    return HookSession(engine, hooks._session_id, hooks._transcript_path)
 
 
 def hooks_of(hooks: HookSession | Config) -> HookSession:

@@ -176,7 +176,7 @@ async def fire_before_tool_selection_hook(
     output = answer.final_output
     if not isinstance(output, BeforeToolSelectionHookOutput):
         return BeforeToolSelectionHookResult()
-    selection = output.select_tools(llm_request)
+    selection = output.get_sent_tools(llm_request)
     return BeforeToolSelectionHookResult(
         selection.tool_config,
         selection.tools,

@@ -303,3 +303,9 @@ async def test_a_hook_that_fails_changes_nothing(
     result = await bench.run()
     assert (bench.notes, result.text) == ([{"text": "one"}], "ok")
     assert failure == "garbage" or f"{event}-0' on {event} failed" in caplog.text
+
+
+async def test_a_tool_selection_hook_that_only_says_something_leaves_all_tools() -> None:
+    bench = Bench(hooks("BeforeToolSelection", say({"systemMessage": "hello"})), [CALL, "ok"])
+    await bench.run()
+    assert bench.notes == [{"text": "one"}]

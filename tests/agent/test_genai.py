@@ -106,3 +106,31 @@ async def test_compression_has_the_model_summarize() -> None:
     assert ":generateContent" in server.paths[2]
     assert "[Summary] the gist" in running.chat.history[0].parts[0].text
     assert running.chat.history[1].parts[0].text == "b"
+
+
+async def test_system_messages_and_undeclared_names_reach_the_api_where_it_takes_them() -> None:
+    told = [{"role": "system", "content": "be kind"}, {"role": "user", "content": "hello"}]
+    settings = {
+        **hooks(
+            "BeforeToolSelection",
+            specific(toolConfig={"mode": "ANY", "allowedFunctionNames": ["gone", "write"]}),
+        ),
+        **hooks("BeforeModel", specific(llm_request={"messages": told})),
+    }
+    server, result, _ = await turn(settings, [[{"text": "done"}]])
+    body = server.bodies[0]
+    assert body["systemInstruction"]["parts"] == [{"text": "be kind"}]
+    assert [content["role"] for content in body["contents"]] == ["user"]
+    assert body["toolConfig"]["functionCallingConfig"]["allowedFunctionNames"] == ["write"]
+    assert result.text == "done"
+
+
+async def test_no_function_calling_is_configured_for_a_request_without_functions() -> None:
+    """The API refuses that, and there is nothing to restrict."""
+    narrow = specific(toolConfig={"mode": "ANY", "allowedFunctionNames": ["gone"]})
+    async with served([[{"text": "done"}]]) as (server, provider):
+        chat = Chat(Config(hooks=hooks("BeforeToolSelection", narrow)), provider)
+        turned = await chat.send("hello")
+    assert "functionCallingConfig" not in json.dumps(server.bodies)
+    assert turned.text == "done"
+    assert turned.allowed_tools == frozenset({"gone"})

@@ -105,7 +105,7 @@ def test_no_matching_hook_goes_on(project: Project) -> None:
 
 
 def test_what_hooks_change_is_shown(project: Project) -> None:
-    rewrite = {"tool_input": {"content": "bye"}, "tailToolCallRequest": {"name": "ls", "args": {}}}
+    rewrite = {"tool_input": {"content": "bye"}}
     hook = command_hook(
         answer(systemMessage="hear, hear", hookSpecificOutput=rewrite), name="rewriter"
     )
@@ -113,11 +113,43 @@ def test_what_hooks_change_is_shown(project: Project) -> None:
     assert timeless(done.out) == (
         "BeforeTool  write_file\n"
         "  rewriter  user 0 ms  rewrites\n"
-        '  tool input:           {"content":"bye"}\n'
-        "  tool call to follow:  ls {}\n"
-        "  message:              hear, hear\n"
+        '  tool input:  {"content":"bye"}\n'
+        "  message:     hear, hear\n"
         "allowed\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("event", "specific", "why"),
+    [
+        ("AfterTool", {"tool_input": {"content": "bye"}}, "it is read on BeforeTool alone"),
+        ("BeforeTool", {"toolInput": {"content": "bye"}}, "write hookSpecificOutput.tool_input"),
+        ("BeforeTool", {"tool_input": "bye"}, "must be an object; it was ignored"),
+        ("BeforeTool", {"additionalContext": "bye"}, "write systemMessage at the top"),
+        ("BeforeTool", {"clearContext": True}, "it is read on AfterAgent alone"),
+        (
+            "BeforeTool",
+            {"tailToolCallRequest": {"name": "ls", "args": {}}},
+            "it is read on AfterTool alone",
+        ),
+    ],
+)
+def test_what_is_not_applied_is_not_shown_as_a_change_but_warned_of(
+    project: Project, event: str, specific: dict[str, Any], why: str
+) -> None:
+    hook = command_hook(answer(hookSpecificOutput=specific), name="h")
+    fields = '{"tool_name": "write_file", "tool_input": {}, "tool_response": {}}'
+    done = hookline("fire", event, "--input", fields, *rules(project, event, hook))
+    assert timeless(done.out) == f"{event}  write_file\n  h  user 0 ms  ok\nallowed\n"
+    assert why in done.err
+
+
+def test_a_tool_call_to_follow_is_shown(project: Project) -> None:
+    tail = {"tailToolCallRequest": {"name": "ls", "args": {}}}
+    hook = command_hook(answer(hookSpecificOutput=tail), name="h")
+    fields = '{"tool_name": "write_file", "tool_input": {}, "tool_response": {}}'
+    done = hookline("fire", "AfterTool", "--input", fields, *rules(project, "AfterTool", hook))
+    assert "  tool call to follow:  ls {}\n" in done.out
 
 
 def test_what_hooks_write_to_stderr_is_shown(project: Project) -> None:
@@ -152,16 +184,22 @@ def test_stderr_that_is_the_reason_or_told_with_a_failure_is_shown_once(
 
 
 def test_added_context_and_a_cleared_one_are_shown(project: Project) -> None:
-    added = {"additionalContext": "use tabs\nnot spaces", "clearContext": True}
-    hook = command_hook(answer(suppressOutput=True, hookSpecificOutput=added), name="h")
-    options = rules(project, "AfterAgent", hook)
     fields = '{"prompt": "a", "prompt_response": "b"}'
-    done = hookline("fire", "AfterAgent", "--input", fields, *options)
-    assert (
-        "  context added:  use tabs\n                  not spaces\n"
-        "  context:        cleared\n"
-        "  output:         not to be shown\n"
-    ) in done.out
+    for event, specific, line in (
+        (
+            "BeforeAgent",
+            {"additionalContext": "use tabs\nnot spaces"},
+            "  context added:  use tabs\n                  not spaces\n",
+        ),
+        (
+            "AfterAgent",
+            {"clearContext": True},
+            "  context:  cleared\n  output:   not to be shown\n",
+        ),
+    ):
+        hook = command_hook(answer(suppressOutput=True, hookSpecificOutput=specific), name="h")
+        done = hookline("fire", event, "--input", fields, *rules(project, event, hook))
+        assert line in done.out
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The laws of translation, over many requests, responses and answers, in both forms."""
 
 import copy
+import json
 from contextlib import suppress
 from typing import Any
 
@@ -78,7 +79,20 @@ def test_hooks_are_shown_the_messages_they_asked_for_and_no_hidden_part_is_lost(
 ) -> None:
     base = form.request(value)
     edited = translator.from_hook_llm_request({"messages": messages}, base)
-    assert translator.to_hook_llm_request(edited)["messages"] == messages
+    shown = translator.to_hook_llm_request(edited)["messages"]
+    # A system message is a turn only where the request has such turns; else it is an instruction.
+    own = [m for m in translator.to_hook_llm_request(base)["messages"] if m["role"] == "system"]
+    wanted = [m["content"] for m in messages if m["role"] == "system"]
+    turns = [m["content"] for m in shown if m["role"] == "system"]
+    assert [m for m in shown if m["role"] != "system"] == [
+        m for m in messages if m["role"] != "system"
+    ]
+    assert len(turns) == min(len(own), len(wanted))
+    told = json.dumps(as_json(edited).get("config"), ensure_ascii=False)
+    told_before = json.dumps(as_json(base).get("config"), ensure_ascii=False)
+    for text in set(wanted) - set(turns):
+        assert json.dumps(text, ensure_ascii=False)[1:-1] in told
+    assert len(wanted) > len(turns) or told == told_before
     kept = [parts for parts in hidden_parts(as_json(edited)["contents"]) if parts]
     assert kept == [parts for parts in hidden_parts(as_json(base)["contents"]) if parts]
 

@@ -158,10 +158,10 @@ def test_additions_stand_where_the_hook_put_them_and_split_no_call_from_its_answ
 ) -> None:
     call, answer = {"role": "model", "parts": [CALL]}, {"role": "user", "parts": [ANSWER]}
     base = [text("a"), call, answer, text("b", role="model"), call, answer]
-    messages = said(("system", "0"), ("user", "a"), ("user", "1"), ("model", "b"), ("user", "2"))
+    messages = said(("model", "0"), ("user", "a"), ("user", "1"), ("model", "b"), ("user", "2"))
     edited = edited_contents(form, base, messages)
     assert edited == [
-        text("0", role="system"),
+        text("0", role="model"),
         *(text("a"), call, answer, text("1"), text("b", role="model"), call, answer),
         text("2"),
     ]

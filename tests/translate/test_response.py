@@ -163,6 +163,16 @@ def test_candidates_left_out_are_gone_and_those_added_are_new(form: Form) -> Non
 
 
 @in_both_forms
+def test_parts_that_a_hook_writes_as_gemini_has_them_are_their_texts(form: Form) -> None:
+    base = form.response({"candidates": [{"content": text("a", "b", role="model")}]})
+    parts = [{"text": "c", "thought": None}, "d"]
+    edited = translator.from_hook_llm_response(
+        {"candidates": [{"content": {"parts": parts}}]}, base
+    )
+    assert as_json(edited) == {"candidates": [{"content": text("c", "d", role="model")}]}
+
+
+@in_both_forms
 @pytest.mark.parametrize(
     "hook",
     [
@@ -175,7 +185,9 @@ def test_candidates_left_out_are_gone_and_those_added_are_new(form: Form) -> Non
         {"candidates": [5]},
         {"candidates": [{"content": "x"}]},
         {"candidates": [{"content": {"parts": "x"}}]},
-        {"candidates": [{"content": {"parts": [{"text": "x"}]}}]},
+        {"candidates": [{"content": {"parts": [{"text": "x", "thought": True}]}}]},
+        {"candidates": [{"content": {"parts": [{"functionCall": {"name": "x"}}]}}]},
+        {"candidates": [{"content": {"parts": [{"text": 5}]}}]},
         {"text": "x", "candidates": [{"content": {"parts": [None]}}]},
         {"text": "x", "usageMetadata": {"totalTokenCount": "many"}},
     ],

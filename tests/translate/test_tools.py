@@ -101,3 +101,45 @@ def test_the_tool_selection_is_the_requests_own(form: Form) -> None:
 def test_tools_that_are_no_list_are_refused() -> None:
     with pytest.raises(TranslationError):
         translator.tool_names({"model": "m", "config": {"tools": 5}})
+
+
+def restricted(request: Any, mode: str, *names: str) -> Any:
+    change = {"toolConfig": {"mode": mode, "allowedFunctionNames": list(names)}}
+    edited = translator.from_hook_llm_request(change, request)
+    return translator.to_hook_llm_request(edited).get("toolConfig")
+
+
+@in_both_forms
+@pytest.mark.parametrize("mode", ["ANY", "AUTO"])
+def test_names_that_a_request_does_not_declare_are_not_sent(form: Form, mode: str) -> None:
+    request = form.request({"model": "m", "contents": "q", "config": {"tools": TOOLS}})
+    only = {"mode": mode, "allowedFunctionNames": ["fs_read"]}
+    assert restricted(request, mode, "db_query", "fs_read") == only
+    nothing = {"mode": "NONE", "allowedFunctionNames": []}
+    assert restricted(request, mode, "db_query") == nothing
+    none_declared = form.request({"model": "m", "contents": "q"})
+    assert restricted(none_declared, mode, "fs_read") == nothing
+    searches: Any = {"tools": [{"googleSearch": {}}]}
+    no_function = form.request({"model": "m", "contents": "q", "config": searches})
+    assert restricted(no_function, mode, "fs_read") == nothing
+
+
+@in_both_forms
+def test_a_requests_own_names_are_left_alone(form: Form) -> None:
+    calling = {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["elsewhere"]}}
+    config = {"tools": TOOLS, "toolConfig": calling}
+    request = form.request({"model": "m", "contents": "q", "config": config})
+    shown = translator.to_hook_llm_request(request)
+    assert translator.from_hook_llm_request(shown, request) is request
+
+
+def test_names_are_sent_where_nobody_can_say_what_is_declared() -> None:
+    class Session:
+        """Stands for an MCP session, which lists its tools when it is asked."""
+
+    servers = [{"mcpServers": [{"name": "files"}]}]
+    for tools in ([Session()], [*TOOLS, Session()], servers):
+        config = {"tools": tools}
+        request = {"model": "m", "contents": "q", "config": config}
+        kept = {"mode": "ANY", "allowedFunctionNames": ["remote"]}
+        assert restricted(request, "ANY", "remote") == kept

@@ -134,3 +134,14 @@ async def test_a_question_that_fails_is_not_a_yes() -> None:
     result = await execute_tool_with_hooks(config, "t", {}, lambda _given: "ran", confirm=confirm)
     assert result.error is not None
     assert "sure?" in str(result.llm_content)
+
+
+async def test_tool_selection_hands_back_no_name_that_the_request_does_not_declare() -> None:
+    names = ["a", "undeclared"]
+    for declared, left in ((REQUEST, ["a"]), ({"model": "m", "contents": "q"}, [])):
+        narrow = specific(toolConfig={"mode": "ANY", "allowedFunctionNames": names})
+        config = Config(hooks=hooks("BeforeToolSelection", narrow))
+        done = await triggers.fire_before_tool_selection_hook(config, declared)
+        calling = done.tool_config["functionCallingConfig"]
+        assert calling == {"mode": "ANY" if left else "NONE", "allowedFunctionNames": left}
+        config.dispose()

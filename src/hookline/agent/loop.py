@@ -1,8 +1,9 @@
 """The agent: a session of turns in which every one of the eleven events fires, and every answer
 counts."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
+from functools import partial
 from inspect import isawaitable
 from typing import Any, TypeAlias
 
@@ -14,7 +15,8 @@ from hookline.agent.scheduler import OnStatus, Publish, ToolScheduler
 from hookline.agent.tools import Tool
 from hookline.answer import Answer
 from hookline.config import Config
-from hookline.front import HookSession, hooks_of
+from hookline.errors import describe
+from hookline.front import HookSession, heard_by, hooks_of
 from hookline.toolcall import Confirm, ConfirmationRequest
 from hookline.triggers import tool_notification
 from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionStartSource
@@ -22,6 +24,7 @@ from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionSt
 MAX_SENT_BACK = 8
 
 Show: TypeAlias = Callable[[Any], None]
+Notify: TypeAlias = Callable[[str], Awaitable[None] | None]
 
 
 class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +40,10 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
 
 class Agent:
     """A model, its tools and its hooks. ``async with`` is the session: SessionStart at its
-    beginning, SessionEnd at its end, each exactly once however it ends."""
+    beginning, SessionEnd at its end, each exactly once however it ends.
+
+    ``notify``, plain or async, gets each system message of a hook that the user is to see.
+    """
 
     def __init__(
         self,
@@ -48,6 +54,7 @@ class Agent:
         model_config: Any = None,
         display: Display = "live",
         show: Show | None = None,
+        notify: Notify | None = None,
         confirm: Confirm | None = None,
         on_status: OnStatus | None = None,
         publish: Publish | None = None,
@@ -57,6 +64,8 @@ class Agent:
         source: SessionStartSource = SessionStartSource.STARTUP,
     ) -> None:
         self._hooks = hooks_of(hooks)
+        if notify is not None:
+            self._hooks = heard_by(self._hooks, partial(self._show_message, notify))
         self._max_model_calls = max_model_calls
         self._provider = provider
         self._tools = {tool.name: tool for tool in tools}
@@ -210,6 +219,16 @@ class Agent:
             )
         answer = self._ask(request)
         return await answer if isawaitable(answer) else answer
+
+    async def _show_message(self, notify: Notify, answer: Answer) -> None:
+        if answer.system_message is None:
+            return
+        try:
+            told = notify(answer.system_message)
+            if isawaitable(told):
+                await told
+        except Exception as error:
+            self._hooks.warn(f"the notify callback raised: {describe(error)}")
 
     def _split_history(self) -> tuple[list[Any], list[Any]]:
         """What to summarize, and the last turns, which stay: each begins with a user's text."""

@@ -20,10 +20,14 @@ class HookTranslator(Protocol):
       response or tool config of the same caller; without either, plain JSON.
     - No argument is ever altered. What a hook does not name is the identical object in the result,
       and a change that changes nothing gives ``base`` itself, so that callers can test with ``is``.
+    - The form that hooks read is one of the forms that callers may hold (``hook_form``).
     - Hooks are shown text alone: no thoughts, no calls, no media, no system instruction.
+    - A system message that a hook adds goes where the API takes it; names of functions that the
+      request does not declare are not sent.
     - ``TranslationError`` is the only exception. ``to_…`` raises it for a value that is no request
-      or response at all. ``from_…`` raises it for a malformed answer of a hook: its callers leave
-      the value as it was and warn, so no hook can break a model call.
+      or response at all, and for one of a shape it does not know: to show that as an empty one
+      would disarm every guard. ``from_…`` raises it for a malformed answer of a hook: its callers
+      leave the value as it was and warn, so no hook can break a model call.
     """
 
     def to_hook_llm_request(self, request: object) -> "LLMRequest":

@@ -5,6 +5,9 @@ so is a run of bare parts; only a bare string is always a message of its own. In
 entries stay bare when their text changes, since the SDK joins neighbours into one turn and a
 content among them would split it. Contents that are no list become a list of contents.
 
+Requests and responses may also be in hooks' own form (``hook_form``), and come back in it. A value
+that holds something where nobody looks for it is refused, and never shown as empty.
+
 The candidates a hook names are all there are to be, matched by position: one it leaves out is an
 alternative taken away, one it adds is new.
 """
@@ -16,6 +19,7 @@ from typing import Any, cast
 import msgspec
 
 from hookline.errors import TranslationError
+from hookline.translate import hook_form
 from hookline.translate.alignment import edit_messages, show_messages
 from hookline.translate.genai_values import (
     Form,
@@ -36,6 +40,7 @@ from hookline.translate.genai_values import (
     parts_field,
     put_texts,
     read_change,
+    refuse_unknown,
     set_fields,
     show_fields,
     text_part,
@@ -63,9 +68,30 @@ from hookline.wire.model import (
     read_tool_config,
 )
 
-__all__ = ["GenAITranslator", "GenerateContentParameters"]
+__all__ = ["GenAITranslator", "GenerateContentParameters", "read_declared_names"]
 
 _MODES = frozenset({"AUTO", "ANY", "NONE", "VALIDATED", "MODE_UNSPECIFIED"})
+_REQUESTS = (
+    'hookline reads google-genai\'s {"model", "contents", "config"} and hooks\' own '
+    '{"model", "messages": [{"role", "content": text}], "config"}'
+)
+_RESPONSES = (
+    'hookline reads google-genai\'s {"candidates": [{"content": {"parts": [{"text"}]}}]} and '
+    'hooks\' own, whose parts are texts, or {"text"}'
+)
+_REQUEST_FIELDS = (
+    *("model", "contents", "messages", "config", "toolConfig", "tools", "systemInstruction"),
+    *("safetySettings", "generationConfig", "cachedContent", "labels"),
+)
+_RESPONSE_FIELDS = (
+    *("candidates", "text", "usageMetadata", "promptFeedback", "modelVersion", "modelStatus"),
+    *("responseId", "createTime", "sdkHttpResponse", "automaticFunctionCallingHistory", "parsed"),
+)
+_CANDIDATE_FIELDS = (
+    *("content", "citationMetadata", "finishMessage", "tokenCount", "finishReason", "index"),
+    *("groundingMetadata", "avgLogprobs", "logprobsResult", "safetyRatings"),
+    *("urlContextMetadata", "continuationToken"),
+)
 _RATING_ENUMS = {"category": "HarmCategory", "probability": "HarmProbability"}
 
 
@@ -79,14 +105,20 @@ class GenAITranslator:
 
     def to_hook_llm_request(self, request: object) -> LLMRequest:
         """What hooks are shown of a request."""
-        _check_request(request)
-        config = object_field(request, "config")
-        shown: LLMRequest = {
-            "model": _model(request),
-            "messages": show_messages(_read_turns(field(request, "contents")), _TurnForm("camel")),
-            "config": cast(LLMConfig, show_fields(config, LLMConfigChange)),
-        }
-        tool_config = self.to_hook_tool_config(field(config, "toolConfig"))
+        try:
+            _check_request(request)
+            if hook_form.is_hook_request(request):
+                return hook_form.show_request(request)
+            turns = _read_turns(field(request, "contents"))
+            config = object_field(request, "config")
+            shown: LLMRequest = {
+                "model": hook_form.read_model(field(request, "model")),
+                "messages": show_messages(turns, _TurnForm("camel")),
+                "config": cast(LLMConfig, show_fields(config, LLMConfigChange)),
+            }
+            tool_config = self.to_hook_tool_config(field(config, "toolConfig"))
+        except TranslationError as error:
+            raise TranslationError(f"{error.problem}; {_REQUESTS}") from None
         if tool_config:
             shown["toolConfig"] = tool_config
         return shown
@@ -100,21 +132,36 @@ class GenAITranslator:
             new = GenerateContentParameters("", [])
             request = {"model": "", "contents": []} if is_json else new
         _check_request(request)
+        if hook_form.is_hook_request(request):
+            return hook_form.edit_request(request, change)
         form = form_of(request, "camel")
         changes: dict[str, Any] = {}
-        if change.model is not None and change.model != _model(request):
+        own_model = hook_form.read_model(field(request, "model"))
+        if change.model is not None and change.model != own_model:
             changes["model"] = change.model
         contents = field(request, "contents")
-        if change.messages is not None:
-            edited = _edit_contents(contents, change.messages, form)
-            if edited is not contents:
-                changes["contents"] = edited
         config = object_field(request, "config")
         config_form = form_of(config, form)
         settings = changed_fields(config, change.config) if change.config is not None else {}
+        if change.messages is not None:
+            messages: Sequence[MessageChange] = change.messages
+            instructions: list[str] = []
+            if base is not None:
+                messages, instructions = _set_system_apart(contents, messages)
+            edited = _edit_contents(contents, messages, form)
+            if edited is not contents:
+                changes["contents"] = edited
+            if instructions:
+                own = field(config, "systemInstruction")
+                settings["systemInstruction"] = _add_instructions(own, instructions, config_form)
         if change.tool_config is not None:
             before = object_field(config, "toolConfig")
-            after = _edit_tool_config(before, change.tool_config, form=config_form)
+            after = _edit_tool_config(
+                before,
+                change.tool_config,
+                form=config_form,
+                declared=read_declared_names(config) if base is not None else None,
+            )
             if after is not before:
                 settings["toolConfig"] = after
         if settings:
@@ -125,39 +172,33 @@ class GenAITranslator:
 
     def to_hook_llm_response(self, response: object) -> LLMResponse:
         """What hooks are shown of a response."""
-        _check_response(response)
-        candidates = []
-        for candidate in objects_field(response, "candidates"):
-            texts = visible_texts(parts_field(object_field(candidate, "content")))
-            seen: dict[str, Any] = {"content": {"role": "model", "parts": texts}}
-            seen |= show_fields(candidate, CandidateChange, ("finishReason", "index"))
-            if field(candidate, "safetyRatings") is not None:
-                ratings = objects_field(candidate, "safetyRatings")
-                seen["safetyRatings"] = [_show_rating(rating) for rating in ratings]
-            candidates.append(cast(LLMCandidate, seen))
-        shown: LLMResponse = {"candidates": candidates}
-        if candidates and candidates[0]["content"]["parts"]:
-            shown = {"text": "".join(candidates[0]["content"]["parts"]), "candidates": candidates}
-        usage = object_field(response, "usageMetadata")
-        if usage is not None:
-            shown["usageMetadata"] = cast(LLMUsage, show_fields(usage, UsageChange))
-        return shown
+        try:
+            return _show_response(response)
+        except TranslationError as error:
+            raise TranslationError(f"{error.problem}; {_RESPONSES}") from None
 
     def from_hook_llm_response(self, hook: object, base: Any = None, *, like: object = None) -> Any:
         """The response with what the hook names; rebuilt from its texts without a base."""
         change = read_change(read_llm_response, "llm_response", hook)
-        return _edit_response(_new_response(like) if base is None else base, change)
+        if base is None:
+            form = _form_of_response(like)
+            return _edit_response(build(form, "GenerateContentResponse", {}), change, form)
+        return _edit_response(base, change, _form_of_response(base))
 
     def to_hook_tool_config(self, tool_config: object) -> HookToolConfig:
         """What hooks are shown of a tool config."""
         check_object(tool_config, "toolConfig")
         calling = object_field(tool_config, "functionCallingConfig")
-        return cast(HookToolConfig, show_fields(calling, HookToolConfigChange))
+        own = tool_config if hook_form.is_hook_tool_config(tool_config) else calling
+        return cast(HookToolConfig, show_fields(own, HookToolConfigChange))
 
     def from_hook_tool_config(self, hook: object, base: Any = None, *, like: object = None) -> Any:
         """The tool config with what the hook names, its other settings kept."""
         change = read_change(read_tool_config, "toolConfig", hook)
         tool_config = check_object(base, "toolConfig")
+        is_own = not tool_config and hook_form.is_hook_request(like)
+        if is_own or hook_form.is_hook_tool_config(tool_config):
+            return hook_form.edit_tool_config(tool_config, change)
         if tool_config is None:
             form = form_of(field(like, "config"), form_of(like, "camel"))
             tool_config = build(form, "ToolConfig", {})
@@ -167,47 +208,48 @@ class GenAITranslator:
         """The names of the functions a request declares, Python callables among them; None when
         it declares none."""
         _check_request(request)
-        names: list[str] = []
-        for tool in list_field(object_field(request, "config"), "tools"):
-            if callable(tool):
-                names.append(getattr(tool, "__name__", ""))
-            else:
-                declared = list_field(tool, "functionDeclarations")
-                names += [field(declaration, "name") for declaration in declared or [tool]]
-        return [name for name in names if isinstance(name, str) and name] or None
+        if hook_form.is_hook_request(request):
+            return None
+        declared = list_field(object_field(request, "config"), "tools")
+        return [name for tool in declared for name in _names_of(tool)] or None
 
     def tool_selection(self, request: object) -> tuple[Any | None, Any | None]:
         """The request's own tool config and tools, as they stand in it."""
         _check_request(request)
-        config = object_field(request, "config")
+        is_own = hook_form.is_hook_request(request)
+        config = request if is_own else object_field(request, "config")
         return field(config, "toolConfig"), field(config, "tools")
 
     def empty_response(self, reason: str, like: object = None) -> Any:
         """A finished response of one candidate whose text is the reason."""
         content = ContentChange(parts=[reason])
         candidate = CandidateChange(content=content, finish_reason="STOP", index=0)
-        return _edit_response(_new_response(like), LLMResponseChange(candidates=[candidate]))
+        form, change = _form_of_response(like), LLMResponseChange(candidates=[candidate])
+        return _edit_response(build(form, "GenerateContentResponse", {}), change, form)
 
 
 def _check_request(value: object) -> None:
     """Raises TranslationError for a value that is no request in any form."""
-    if isinstance(value, Mapping | GenerateContentParameters):
-        return
-    if not is_typed(value, "_GenerateContentParameters"):
-        raise TranslationError(f"a model request cannot be {type(value).__name__}")
+    if not isinstance(value, Mapping):
+        is_known = isinstance(value, GenerateContentParameters)
+        if not is_known and not is_typed(value, "_GenerateContentParameters"):
+            raise TranslationError(f"a model request cannot be {type(value).__name__}")
+    elif value.get("messages"):
+        if value.get("contents"):
+            raise TranslationError("a model request has both contents and messages")
+    elif not value.get("contents"):
+        found = "a model request has neither contents nor messages"
+        refuse_unknown(value, _REQUEST_FIELDS, found=found)
 
 
 def _check_response(value: object) -> None:
     """Raises TranslationError for a value that is no response in any form."""
-    if not isinstance(value, Mapping) and not is_typed(value, "GenerateContentResponse"):
-        raise TranslationError(f"a model response cannot be {type(value).__name__}")
-
-
-def _model(request: object) -> str:
-    model = field(request, "model")
-    if model is not None and not isinstance(model, str):
-        raise TranslationError(f"model must be a string, not {type(model).__name__}")
-    return model or ""
+    if not isinstance(value, Mapping):
+        if not is_typed(value, "GenerateContentResponse"):
+            raise TranslationError(f"a model response cannot be {type(value).__name__}")
+    elif not value.get("candidates") and not value.get("text"):
+        found = "a model response has neither candidates nor text"
+        refuse_unknown(value, _RESPONSE_FIELDS, found=found)
 
 
 class _Turn(msgspec.Struct, frozen=True):
@@ -280,6 +322,7 @@ def _read_turns(contents: object) -> list[_Turn]:
             known: Role = role if role in ("model", "system") else "user"
             turn = _Turn(known, parts_field(entry), entry)
         elif is_part(entry):
+            check_parts((entry,))
             turn = _Turn("user", [entry])
         else:
             raise TranslationError(f"contents cannot hold {type(entry).__name__}")
@@ -323,9 +366,86 @@ def _edit_contents(contents: Any, messages: Sequence[MessageChange], otherwise: 
     return edited
 
 
-def _edit_tool_config(tool_config: Any, change: HookToolConfigChange, *, form: Form) -> Any:
+def _set_system_apart(
+    contents: object, messages: Sequence[MessageChange]
+) -> tuple[Sequence[MessageChange], list[str]]:
+    """The messages that can be turns, and the texts of those that a hook adds as the system's:
+    the API takes them in the system instruction alone. System turns that the request has already,
+    left alone or edited, stay turns."""
+    wanted = [message for message in messages if message.role == "system"]
+    if not wanted:
+        return messages, []
+    form = _TurnForm("camel")
+    own = [form.text(turn) for turn in _read_turns(contents) if turn.role == "system"]
+    gone, added = list(filter(None, own)), []
+    for message in wanted:
+        if message.content in gone:
+            gone.remove(message.content)
+        else:
+            added.append(message)
+    # Those that the hook has another text for.
+    added = added[len(gone) :]
+    apart = set(map(id, added))
+    turns = [message for message in messages if id(message) not in apart]
+    return turns, [message.content for message in added if message.content]
+
+
+def _add_instructions(own: Any, texts: Sequence[str], form: Form) -> Any:
+    """A system instruction, in any form that the SDK takes, with texts added at its end."""
+    if isinstance(own, str):
+        return "\n\n".join([own, *texts])
+    if isinstance(own, list | tuple):
+        return [*own, *texts]
+    if is_part(own) and not (isinstance(own, Mapping) and "parts" in own):
+        if not isinstance(own, Mapping):
+            return [own, *texts]
+        own = {"parts": [own]}
+    form = form_of(own, form)
+    added = [text_part(text, form=form) for text in texts]
+    if own is None:
+        return build(form, "Content", {"parts": added})
+    return with_fields(own, {"parts": [*list_field(own, "parts"), *added]}, form=form)
+
+
+def _names_of(tool: Any) -> list[str]:
+    """The functions that a tool of a request declares."""
+    if callable(tool):
+        names = [getattr(tool, "__name__", "")]
+    else:
+        declared = list_field(tool, "functionDeclarations")
+        names = [field(declaration, "name") for declaration in declared or [tool]]
+    return [name for name in names if isinstance(name, str) and name]
+
+
+def read_declared_names(config: object) -> frozenset[str] | None:
+    """The names of all functions that a config declares; None where only the API will know them,
+    as with the tools of an MCP server."""
+    found: set[str] = set()
+    for tool in list_field(config, "tools"):
+        names = _names_of(tool)
+        is_plain = isinstance(tool, Mapping) or is_typed(tool)
+        if field(tool, "mcpServers") or not (names or is_plain):
+            return None
+        found.update(names)
+    return frozenset(found)
+
+
+def _edit_tool_config(
+    tool_config: Any,
+    change: HookToolConfigChange,
+    *,
+    form: Form,
+    declared: frozenset[str] | None = None,
+) -> Any:
+    """The tool config with what a hook names, less names beyond those ``declared``: the API
+    refuses them. Where none is left, no function may be called."""
     calling = object_field(tool_config, "functionCallingConfig")
     changes = changed_fields(calling, change)
+    names = changes.get("allowedFunctionNames")
+    if names and declared is not None:
+        left = [name for name in names if name in declared]
+        kept = {"allowed_function_names": left, **({} if left else {"mode": "NONE"})}
+        changes = changed_fields(calling, msgspec.structs.replace(change, **kept))
     if not changes:
         return tool_config
     form = form_of(calling, form_of(tool_config, form))
@@ -339,15 +459,63 @@ def _edit_tool_config(tool_config: Any, change: HookToolConfigChange, *, form: F
     return set_fields(tool_config, "ToolConfig", {"functionCallingConfig": new}, form=form)
 
 
-def _new_response(like: object) -> Any:
-    is_typed_form = form_of(like, "camel") == "typed"
-    return build("typed" if is_typed_form else "camel", "GenerateContentResponse", {})
+def _form_of_response(value: object) -> Form:
+    """The form of a response, or the one that fits another value of the same caller."""
+    if hook_form.is_hook_request(value):
+        return "hook"
+    if isinstance(value, Mapping):
+        candidates = value.get("candidates")
+        parts = [
+            part
+            for candidate in (candidates if isinstance(candidates, list | tuple) else ())
+            for part in list_field(field(candidate, "content"), "parts")
+        ]
+        has_texts = any(isinstance(part, str) for part in parts)
+        return "hook" if has_texts or (not parts and "text" in value) else "camel"
+    return "typed" if form_of(value, "camel") == "typed" else "camel"
 
 
-def _edit_response(response: Any, change: LLMResponseChange) -> Any:
+def _read_candidates(response: object) -> list[Any]:
+    """The candidates of a response, the one that its text stands for among them; raises
+    TranslationError for a response of no known form."""
     _check_response(response)
-    form = form_of(response, "camel")
     candidates = objects_field(response, "candidates")
+    for candidate in candidates:
+        if isinstance(candidate, Mapping) and not candidate.get("content"):
+            refuse_unknown(candidate, _CANDIDATE_FIELDS, found="a candidate has no content")
+    text = response.get("text") if isinstance(response, Mapping) else None
+    if text is None:
+        return candidates
+    if not isinstance(text, str):
+        raise TranslationError(f"text must be a string, not {type(text).__name__}")
+    if not candidates:
+        return [{"content": {"role": "model", "parts": [text]}}]
+    if text != _first_text(candidates):
+        raise TranslationError("text is not the text of the first of the candidates")
+    return candidates
+
+
+def _show_response(response: object) -> LLMResponse:
+    candidates = []
+    for candidate in _read_candidates(response):
+        texts = visible_texts(parts_field(object_field(candidate, "content")))
+        seen: dict[str, Any] = {"content": {"role": "model", "parts": texts}}
+        seen |= show_fields(candidate, CandidateChange, ("finishReason", "index"))
+        if field(candidate, "safetyRatings") is not None:
+            ratings = objects_field(candidate, "safetyRatings")
+            seen["safetyRatings"] = [_show_rating(rating) for rating in ratings]
+        candidates.append(cast(LLMCandidate, seen))
+    shown: LLMResponse = {"candidates": candidates}
+    if candidates and candidates[0]["content"]["parts"]:
+        shown = {"text": "".join(candidates[0]["content"]["parts"]), "candidates": candidates}
+    usage = object_field(response, "usageMetadata")
+    if usage is not None:
+        shown["usageMetadata"] = cast(LLMUsage, show_fields(usage, UsageChange))
+    return shown
+
+
+def _edit_response(response: Any, change: LLMResponseChange, form: Form) -> Any:
+    candidates = _read_candidates(response)
     edited = candidates
     if change.candidates is not None:
         edited = _edit_candidates(candidates, change.candidates, form)
@@ -359,6 +527,8 @@ def _edit_response(response: Any, change: LLMResponseChange) -> Any:
     changes: dict[str, Any] = {}
     if edited is not candidates:
         changes["candidates"] = edited
+        if form == "hook" or (isinstance(response, Mapping) and "text" in response):
+            changes["text"] = _first_text(edited) or None
         if field(response, "parsed") is not None and _first_text(edited) != _first_text(candidates):
             # The SDK made it from the text, so it would still say what a hook took out.
             changes["parsed"] = None

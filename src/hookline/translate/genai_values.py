@@ -1,5 +1,7 @@
 """Gemini values, read, copied and built alike whether they are JSON, snake_case dicts or typed.
 
+A fourth form, ``hook``, is JSON whose parts are bare texts, as hooks read and write responses.
+
 Field names are given as the JSON has them (``maxOutputTokens``). Typed values are known by where
 their class was defined, so a caller who never loaded the SDK never pays for it, and are copied one
 level at a time, because a config may hold things that cannot be copied (callables, sessions).
@@ -21,11 +23,17 @@ import msgspec
 from hookline.errors import TranslationError
 from hookline.wire.model import Change, well_formed
 
-Form: TypeAlias = Literal["camel", "snake", "typed"]
+Form: TypeAlias = Literal["camel", "snake", "typed", "hook"]
 C = TypeVar("C", bound=Change)
 
 _TYPES_MODULE = "google.genai.types"
 _HUMP = re.compile(r"(?=[A-Z])")
+# What a part may carry; JSON with none of it is a part of some other API.
+_CARRIED = (
+    *("text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode"),
+    *("codeExecutionResult", "toolCall", "toolResponse", "audioTranscription"),
+)
+_ABOUT_MEDIA = ("videoMetadata", "mediaResolution", "mediaProcessing")
 # What describes a part; anything else in it is something the part carries besides its text.
 _ABOUT_THE_TEXT = frozenset({
     "text", "thought", "thoughtSignature", "partMetadata", "speechMetadata",
@@ -57,7 +65,7 @@ def form_of(value: object, otherwise: Form) -> Form:
     if isinstance(value, GenerateContentParameters):
         # Whoever works with typed objects has loaded their module.
         return "typed" if _TYPES_MODULE in sys.modules else "snake"
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping) or otherwise == "hook":
         return otherwise
     if any("_" in str(name) for name in value):
         return "snake"
@@ -102,9 +110,20 @@ def objects_field(value: object, name: str) -> list[Any]:
     return found
 
 
+def refuse_unknown(value: Mapping[Any, Any], known: Iterable[str], *, found: str) -> None:
+    """Raises TranslationError for JSON without the field that hooks are shown, if it holds
+    something in a field that this API does not have: it would be shown as empty."""
+    names = {*known, *map(_snake, known)}
+    unknown = [str(name) for name, held in value.items() if held and name not in names]
+    if unknown:
+        raise TranslationError(f"{found}, but {', '.join(unknown)}")
+
+
 def parts_field(content: object) -> list[Any]:
     """The parts of a content, empty when absent; raises TranslationError for anything else."""
     parts = list_field(content, "parts")
+    if not parts and isinstance(content, Mapping):
+        refuse_unknown(content, ("role", "parts"), found="a content has no parts")
     check_parts(parts)
     return parts
 
@@ -175,7 +194,7 @@ def set_fields(value: Any, kind: str, changes: Mapping[str, Any], *, form: Form)
 
 def build(form: Form, kind: str, fields: Mapping[str, Any]) -> Any:
     """A new value of an SDK class in the wanted form; its fields must be in that form already."""
-    if form == "camel":
+    if form in ("camel", "hook"):
         return dict(fields)
     renamed = {_snake(name): item for name, item in fields.items()}
     return renamed if form == "snake" else build_typed(kind, **renamed)
@@ -214,13 +233,26 @@ def is_part(value: object) -> bool:
 def check_parts(parts: Sequence[object]) -> None:
     """Raises TranslationError for a list that holds something other than parts."""
     for part in parts:
+        # To ask whether it is a mapping takes longer than all the rest.
+        if type(part) is dict:
+            if part.get("text").__class__ is str and part["text"]:
+                continue
+        elif isinstance(part, str) or is_typed(part, "Part"):
+            continue
         if not is_part(part):
             raise TranslationError(f"a content part cannot be {type(part).__name__}")
+        if isinstance(part, Mapping):
+            text = field(part, "text")
+            if text is not None and not isinstance(text, str):
+                raise TranslationError(f"a part's text must be a string, not {type(text).__name__}")
+            if not text and not any(field(part, name) for name in _CARRIED):
+                known = (*_CARRIED, *_ABOUT_MEDIA, *_ABOUT_THE_TEXT)
+                refuse_unknown(part, known, found="a part has nothing that Gemini's parts have")
 
 
 def text_part(text: str, *, form: Form) -> Any:
     """A part that holds a text."""
-    return build(form, "Part", {"text": text})
+    return text if form == "hook" else build(form, "Part", {"text": text})
 
 
 def as_part(value: Any, *, form: Form) -> Any:

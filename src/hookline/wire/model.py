@@ -6,7 +6,7 @@ the format does not have ignored. A change of the wrong shape is refused whole, 
 what a hook asked for may be worse than nothing; the ``…_problem`` functions say what is wrong.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, TypeVar
 
 import msgspec
@@ -175,6 +175,14 @@ class LLMResponseChange(Change, frozen=True):
 
 
 C = TypeVar("C", bound=Change)
+# The fields in which a hook writes objects of its own.
+_NESTED: dict[str, type[msgspec.Struct]] = {
+    "messages": MessageChange,
+    "config": LLMConfigChange,
+    "toolConfig": HookToolConfigChange,
+    "candidates": CandidateChange,
+    "content": ContentChange,
+}
 
 
 def read_llm_request(value: object) -> LLMRequestChange:
@@ -183,8 +191,11 @@ def read_llm_request(value: object) -> LLMRequestChange:
 
 
 def read_llm_response(value: object) -> LLMResponseChange:
-    """What a hook's ``llm_response`` says; raises ValueError, with the problem, when malformed."""
-    change = _read(value, LLMResponseChange)
+    """What a hook's ``llm_response`` says; raises ValueError, with the problem, when malformed.
+
+    Parts may be written as Gemini has them, ``{"text": …}``.
+    """
+    change = _read(_with_plain_parts(value), LLMResponseChange)
     if change.text is None and change.candidates is None:
         raise ValueError("is malformed: it has neither `text` nor `candidates`")
     return change
@@ -208,6 +219,21 @@ def llm_response_problem(value: object) -> str | None:
 def is_llm_response(value: object) -> bool:
     """Whether a hook's ``llm_response`` is one, so that it can answer in the model's place."""
     return llm_response_problem(value) is None
+
+
+def find_unread(
+    value: Mapping[str, Any], kind: type[msgspec.Struct], path: str = ""
+) -> Iterator[str]:
+    """The fields of a hook's request or response that the format does not have: nobody reads
+    them."""
+    known = kind.__struct_encode_fields__
+    for name, held in value.items():
+        if name not in known:
+            yield f"{path}{name}"
+        elif name in _NESTED:
+            for item in held if isinstance(held, list) else [held]:
+                if isinstance(item, Mapping):
+                    yield from find_unread(item, _NESTED[name], f"{path}{name}.")
 
 
 def well_formed(fields: Mapping[str, Any], kind: type[Change]) -> dict[str, Any]:
@@ -242,6 +268,25 @@ def merge_llm_request(base: Mapping[str, Any], change: object) -> dict[str, Any]
 
 def _without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
     return {name: item for name, item in value.items() if item is not None}
+
+
+def _with_plain_parts(response: Any) -> Any:
+    """The response with texts for parts that hold a text and nothing else."""
+    candidates = response.get("candidates") if isinstance(response, Mapping) else None
+    if not isinstance(candidates, list):
+        return response
+    plain = []
+    for candidate in candidates:
+        content = candidate.get("content") if isinstance(candidate, Mapping) else None
+        if isinstance(content, Mapping) and isinstance(content.get("parts"), list):
+            texts = [part["text"] if _is_text_part(part) else part for part in content["parts"]]
+            candidate = {**candidate, "content": {**content, "parts": texts}}
+        plain.append(candidate)
+    return {**response, "candidates": plain}
+
+
+def _is_text_part(part: object) -> bool:
+    return isinstance(part, Mapping) and {*_without_nulls(part)} == {"text"}
 
 
 def _read(value: object, kind: type[C]) -> C:

@@ -32,6 +32,27 @@ TOP_LEVEL_FIELDS: dict[str, type] = {
     "hookSpecificOutput": dict,
 }
 
+# Event -> the fields of ``hookSpecificOutput`` that it reads, each with the type of its value. A
+# word of permission is read as a decision is.
+SPECIFIC_FIELDS: dict[HookEventName, dict[str, type]] = {
+    HookEventName.BEFORE_TOOL: {
+        "tool_input": dict,
+        "permissionDecision": object,
+        "permissionDecisionReason": str,
+    },
+    HookEventName.AFTER_TOOL: {"additionalContext": str, "tailToolCallRequest": dict},
+    HookEventName.BEFORE_AGENT: {"additionalContext": str},
+    HookEventName.AFTER_AGENT: {"clearContext": bool},
+    HookEventName.BEFORE_MODEL: {"llm_request": dict, "llm_response": dict},
+    HookEventName.AFTER_MODEL: {"llm_response": dict},
+    HookEventName.BEFORE_TOOL_SELECTION: {"toolConfig": dict},
+    HookEventName.SESSION_START: {"additionalContext": str},
+    HookEventName.SESSION_END: {},
+    HookEventName.PRE_COMPRESS: {},
+    HookEventName.NOTIFICATION: {},
+}
+TYPE_WORDS = {bool: "true or false", str: "a string", dict: "an object"}
+
 
 class ModelCall(msgspec.Struct, frozen=True):
     """What an output needs to answer in SDK types: a translator, and a value of the caller's
@@ -207,8 +228,12 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
         return ToolSelection(changed, tools)
 
     def select_tools(self, request: Any) -> ToolSelection:
-        """The request's own tool config and tools with what the hooks left of them."""
-        own_config, own_tools = self._model_call().translator.tool_selection(request)
+        """The request's own tool config and tools with what the hooks left of them; of a request
+        in no known form, what the hooks say alone."""
+        try:
+            own_config, own_tools = self._model_call().translator.tool_selection(request)
+        except TranslationError:
+            own_config = own_tools = None
         return self.apply_tool_config_modifications(own_config, own_tools)
 
     def restrict_tools(self, request: Any) -> Any:
@@ -222,11 +247,20 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
             "toolConfig", lambda: translate({"toolConfig": change}, request), request
         )
 
+    def get_sent_tools(self, request: Any) -> ToolSelection:
+        """The tool config and tools that go out with the request: without the names that it does
+        not declare, which an API refuses."""
+        try:
+            sent = self._model_call().translator.tool_selection(self.restrict_tools(request))
+        except TranslationError:
+            return self.apply_tool_config_modifications(None, None)
+        return ToolSelection(*sent)
+
     def get_allowed_tools(self, request: Any) -> frozenset[str] | None:
         """The names of the tools that the request may use after the hooks, None for all."""
         selected = self.select_tools(request).tool_config
         shown = self._model_call().translator.to_hook_tool_config(selected)
-        if str(shown.get("mode")).upper() == "NONE":
+        if shown.get("mode", "").upper() == "NONE":
             return frozenset()
         names = shown.get("allowedFunctionNames")
         return None if names is None else frozenset(names)
@@ -265,6 +299,25 @@ def create_hook_output(
             fields["decision"] = word
         fields["reason"] = fields.get("reason") or (why if isinstance(why, str) else None)
     return _OUTPUT_TYPES.get(event, DefaultHookOutput)(**fields)
+
+
+def find_fault(event: HookEventName, name: str, value: object) -> str | None:
+    """What keeps a value of the event's own field from being applied (``must be …``), or None."""
+    kind = SPECIFIC_FIELDS[event][name]
+    if not isinstance(value, kind):
+        return f"must be {TYPE_WORDS[kind]}"
+    if name == "tailToolCallRequest" and not is_tail_tool_call(value):
+        return "must be {name: string, args: object}"
+    if name == "toolConfig" and isinstance(value, dict):
+        names = value.get("allowedFunctionNames", [])
+        if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+            return "needs a list of strings as allowedFunctionNames"
+    if name in ("llm_request", "llm_response"):
+        # The model's format is loaded by the events of a model alone.
+        from hookline.wire.model import llm_request_problem, llm_response_problem
+
+        return (llm_request_problem if name == "llm_request" else llm_response_problem)(value)
+    return None
 
 
 def is_tail_tool_call(value: object) -> bool:

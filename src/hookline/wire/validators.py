@@ -1,8 +1,9 @@
 """One type predicate an event: is this JSON that event's input?
 
 They guard the mediated entry. Required fields must have the right type, optional ones if they are
-there at all, and what else is in the object passes through. Model requests and responses are the
-SDK's as JSON, under either of their two names.
+there at all, and what else is in the object passes through. Model requests and responses are
+objects, in the SDK's form or in hooks' own, under either of their two names; whoever shows them to
+hooks says whether they are of a form that can be shown.
 """
 
 from collections.abc import Callable, Mapping
@@ -120,6 +121,8 @@ def read_values(
         given = value.get(key, default)
         if given is _REQUIRED:
             return f"{name if alias is None else f'{alias} (or {name})'} is missing"
+        if alias is not None and alias in value and value.get(name) and value[name] != given:
+            return f"{alias} and {name} are one field and differ; give one of them"
         is_free = (given is None and may_be_null) or (sdk_objects and alias is not None)
         if not (is_kind(given) or is_free or wrong):
             wrong = f"{key} must be {words}"

@@ -167,7 +167,7 @@ def test_an_unknown_permission_decision_is_warned_of(word: object) -> None:
     ("event", "field", "value"),
     [
         ("BeforeTool", "tool_input", [1]),
-        ("BeforeTool", "additionalContext", 7),
+        ("BeforeTool", "permissionDecisionReason", 7),
         ("AfterTool", "tailToolCallRequest", {"name": "x"}),
         ("AfterTool", "additionalContext", None),
         ("BeforeAgent", "additionalContext", ["x"]),
@@ -202,9 +202,96 @@ def test_a_specific_field_of_the_right_shape_is_not_warned_of() -> None:
     )
 
 
-def test_fields_an_event_does_not_know_are_not_looked_at() -> None:
-    assert warnings_of(HookEventName.NOTIFICATION, hookSpecificOutput={"tool_input": 7}) == ()
-    assert warnings_of(EVENT, hookSpecificOutput={"novel": 7, "llm_request": 7}) == ()
+@pytest.mark.parametrize(
+    ("event", "field", "instead"),
+    [
+        ("BeforeModel", "llmResponse", "write hookSpecificOutput.llm_response"),
+        ("BeforeModel", "llm_respons", "write hookSpecificOutput.llm_response"),
+        ("BeforeModel", "llmRequest", "write hookSpecificOutput.llm_request"),
+        ("BeforeModel", "additionalContext", "write systemMessage at the top of the answer"),
+        ("BeforeModel", "tool_config", "write it into hookSpecificOutput.llm_request"),
+        ("BeforeModel", "contents", "write hookSpecificOutput.llm_request.messages"),
+        ("AfterModel", "llm-response", "write hookSpecificOutput.llm_response"),
+        ("AfterModel", "llm_request", "it is read on BeforeModel alone"),
+        ("BeforeTool", "toolInput", "write hookSpecificOutput.tool_input"),
+        ("BeforeTool", "updatedInput", "write hookSpecificOutput.tool_input"),
+        ("BeforeTool", "additionalContext", "write systemMessage at the top of the answer"),
+        ("BeforeTool", "permission_decision", "write hookSpecificOutput.permissionDecision"),
+        ("BeforeTool", "decision", "write it at the top of the answer"),
+        ("AfterTool", "tool_input", "it is read on BeforeTool alone"),
+        ("AfterTool", "tool_output", 'write decision "deny" with the new result as its reason'),
+        ("AfterTool", "additional_context", "write hookSpecificOutput.additionalContext"),
+        ("AfterTool", "permissionDecision", "write decision at the top of the answer"),
+        ("BeforeAgent", "prompt", "write hookSpecificOutput.additionalContext"),
+        ("BeforeAgent", "clearContext", "it is read on AfterAgent alone"),
+        ("BeforeToolSelection", "tool_config", "write hookSpecificOutput.toolConfig"),
+        ("BeforeToolSelection", "mode", "write it into hookSpecificOutput.toolConfig"),
+        ("Notification", "tool_input", "it is read on BeforeTool alone"),
+        ("SessionEnd", "additionalContext", "write systemMessage at the top of the answer"),
+    ],
+)
+def test_a_field_that_is_not_read_there_is_warned_of_by_name_and_is_no_failure(
+    event: str, field: str, instead: str
+) -> None:
+    said = {"reason": "r", "hookSpecificOutput": {field: {"x": 1}, "hookEventName": event}}
+    assert warnings_of(HookEventName(event), **said) == (
+        f"hookSpecificOutput.{field} is not read on {event}; {instead}",
+    )
+    assert error_of(HookEventName(event), **said) is None
+
+
+def test_a_specific_field_at_the_top_is_warned_of_by_name() -> None:
+    event = HookEventName.BEFORE_MODEL
+    for name in ("llm_response", "llmResponse"):
+        (warning,) = warnings_of(event, **{name: {"text": "x"}, "reason": "r"})
+        assert warning.startswith(f"{name} is not read at the top of an answer to BeforeModel; ")
+        assert warning.endswith("; write hookSpecificOutput.llm_response")
+    (warning,) = warnings_of(EVENT, permissionDecision="deny", reason="r")
+    assert warning.endswith("write hookSpecificOutput.permissionDecision")
+
+
+def test_fields_that_nobody_has_a_meaning_for_are_not_warned_of() -> None:
+    assert warnings_of(EVENT, hookSpecificOutput={"novel": 7, "toolInput": None}) == ()
+    boundary = {"llm_request_boundary": {"pendingMessageStartIndex": 2}}
+    assert warnings_of(HookEventName.BEFORE_MODEL, hookSpecificOutput=boundary) == ()
+
+
+def test_what_a_models_format_does_not_have_is_warned_of_by_name() -> None:
+    event = HookEventName.BEFORE_MODEL
+    request = {
+        "contents": [],
+        "config": {"max_tokens": 1},
+        "messages": [{"content": "x", "parts": []}] * 2,
+    }
+    (warning,) = warnings_of(event, hookSpecificOutput={"llm_request": request})
+    assert "llm_request has fields that are not read: contents, config.max_tokens, mess" in warning
+    assert warning.endswith("messages.parts; it may have model, messages, config, toolConfig")
+    response = {"text": "x", "content": "y"}
+    (warning,) = warnings_of(event, hookSpecificOutput={"llm_response": response})
+    assert "not read: content; it may have text, candidates, usageMetadata" in warning
+
+
+def test_a_tool_config_as_gemini_has_it_and_a_mode_in_small_letters_count() -> None:
+    event = HookEventName.BEFORE_TOOL_SELECTION
+    names = {"allowedFunctionNames": ["a"]}
+    for config in (
+        {"functionCallingConfig": {"mode": "ANY", **names}},
+        {"mode": "any", **names},
+        {"mode": " Any", **names},
+    ):
+        output = {"hookSpecificOutput": {"toolConfig": config}}
+        said = NATIVE.read_value(event, output, strict=True)
+        assert said.output == {"hookSpecificOutput": {"toolConfig": {"mode": "ANY", **names}}}
+        assert said.warnings == ()
+
+
+@pytest.mark.parametrize("mode", ["NOTHING", 5, ["NONE"], ""])
+def test_a_mode_that_is_none_is_warned_of_and_fails_a_hook_that_fails_closed(mode: object) -> None:
+    event = HookEventName.BEFORE_TOOL_SELECTION
+    (warning,) = warnings_of(event, hookSpecificOutput={"toolConfig": {"mode": mode}})
+    assert warning.endswith("is not one of AUTO, ANY, NONE; it counts as AUTO")
+    assert error_of(event, hookSpecificOutput={"toolConfig": {"mode": mode}}) is not None
+    assert error_of(event, hookSpecificOutput={"toolConfig": {"mode": "VALIDATED"}}) is None
 
 
 @pytest.mark.parametrize(

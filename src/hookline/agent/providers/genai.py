@@ -10,7 +10,7 @@ from typing import Any
 
 from hookline.agent.providers import FunctionCall
 from hookline.errors import HooklineError
-from hookline.translate.genai import GenerateContentParameters
+from hookline.translate.genai import GenerateContentParameters, read_declared_names
 from hookline.translate.genai_values import (
     Form,
     as_part,
@@ -208,14 +208,17 @@ def _is_more_of(before: Any, part: Any) -> bool:
 
 
 def _accepted(config: Any) -> Any:
-    """The config as the API takes it: names beside AUTO are refused there, and what they mean,
-    these functions or a text, is called VALIDATED."""
+    """The config as the API takes it. It refuses names beside AUTO; what they mean, these
+    functions or a text, is called VALIDATED. It refuses any mode where no function is declared."""
     tool_config = field(config, "toolConfig")
     calling = field(tool_config, "functionCallingConfig")
     names, mode = field(calling, "allowedFunctionNames"), to_plain(field(calling, "mode"))
-    if not names or (mode or "AUTO").upper() != "AUTO":
+    if calling is not None and read_declared_names(config) == frozenset():
+        calling = None
+    elif names and (mode or "AUTO").upper() == "AUTO":
+        validated = enum_word("typed", "FunctionCallingConfigMode", "VALIDATED")
+        calling = with_fields(calling, {"mode": validated}, form="typed")
+    else:
         return config
-    validated = enum_word("typed", "FunctionCallingConfigMode", "VALIDATED")
-    calling = with_fields(calling, {"mode": validated}, form="typed")
     tool_config = with_fields(tool_config, {"functionCallingConfig": calling}, form="typed")
     return with_fields(config, {"toolConfig": tool_config}, form="typed")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from hookline.pipeline.dialects.stdout import BLOCKS, Doubt, HookAnswer, Said, parse_stdout
@@ -11,28 +12,46 @@ from hookline.wire import codec
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.outputs import (
     DECISION_WORDS,
+    SPECIFIC_FIELDS,
     TOP_LEVEL_FIELDS,
+    TYPE_WORDS,
     create_hook_output,
-    is_tail_tool_call,
+    find_fault,
 )
 
-_TYPE_WORDS = {bool: "true or false", str: "a string", dict: "an object"}
-_SPECIFIC_TYPES: dict[str, type] = {
-    "additionalContext": str,
-    "tool_input": dict,
-    "clearContext": bool,
-    "toolConfig": dict,
+# What is not read on an event, and what says the same there. Names are compared without regard to
+# capitals and underscores.
+_SYSTEM_MESSAGE = "write systemMessage at the top of the answer"
+_NEW_RESULT = """write decision "deny" with the new result as its reason"""
+_SAID_OTHERWISE: dict[str, str] = {
+    "additionalContext": _SYSTEM_MESSAGE,
+    "permissionDecision": "write decision at the top of the answer",
+    "permissionDecisionReason": "write reason at the top of the answer",
+    **dict.fromkeys(TOP_LEVEL_FIELDS, "write it at the top of the answer"),
 }
-_SPECIFIC_FIELDS: dict[HookEventName, tuple[str, ...]] = {
-    HookEventName.BEFORE_TOOL: ("additionalContext", "tool_input"),
-    HookEventName.AFTER_TOOL: ("additionalContext", "tailToolCallRequest"),
-    HookEventName.BEFORE_AGENT: ("additionalContext",),
-    HookEventName.AFTER_AGENT: ("clearContext",),
-    HookEventName.SESSION_START: ("additionalContext",),
-    HookEventName.BEFORE_MODEL: ("llm_request", "llm_response"),
-    HookEventName.AFTER_MODEL: ("llm_response",),
-    HookEventName.BEFORE_TOOL_SELECTION: ("toolConfig",),
+_SAID_OTHERWISE_ON: dict[HookEventName, dict[str, str]] = {
+    HookEventName.BEFORE_TOOL: dict.fromkeys(
+        ("updatedInput", "modifiedInput"), "write hookSpecificOutput.tool_input"
+    ),
+    HookEventName.AFTER_TOOL: dict.fromkeys(
+        ("tool_output", "tool_response", "updatedToolOutput", "updatedMCPToolOutput"), _NEW_RESULT
+    ),
+    HookEventName.BEFORE_AGENT: dict.fromkeys(
+        ("prompt", "updatedPrompt"), "write hookSpecificOutput.additionalContext"
+    ),
+    HookEventName.BEFORE_MODEL: {
+        "toolConfig": "write it into hookSpecificOutput.llm_request",
+        **dict.fromkeys(("messages", "contents"), "write hookSpecificOutput.llm_request.messages"),
+        "candidates": "write it into hookSpecificOutput.llm_response",
+    },
+    HookEventName.AFTER_MODEL: {"candidates": "write it into hookSpecificOutput.llm_response"},
+    HookEventName.BEFORE_TOOL_SELECTION: dict.fromkeys(
+        ("mode", "allowedFunctionNames"), "write it into hookSpecificOutput.toolConfig"
+    ),
 }
+_MODES = ("AUTO", "ANY", "NONE")
+# Gemini has more of them; hooks only narrow, so these say nothing.
+_NEUTRAL_MODES = ("VALIDATED", "MODE_UNSPECIFIED")
 # Without one of these an answer lets the agent go on.
 _DECIDING_FIELDS = ("decision", "continue", "hookSpecificOutput")
 # So many fields are looked at for a slip; an answer has a handful.
@@ -168,7 +187,7 @@ def _clean_output(
             cleaned[name] = value
         else:
             # null is a field that was left out.
-            problem = f"{name} must be {_TYPE_WORDS[kind]}"
+            problem = f"{name} must be {TYPE_WORDS[kind]}"
             remarks.add(problem, "it was ignored", doubtful=value is not None)
         if kind is None:
             unknown.append(name)
@@ -178,38 +197,89 @@ def _clean_output(
             decides = meant in _DECIDING_FIELDS and meant not in output
             problem = f"{name!r} is not a field of an answer, did you mean {meant}?"
             remarks.add(problem, "it has no effect", doubtful=decides)
+        elif output[name] is not None and (instead := _find_instead(event, name)) is not None:
+            problem = f"{name} is not read at the top of an answer to {event.value}"
+            remarks.add(problem, instead, doubtful=False)
     if unknown and len(unknown) == len(output):
         problem = f"none of its fields is one of {', '.join(TOP_LEVEL_FIELDS)}"
         remarks.add(problem, "it has no effect", doubtful=True)
     cleaned = _clean_word(cleaned, "decision", remarks)
-    specific = cleaned.get("hookSpecificOutput")
-    if not specific:
-        return cleaned
-    for name in _SPECIFIC_FIELDS.get(event, ()):
-        if name not in specific:
-            continue
-        value, fault = specific[name], None
-        kind = _SPECIFIC_TYPES.get(name)
-        if kind is not None and not isinstance(value, kind):
-            fault = f"must be {_TYPE_WORDS[kind]}"
-        elif name == "tailToolCallRequest" and not is_tail_tool_call(value):
-            fault = "must be {name: string, args: object}"
-        elif name == "toolConfig":
-            names = value.get("allowedFunctionNames", [])
-            if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
-                fault = "needs a list of strings as allowedFunctionNames"
-        elif name in ("llm_request", "llm_response"):
-            # The model's format is loaded by the events of a model alone.
-            from hookline.wire.model import llm_request_problem, llm_response_problem
-
-            is_request = name == "llm_request"
-            fault = (llm_request_problem if is_request else llm_response_problem)(value)
-        if fault is not None:
-            problem = f"hookSpecificOutput.{name} {fault}"
-            remarks.add(problem, "it was ignored", doubtful=value is not None)
-    if event is HookEventName.BEFORE_TOOL:
-        cleaned["hookSpecificOutput"] = _clean_word(specific, "permissionDecision", remarks)
+    if cleaned.get("hookSpecificOutput"):
+        cleaned["hookSpecificOutput"] = _clean_specific(
+            event, cleaned["hookSpecificOutput"], remarks
+        )
     return cleaned
+
+
+def _clean_specific(
+    event: HookEventName, specific: dict[str, Any], remarks: _Remarks
+) -> dict[str, Any]:
+    """The event's own fields in their usual spelling; what is not read is told by its name."""
+    own = SPECIFIC_FIELDS[event]
+    if event is HookEventName.BEFORE_TOOL:
+        specific = _clean_word(specific, "permissionDecision", remarks)
+    elif event is HookEventName.BEFORE_TOOL_SELECTION and "toolConfig" in specific:
+        config = _clean_tool_config(specific["toolConfig"], remarks)
+        specific = {**specific, "toolConfig": config}
+    for name, value in islice(specific.items(), _MOST_UNKNOWN):
+        what = f"hookSpecificOutput.{name}"
+        if name in own:
+            fault = find_fault(event, name, value)
+            if fault is not None:
+                remarks.add(f"{what} {fault}", "it was ignored", doubtful=value is not None)
+            elif name in ("llm_request", "llm_response"):
+                from hookline.wire.model import LLMRequestChange, LLMResponseChange, find_unread
+
+                kind = LLMRequestChange if name == "llm_request" else LLMResponseChange
+                unread = ", ".join([*dict.fromkeys(find_unread(value, kind))][:5])
+                if unread:
+                    fields = ", ".join(kind.__struct_encode_fields__)
+                    problem = f"{what} has fields that are not read: {unread}"
+                    remarks.add(problem, f"it may have {fields}", doubtful=False)
+        elif value is not None and name != "hookEventName":
+            instead = _find_instead(event, name)
+            if instead is not None:
+                remarks.add(f"{what} is not read on {event.value}", instead, doubtful=False)
+    return specific
+
+
+def _clean_tool_config(config: Any, remarks: _Remarks) -> Any:
+    """A tool config as the protocol has it: flat, the mode in capitals."""
+    if isinstance(config, dict) and isinstance(config.get("functionCallingConfig"), dict):
+        config = config["functionCallingConfig"]
+    mode = config.get("mode") if isinstance(config, dict) else None
+    if mode is None or mode in _MODES:
+        return config
+    meant = mode.strip().upper() if isinstance(mode, str) else None
+    if meant in _MODES:
+        return {**config, "mode": meant}
+    if meant not in _NEUTRAL_MODES:
+        problem = f"toolConfig.mode {mode!r:.80} is not one of {', '.join(_MODES)}"
+        remarks.add(problem, "it counts as AUTO", doubtful=True)
+    return config
+
+
+def _find_instead(event: HookEventName, name: str) -> str | None:
+    """What to write in place of a field that is not read there; None for a field that nobody has
+    a meaning for."""
+    own = SPECIFIC_FIELDS[event]
+    for known in own:
+        if _bare(name) == _bare(known) or _is_one_slip(name, known):
+            return f"write hookSpecificOutput.{known}"
+    for table in (_SAID_OTHERWISE_ON.get(event, {}), _SAID_OTHERWISE):
+        for known, instead in table.items():
+            if _bare(name) == _bare(known):
+                return instead
+    readers = [
+        other.value
+        for other, fields in SPECIFIC_FIELDS.items()
+        if any(_bare(name) == _bare(field) for field in fields)
+    ]
+    return f"it is read on {' and '.join(readers)} alone" if readers else None
+
+
+def _bare(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
 
 
 def _clean_word(fields: dict[str, Any], name: str, remarks: _Remarks) -> dict[str, Any]:
@@ -230,7 +300,7 @@ def _is_one_slip(name: str, known: str) -> bool:
     underscores aside."""
     if len(name) > 2 * len(known):
         return False
-    given, known = name.replace("_", "").replace("-", "").lower(), known.lower()
+    given, known = _bare(name), _bare(known)
     pairs = enumerate(zip(given, known, strict=False))
     at = next((index for index, (a, b) in pairs if a != b), min(len(given), len(known)))
     given, known = given[at:], known[at:]

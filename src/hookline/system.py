@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -16,11 +16,12 @@ from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.definitions import command_hook, runtime_hook
 from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.planner import HookPlanner
-from hookline.pipeline.registry import HookRegistry, HookRegistryEntry
+from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, HookSnapshot
 from hookline.pipeline.runner.loop import PollLoop, is_running_asyncio
 from hookline.pipeline.runner.runner import HookRunner, RunningHook
 from hookline.pipeline.settings import Settings
 from hookline.problem import Problem
+from hookline.wire import codec
 from hookline.wire.events import HookEventName, narrow_event
 from hookline.wire.hooks import HookConfig, HookFunction, HookSource, OnFailure
 
@@ -79,6 +80,7 @@ class HookSystem:
         self._is_watching = watch
         self._on_reload = on_reload
         self._watch: FileWatch | None = None
+        self._policy_digest: tuple[HookSnapshot | None, str] = (None, "")
         self._registry = HookRegistry()
         self._runner = HookRunner(warn=self._log.warning)
         local = self._local = LocalExecutor(
@@ -94,7 +96,9 @@ class HookSystem:
         if remote is not None:
             from hookline.remote import RemoteExecutor
 
-            self._executor = RemoteExecutor(local, remote)
+            self._executor = RemoteExecutor(
+                local, remote, rules=config, explain_missing=self.explain_missing
+            )
         self._bus = config.get_message_bus() if message_bus is None else message_bus
         self._handler: HookEventHandler | None = None
         if self._bus is not None:
@@ -141,6 +145,39 @@ class HookSystem:
     def get_all_hooks(self) -> tuple[HookRegistryEntry, ...]:
         """Every hook, enabled or not, in the order of registration."""
         return self.get_registry().get_all_hooks()
+
+    def get_policy_digest(self) -> str:
+        """A digest of all hooks that are in force; another policy has another."""
+        snapshot = self.get_registry().snapshot()
+        known, digest = self._policy_digest
+        if known is not snapshot:
+            import hashlib
+
+            fields = [
+                [entry.event.value, str(entry.matcher), entry.sequential, repr(entry.hook)]
+                for entry in snapshot.entries
+                if entry.enabled and entry.trusted
+            ]
+            digest = f"sha256:{hashlib.sha256(codec.encode(fields)).hexdigest()}"
+            self._policy_digest = (snapshot, digest)
+        return digest
+
+    def explain_missing(self, names: Iterable[str]) -> dict[str, str]:
+        """Those of the required hooks, ``name`` or ``layer:name``, that are not in force, each with
+        why it is not."""
+        missing: dict[str, str] = {}
+        for name in names:
+            layer, _, own = name.rpartition(":")
+            why = "no hook of that name is registered"
+            for entry in self.get_all_hooks():
+                is_meant = entry.name == own and entry.source.value == layer
+                if entry.name == name or is_meant:
+                    if entry.enabled and entry.trusted:
+                        break
+                    why = "it is disabled" if entry.trusted else "it is not trusted"
+            else:
+                missing[name] = why
+        return missing
 
     def follow(self, running: list[RunningHook]) -> None:
         """Keep in ``running``, from now on, the command hooks that are under way."""
@@ -287,6 +324,7 @@ class HookSystem:
                     message_bus=self._bus,
                     warn=self._log.warning,
                     ready=self.initialize,
+                    policy=self,
                 )
             return self._handler
 

@@ -1,15 +1,21 @@
 """What a response says of an execution: all of it is in order, or it counts for nothing but a
 denial, which counts however it is written."""
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, cast
 
 import msgspec
 
+from hookline.bus.messages import HookExecutionResponse
 from hookline.errors import HooklineError
 from hookline.nearest import only_one
 from hookline.wire.events import HookEventName
+from hookline.wire.model import is_llm_response
 from hookline.wire.outputs import BLOCKING_WORDS, DECISION_WORDS, TOP_LEVEL_FIELDS
 from hookline.wire.results import HookError
+
+# Characters of a reason that is sent without the rest of its response.
+_KEPT_REASON = 10_000
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -129,6 +135,38 @@ def find_denial(output: Any) -> dict[str, Any] | None:
                     denial[kept] = said
             return denial
     return None
+
+
+def shorten_denial(
+    response: Mapping[str, Any], event_name: object, problem: str
+) -> HookExecutionResponse | None:
+    """A response that cannot be sent as it is, with nothing but its denial and why; None for one
+    that denies nothing. Whoever is guarded could have it made too long."""
+    output = response.get("output")
+    final = output.get("finalOutput") if isinstance(output, dict) else None
+    if not isinstance(output, dict) or not isinstance(final, dict):
+        return None
+    denial = find_denial({"finalOutput": final})
+    if denial is None:
+        specific = final.get("hookSpecificOutput") or {}
+        is_before_model = event_name == HookEventName.BEFORE_MODEL
+        if not is_before_model or not is_llm_response(specific.get("llm_response")):
+            return None
+        reason = "a hook answers in the model's place, with more than can be sent"
+        denial = {"decision": "deny", "reason": reason}
+    for name in ("reason", "stopReason"):
+        if len(said := denial.get(name, "")) > _KEPT_REASON:
+            denial[name] = f"{said[:_KEPT_REASON]}… (+{len(said) - _KEPT_REASON} characters)"
+    told = f"only the denial was sent: {problem}"
+    error = HookError(code="response_shortened", message=told, stage="response")
+    execution: Any = {
+        "success": False,
+        "finalOutput": denial,
+        "allOutputs": [denial],
+        "errors": [msgspec.to_builtins(error)],
+        "totalDuration": output.get("totalDuration", 0.0),
+    }
+    return cast(HookExecutionResponse, {**response, "output": execution})
 
 
 def _is_blocking(word: object) -> bool:

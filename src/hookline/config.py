@@ -381,6 +381,17 @@ class Config:
         self._settings = settings
         return settings
 
+    def keep_settings(self, settings: Settings) -> None:
+        """Go on with settings that were in force before, as those read since may not be used."""
+        self._settings = settings
+        if self._folder_trust is not None:
+            given = {id(entry.hook) for layer in self._code_layers for entry in layer.entries}
+            self._folder_trust.use(
+                entry
+                for entry in settings.entries
+                if entry.source is HookSource.PROJECT and id(entry.hook) not in given
+            )
+
 
 def _project_entries(layers: Iterable[Layer]) -> list[HookRegistryEntry]:
     project = (layer for layer in layers if layer.source is HookSource.PROJECT)

@@ -9,7 +9,12 @@ import msgspec
 
 from hookline.answer import Answer
 from hookline.debuglog import DebugLogger
-from hookline.errors import HookSystemNotInitializedError, InvalidHookError, message_of
+from hookline.errors import (
+    HooklineError,
+    HookSystemNotInitializedError,
+    InvalidHookError,
+    message_of,
+)
 from hookline.executor import Executor, LocalExecutor
 from hookline.fired import FiredEvent
 from hookline.pipeline.aggregator import HookAggregator
@@ -47,10 +52,16 @@ class HookSystemStatus(msgspec.Struct, frozen=True):
 
 
 class ReloadReport(msgspec.Struct, frozen=True):
-    """What a reload found; a broken file keeps the hooks it last gave."""
+    """What a reload found; a broken file keeps the hooks it last gave. ``refused`` says why the
+    settings read are not used, "" if they are."""
 
     total_hooks: int
     problems: tuple[Problem, ...] = ()
+    refused: str = ""
+
+
+class SettingsRefusedError(HooklineError):
+    """Settings that must not be used, as whoever made the system says."""
 
 
 class HookSystem:
@@ -59,6 +70,8 @@ class HookSystem:
 
     With ``watch`` it reloads when a settings file changes; that needs the extra ``watch``.
     ``on_reload`` is called with what each of these reloads found, in a thread that is not yours.
+    ``accept`` says why settings must not be used, None if they may: ``initialize()`` raises
+    SettingsRefusedError then, and a reload keeps the hooks there are.
     """
 
     def __init__(
@@ -70,6 +83,7 @@ class HookSystem:
         translator: "HookTranslator | None" = None,
         watch: bool = False,
         on_reload: Callable[[ReloadReport], object] | None = None,
+        accept: Callable[[Settings], str | None] = lambda _settings: None,
     ) -> None:
         self._config = config
         self._log = config.get_debug_logger() if debug_logger is None else debug_logger
@@ -79,6 +93,7 @@ class HookSystem:
         self._problems: tuple[Problem, ...] = ()
         self._is_watching = watch
         self._on_reload = on_reload
+        self._accept = accept
         self._watch: FileWatch | None = None
         self._policy_digest: tuple[HookSnapshot | None, str] = (None, "")
         self._registry = HookRegistry()
@@ -115,7 +130,10 @@ class HookSystem:
             return
         with self._load_lock:
             if not self._initialized:
-                self._load(self._config.get_settings())
+                settings = self._config.get_settings()
+                if (refused := self._accept(settings)) is not None:
+                    raise SettingsRefusedError(refused)
+                self._load(settings)
                 if self._is_watching and self._watch is None:
                     self._start_watch()
                 self._initialized = True
@@ -128,9 +146,19 @@ class HookSystem:
     def reload_blocking(self) -> ReloadReport:
         """``reload()`` for synchronous callers."""
         with self._load_lock:
-            self._load(self._config.read_settings())
+            before = self._config.get_settings()
+            settings = self._config.read_settings()
+            refused = self._accept(settings)
+            if refused is None:
+                self._load(settings)
+            elif not self._initialized:
+                raise SettingsRefusedError(refused)
+            else:
+                self._config.keep_settings(before)
+                told = "settings have changed and are not used"
+                self._log.warning(f"{told}: {refused}; the last good ones stay in force")
             self._initialized = True
-        return ReloadReport(self._registry.count(), self._problems)
+        return ReloadReport(self._registry.count(), settings.problems, refused or "")
 
     def get_event_handler(self) -> "HookEventHandler":
         """What fires events; raises HookSystemNotInitializedError before ``initialize()``."""

@@ -134,8 +134,15 @@ def test_a_document_closes_a_worker_that_was_asked_for_one(armed: Project, url: 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--bus", "nats://127.0.0.1:1"], "cannot connect to nats://127.0.0.1:1: "),
-        (["--bus", "nats://me:secret@127.0.0.1:1"], "cannot connect to nats://127.0.0.1:1: "),
+        (["--bus", "nats://x"], "the worker does not start: it has no hook to serve"),
+        (
+            ["--allow-empty", "--bus", "nats://127.0.0.1:1"],
+            "cannot connect to nats://127.0.0.1:1: ",
+        ),
+        (
+            ["--allow-empty", "--bus", "nats://me:secret@127.0.0.1:1"],
+            "cannot connect to nats://127.0.0.1:1: ",
+        ),
         (["--bus", "ftp://x"], "--bus: 'x' is no bus; write nats://HOST:4222"),
         (["--bus", "nats://x?a=1"], "--bus: a: no option of a bus; there are "),
         (["--bus", "nats://x", "--concurrency", "0"], "--concurrency: 0 is not a number"),

@@ -1,5 +1,7 @@
 """Ways around a policy that is asked over a bus: each ends in a block where an outage does."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -265,3 +267,46 @@ async def test_an_outage_on_an_event_that_cannot_be_blocked_is_told() -> None:
     )
     assert not answer.blocked
     assert "the worker gave no reason" in str(records)
+
+
+@pytest.mark.parametrize("rule", [{"on_unavailable": "block"}, {"strict": True}], ids=str)
+async def test_an_input_that_is_none_is_an_outage_too(rule: Any) -> None:
+    """A model chooses what a tool is called with, and an adapter may pass on whatever that is."""
+    asked: list[Json] = []
+    config = Config(remote_bus=answering_bus(completed(), asked), **rule)
+    async with HookSystem(config) as agent:
+        handler = agent.get_event_handler()
+        input = {"tool_name": "shell", "tool_input": ["rm -rf /"]}
+        by_name = await handler.fire("BeforeTool", input)
+        blocking = agent.fire_blocking("BeforeTool", input)
+        # Nobody knows what to block in what is no event.
+        no_event = await handler.fire("BeforeTol", input)
+        unblockable = await handler.fire_session_start_event("yesterday")  # type: ignore[arg-type]
+    assert asked == []
+    for answer in (by_name, blocking):
+        assert (answer.decision, answer.errors[0].code) == ("deny", "invalid_payload")
+        assert answer.errors[0].stage == "validation"
+    assert (no_event.word, unblockable.blocked) == ("failed", False)
+
+
+# In a process of its own: asyncio's loop that came to nothing is noisy about it.
+WITHOUT_DESCRIPTORS = """
+import os, resource, sys
+from hookline.bus import InProcessMessageBus
+from hookline.config import Config
+from hookline.system import HookSystem
+config = Config(remote_bus=InProcessMessageBus(), remote_timeout=0.1, on_unavailable=sys.argv[1])
+system = HookSystem(config)
+system.fire_blocking("BeforeAgent", {"prompt": "what is loaded later is loaded now"})
+lowest = os.open(os.devnull, os.O_RDONLY)
+resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, lowest))
+answer = system.fire_blocking("BeforeTool", {"tool_name": "shell", "tool_input": {}})
+print(answer.word, answer.errors[0].message)
+"""
+
+
+@pytest.mark.parametrize(("meaning", "word"), [("block", "blocked"), ("allow", "failed")])
+def test_synchronous_code_without_a_free_descriptor_is_blocked(meaning: str, word: str) -> None:
+    script = [sys.executable, "-c", WITHOUT_DESCRIPTORS, meaning]
+    done = subprocess.run(script, capture_output=True, text=True, timeout=30)
+    assert done.stdout.startswith(f"{word} [Errno 24] Too many open files"), done.stderr

@@ -167,7 +167,9 @@ class HookEventHandler:
     async def fire(self, event_name: str | HookEventName, input: Mapping[str, Any]) -> Answer:
         """Fire an event whose name and fields are at hand as data."""
         read = self._local.read_event(event_name, input)
-        return read if isinstance(read, Answer) else await self._executor.execute(read)
+        if isinstance(read, Answer):
+            return self._executor.judge_failure(read)
+        return await self._executor.execute(read)
 
     async def handle_hook_execution_request(self, message: object) -> None:
         """Carry out one request of a bus and publish its one response, whatever happens; after
@@ -186,7 +188,8 @@ class HookEventHandler:
         try:
             trigger = narrow_trigger(EVENTS[event], value)
         except Exception as error:
-            return self._local.fail(error, "validation", FiredEvent(event))
+            failed = self._local.fail(error, "validation", FiredEvent(event))
+            return self._executor.judge_failure(failed)
         return await self._executor.execute(FiredEvent(event, trigger, (trigger,)))
 
     async def _serve_request(self, message: object) -> None:

@@ -182,6 +182,13 @@ class RemoteExecutor:
         self._local.warn_of_no_effect(there, fired.event)
         return process_common_hook_output_fields(merged, fired)
 
+    def judge_failure(self, failed: Answer) -> Answer:
+        """An event that no worker could be asked about: an outage, if that means a block."""
+        fired = failed.fired
+        if fired is None or self._demand(fired).meaning != "block":
+            return failed
+        return self._answer_without_worker(fired, failed.errors[0], "block")
+
     def _demand(self, fired: FiredEvent) -> _Demand:
         rules, meaning = self._rules, self._remote.on_unavailable
         required, policy = rules.get_required(), rules.get_policy()

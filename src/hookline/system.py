@@ -289,7 +289,7 @@ class HookSystem:
         try:
             self.initialize_blocking()
         except Exception as error:
-            return self._local.fail(error, "planning", fired)
+            return self._executor.judge_failure(self._local.fail(error, "planning", fired))
         return await self._executor.execute(fired)
 
     def execute_blocking(self, fired: FiredEvent) -> Answer:
@@ -310,7 +310,7 @@ class HookSystem:
             return run_blocking(lambda: self._executor.execute(fired))
         except Exception as error:
             # A loop takes descriptors, and a thread may not be had.
-            return self._local.fail(error, stage, fired)
+            return self._executor.judge_failure(self._local.fail(error, stage, fired))
 
     def needs_asyncio(self, fired: FiredEvent) -> bool:
         """True if carrying out this event takes an event loop of asyncio's."""
@@ -319,7 +319,9 @@ class HookSystem:
     def fire_blocking(self, event_name: str | HookEventName, input: Mapping[str, Any]) -> Answer:
         """``HookEventHandler.fire`` for synchronous callers."""
         read = self._local.read_event(event_name, input)
-        return read if isinstance(read, Answer) else self.execute_blocking(read)
+        if isinstance(read, Answer):
+            return self._executor.judge_failure(read)
+        return self.execute_blocking(read)
 
     def dispose(self) -> None:
         """Stop serving the bus, and end what serves hooks from call to call; calls under way

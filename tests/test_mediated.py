@@ -86,7 +86,10 @@ def test_the_messages_are_typed_as_the_contract_says() -> None:
         *("type", "eventName", "input", "correlationId"),
     }
     assert HookExecutionResponse.__required_keys__ == {"type", "correlationId", "success"}
-    assert HookExecutionResponse.__optional_keys__ == {"output", "error"}
+    assert HookExecutionRequest.__optional_keys__ == {"required"}
+    assert HookExecutionResponse.__optional_keys__ == {
+        *("output", "error", "policy", "required", "missing"),
+    }
 
 
 @pytest.mark.requirement("DELTA-HEVT-002")

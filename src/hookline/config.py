@@ -432,3 +432,9 @@ class Config:
         )
         self._settings = settings
         return settings
+
+    def keep_settings(self, settings: Settings) -> None:
+        """Go on with settings that were in force before, as those read since may not be used."""
+        self._settings = settings
+        if self._folder_trust is not None:
+            self._folder_trust.restore()

@@ -43,6 +43,10 @@ class Executor(Protocol):
         """Carry out an event; only cancellation is raised."""
         ...
 
+    def judge_failure(self, failed: Answer) -> Answer:
+        """What an event comes to that failed before it was carried out."""
+        ...
+
 
 class LocalExecutor:
     """Runs the hooks of an event on this machine."""
@@ -118,6 +122,10 @@ class LocalExecutor:
         if output is not None and (output.decision == "ask" or not spec.blockable):
             self.warn_of_no_effect(answer, fired.event)
         return answer
+
+    def judge_failure(self, failed: Answer) -> Answer:
+        """The failure as it is."""
+        return failed
 
     def read_event(self, name: object, input: Mapping[str, Any]) -> FiredEvent | Answer:
         """An event whose name and fields are at hand as data; the answer, if it is none."""

@@ -3,8 +3,8 @@
 No method raises but for cancellation, which kills what is running.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hookline.answer import Answer
 from hookline.errors import HooklineError, message_of
@@ -26,11 +26,29 @@ if TYPE_CHECKING:
     from hookline.bus.messages import HookExecutionResponse, MessageBus
 
 
+class Policy(Protocol):
+    """What callers on a bus may ask about the hooks here."""
+
+    def get_policy_digest(self) -> str:
+        """A digest of all hooks that are in force."""
+        ...
+
+    def explain_missing(self, names: Iterable[str]) -> dict[str, str]:
+        """Those of the named hooks that are not in force, each with why it is not."""
+        ...
+
+
+class PolicyChangedError(HooklineError):
+    """The hooks that answered are not those that were reviewed, or that the response names."""
+
+    code = "policy_changed"
+
+
 class HookEventHandler:
     """Fires events through ``executor``, or else ``local``, the executor of this machine.
 
     Requests of ``message_bus`` are carried out by ``local``; ``ready`` is awaited before one is
-    planned, until it has succeeded once.
+    planned, until it has succeeded once, and ``policy`` says what is in force.
     """
 
     def __init__(
@@ -41,8 +59,10 @@ class HookEventHandler:
         message_bus: "MessageBus | None" = None,
         warn: Callable[[str], None],
         ready: Callable[[], Awaitable[None]] | None = None,
+        policy: Policy | None = None,
     ) -> None:
         self._local = local
+        self._policy = policy
         self._executor: Executor = local if executor is None else executor
         self._bus = message_bus
         self._warn = warn
@@ -147,7 +167,9 @@ class HookEventHandler:
     async def fire(self, event_name: str | HookEventName, input: Mapping[str, Any]) -> Answer:
         """Fire an event whose name and fields are at hand as data."""
         read = self._local.read_event(event_name, input)
-        return read if isinstance(read, Answer) else await self._executor.execute(read)
+        if isinstance(read, Answer):
+            return self._executor.judge_failure(read)
+        return await self._executor.execute(read)
 
     async def handle_hook_execution_request(self, message: object) -> None:
         """Carry out one request of a bus and publish its one response, whatever happens; after
@@ -166,7 +188,8 @@ class HookEventHandler:
         try:
             trigger = narrow_trigger(EVENTS[event], value)
         except Exception as error:
-            return self._local.fail(error, "validation", FiredEvent(event))
+            failed = self._local.fail(error, "validation", FiredEvent(event))
+            return self._executor.judge_failure(failed)
         return await self._executor.execute(FiredEvent(event, trigger, (trigger,)))
 
     async def _serve_request(self, message: object) -> None:
@@ -193,16 +216,19 @@ class HookEventHandler:
     async def _respond(self, message: object, correlation_id: str) -> "HookExecutionResponse":
         from hookline.bus.messages import failure_response, read_request, success_response
 
-        stage, fired = "envelope", None
+        stage, fired, named, missing = "envelope", None, "", dict[str, str]()
         try:
-            name, input = read_request(message)
+            name, input, required = read_request(message)
             event = narrow_event(name)
             stage, fired = "validation", FiredEvent(event, correlation_id=correlation_id)
             fired = read_fired_event(event, input, correlation_id=correlation_id)
+            stage = "planning"
             if self._ready is not None:
-                stage = "planning"
                 await self._ready()
                 self._ready = None
+            policy = None if required is None else self._policy
+            if policy is not None:
+                named, missing = policy.get_policy_digest(), policy.explain_missing(required or ())
         except Exception as error:
             failed = self._local.fail(error, stage, fired)
             return failure_response(correlation_id, failed.errors[0])
@@ -210,10 +236,21 @@ class HookEventHandler:
         if answer.plan is None and not answer.success:
             return failure_response(correlation_id, answer.errors[0])
         try:
-            return success_response(correlation_id, answer.aggregated)
+            if not answer.blocked:
+                # A denial stands, whatever else there is to say.
+                stage = "execution"
+                _check_reviewed(answer)
+                if policy is not None and policy.get_policy_digest() != named:
+                    raise PolicyChangedError("the hooks were replaced while they answered")
+            stage = "response"
+            response = success_response(correlation_id, answer.aggregated)
         except Exception as error:
-            failed = self._local.fail(error, "response", fired)
+            failed = self._local.fail(error, stage, fired)
             return failure_response(correlation_id, failed.errors[0])
+        if policy is not None and required is not None:
+            response["policy"], response["missing"] = named, missing
+            response["required"] = [name for name in required if name not in missing]
+        return response
 
     async def _publish(self, response: "HookExecutionResponse") -> None:
         if self._bus is None:
@@ -223,3 +260,15 @@ class HookEventHandler:
             await self._bus.publish(response)
         except Exception as error:
             self._warn(f"a hook response could not be published: {message_of(error)}")
+
+
+def _check_reviewed(answer: Answer) -> None:
+    """Raises PolicyChangedError if a hook did not run because nobody has reviewed it as it is now:
+    what it would have said is not known, so this is no completed execution."""
+    held_back = [result.hook.name for result in answer.results if result.failed == "untrusted"]
+    if held_back:
+        names = ", ".join(map(repr, held_back))
+        raise PolicyChangedError(
+            f"not run, as nobody has reviewed it as it is now: {names}; "
+            "run `hookline trust` on the worker"
+        )

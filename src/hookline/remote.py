@@ -1,26 +1,34 @@
 """Fires events over a bus instead of here: the answer is that of firing directly.
 
 What no hook would be shown does not leave the machine: of a model's request and response only that
-part is sent which hooks read. When the bus does not answer, ``on_unavailable`` says what that
-means, and the result and the log say that it happened.
+part is sent which hooks read. Whatever comes back but a completed execution is an outage:
+``on_unavailable`` says what that means, and the result and the log say that it happened. In strict
+mode, and where hooks or a policy are required, an event that can be blocked is blocked then.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from hookline.answer import Answer, process_common_hook_output_fields
 from hookline.bus.client import DEFAULT_REQUEST_TIMEOUT, request_hook_execution
-from hookline.bus.messages import HookExecutionResponse, MessageBus
+from hookline.bus.messages import MessageBus
+from hookline.bus.responses import Completed, IncompleteExecution, read_completed
 from hookline.errors import HooklineError, message_of
 from hookline.executor import LocalExecutor
 from hookline.fired import FiredEvent, translate_values
 from hookline.pipeline.aggregator import merge_outputs
+from hookline.pipeline.settings import Required
 from hookline.wire.codec import show
-from hookline.wire.outputs import ModelCall, create_hook_output
-from hookline.wire.results import AggregatedHookResult, HookError
+from hookline.wire.outputs import DefaultHookOutput, ModelCall, create_hook_output
+from hookline.wire.results import (
+    AggregatedHookResult,
+    FailureMeta,
+    HookError,
+    build_failure_envelope,
+)
 from hookline.wire.validators import ALIASES
 
 if TYPE_CHECKING:
@@ -29,9 +37,9 @@ if TYPE_CHECKING:
 Execution: TypeAlias = Literal["local", "remote", "local+remote"]
 OnUnavailable: TypeAlias = Literal["allow", "block", "local"]
 
-# With these codes a worker says what went wrong in a request that it took, as it would here.
-# Every other failure leaves open what its hooks say: so does ``execution_failed``, which is what
-# becomes of a request whose worker is ended.
+# What a worker says of a request that it took and could not carry out. Where an outage means
+# "allow", this stays the error that it is here: whoever gates by an exit status must not be told to
+# go on because the worker was asked.
 _ENGINE_CODES = frozenset(
     {
         *("unsupported_event", "invalid_payload", "planning_failed", "translation_failed"),
@@ -44,6 +52,8 @@ _MEANINGS: dict[str, str] = {
     "block": "it is blocked",
     "local": "those here run instead",
 }
+# A worker has answered, and is not who may decide.
+_NOT_IN_FORCE = frozenset({"required_hook_missing", "policy_mismatch"})
 
 
 class RemoteFiring(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,12 +101,43 @@ def remote_firing(
     )
 
 
-class RemoteExecutor:
-    """Has events carried out by who serves a bus, in place of ``local`` or beside it."""
+class Rules(Protocol):
+    """What an event may not go on without; asked for each event, as settings change."""
 
-    def __init__(self, local: LocalExecutor, remote: RemoteFiring) -> None:
+    def is_strict(self) -> bool: ...
+
+    def get_required(self) -> tuple[Required, ...]: ...
+
+    def get_policy(self) -> str | None: ...
+
+
+class _Demand(msgspec.Struct, frozen=True):
+    """The hooks and the policy that a worker must have in force to answer an event, and what it
+    means that none has answered."""
+
+    required: tuple[str, ...]
+    policy: str | None
+    meaning: OnUnavailable
+
+
+class RemoteExecutor:
+    """Has events carried out by who serves a bus, in place of ``local`` or beside it.
+
+    ``explain_missing`` says which of the required hooks are not in force here, and why.
+    """
+
+    def __init__(
+        self,
+        local: LocalExecutor,
+        remote: RemoteFiring,
+        *,
+        rules: Rules,
+        explain_missing: Callable[[Iterable[Required]], Mapping[Required, str]],
+    ) -> None:
         self._local = local
         self._remote = remote
+        self._rules = rules
+        self._explain_missing = explain_missing
 
     def answer_at_once(self, fired: FiredEvent) -> Answer | None:  # noqa: ARG002
         """None: only a worker knows whether one of its hooks matches."""
@@ -107,28 +148,29 @@ class RemoteExecutor:
         return True
 
     async def execute(self, fired: FiredEvent) -> Answer:
-        """Ask a worker, and where it does not answer, do what ``on_unavailable`` says."""
-        meaning = self._remote.on_unavailable
+        """Ask a worker, and where it does not answer, do what that means."""
+        demand = self._demand(fired)
         if not self._remote.besides_local:
-            answer = await self._ask(fired)
+            answer = await self._ask(fired, demand)
             if isinstance(answer, HookError):
-                if meaning == "local":
-                    return self._add_outage(fired, await self._local.execute(fired), answer)
-                answer = self._answer_without_worker(fired, answer)
+                if demand.meaning == "local":
+                    here = await self._local.execute(fired)
+                    return self._add_outage(fired, here, answer, demand.meaning)
+                answer = self._answer_without_worker(fired, answer, demand.meaning)
             if self._local.debug_log.enabled:
                 self._local.log_event(answer, fired, None)
             self._local.warn_of_no_effect(answer, fired.event)
             return answer
         async with asyncio.TaskGroup() as group:
             working = group.create_task(self._local.execute(fired))
-            asking = group.create_task(self._ask(fired))
+            asking = group.create_task(self._ask(fired, demand))
         here, there = working.result(), asking.result()
         if isinstance(there, HookError):
-            if meaning != "block":
-                return self._add_outage(fired, here, there)
-            there = self._answer_without_worker(fired, there)
+            if demand.meaning != "block":
+                return self._add_outage(fired, here, there, demand.meaning)
+            there = self._answer_without_worker(fired, there, demand.meaning)
         # What the hooks here answered is in the log already.
-        answers = [*here.all_outputs, *there.all_outputs]
+        answers = [*_outputs_of(here, fired), *_outputs_of(there, fired)]
         merged = AggregatedHookResult(
             here.success and there.success,
             merge_outputs(fired.event, answers, call=self._call_of(fired)),
@@ -141,27 +183,68 @@ class RemoteExecutor:
         self._local.warn_of_no_effect(there, fired.event)
         return process_common_hook_output_fields(merged, fired)
 
-    async def _ask(self, fired: FiredEvent) -> Answer | HookError:
+    def judge_failure(self, failed: Answer) -> Answer:
+        """An event that no worker could be asked about: an outage, if that means a block."""
+        fired = failed.fired
+        if fired is None or self._demand(fired).meaning != "block":
+            return failed
+        return self._answer_without_worker(fired, failed.errors[0], "block")
+
+    def _demand(self, fired: FiredEvent) -> _Demand:
+        rules, meaning = self._rules, self._remote.on_unavailable
+        required, policy = rules.get_required(), rules.get_policy()
+        missing_here = tuple(each.text for each in self._explain_missing(required))
+        # Beside hooks that run here in any case, a worker need not have the same ones.
+        asked = missing_here
+        if not self._remote.besides_local:
+            asked = tuple(each.text for each in required)
+        unguarded = missing_here if meaning == "local" else asked
+        if fired.spec.blockable and (rules.is_strict() or policy is not None or unguarded):
+            meaning = "block"
+        return _Demand(asked, policy, meaning)
+
+    async def _ask(self, fired: FiredEvent, demand: _Demand) -> Answer | HookError:
         """What the hooks of a worker answer, or why it is not known."""
         try:
             input, cuts = self._build_input(fired)
         except Exception as error:
-            return self._local.fail(error, "translation", fired)
+            meta = FailureMeta(event_name=fired.event)
+            return build_failure_envelope(error, "translation", meta).errors[0]
         if cuts:
             why = "; ".join(cuts)
-            if self._remote.on_unavailable == "block":
+            if demand.meaning == "block":
                 # Nobody here knows which of a worker's hooks fail closed: to each of them something
                 # could hide below a cut.
                 return _outage(fired, "invalid_payload", f"its input cannot be shown whole: {why}")
             told = f"a worker is not shown the whole input of {fired.event}: {why}"
             self._local.debug_log.warning(told)
+        named = demand.required if demand.required or demand.policy is not None else None
         try:
             response = await request_hook_execution(
-                self._remote.bus, fired.event.value, input, timeout=self._remote.timeout
+                self._remote.bus,
+                fired.event.value,
+                input,
+                required=named,
+                timeout=self._remote.timeout,
             )
-            return self._read_response(fired, response)
+            completed = read_completed(response, fired.event)
+            answer = self._answer_of(fired, completed)
+        except IncompleteExecution as failed:
+            outage = _outage(fired, failed.code, str(failed), failed.stage)
+            if failed.denial is None:
+                return outage
+            told = f"a response to {fired.event} is none, but its denial counts: {failed}"
+            self._local.debug_log.warning(told, code=failed.code)
+            return self._deny(fired, failed.denial, outage)
         except Exception as error:
             return _outage(fired, "internal_error", message_of(error))
+        lack = _find_lack(fired, completed, demand)
+        if lack is None or answer.blocked:
+            return answer
+        if fired.spec.blockable:
+            return lack
+        self._local.debug_log.warning(f"{lack.message}; {fired.event} cannot be blocked")
+        return answer
 
     def _build_input(self, fired: FiredEvent) -> tuple[dict[str, Any], list[str]]:
         """The input of a request, and what of the event it does not hold: of a model's request and
@@ -191,69 +274,66 @@ class RemoteExecutor:
         shown, cuts, _ = show({**own, **fired.extra})
         return {**given, **shown}, cuts
 
-    def _read_response(
-        self, fired: FiredEvent, response: HookExecutionResponse
-    ) -> Answer | HookError:
-        try:
-            read = msgspec.convert(response, _Response)
-        except msgspec.ValidationError as error:
-            return _outage(fired, "invalid_response", f"malformed response: {error}")
-        if read.success and read.output is not None:
-            output, final = read.output, None
-            if output.final_output is not None:
-                final = create_hook_output(fired.event, output.final_output, self._call_of(fired))
-            aggregated = AggregatedHookResult(
-                output.success, final, output.all_outputs, output.errors, output.total_duration
-            )
-            return process_common_hook_output_fields(aggregated, fired)
-        failure = read.error
-        if failure.code not in _ENGINE_CODES:
-            return _outage(fired, failure.code, failure.message)
-        details = failure.details if isinstance(failure.details, dict) else {}
-        failed = HookError(
-            code=failure.code,
-            message=failure.message,
-            stage=str(details.get("stage", "response")),
-            event_name=fired.event,
-            details=details.get("details"),
+    def _answer_of(self, fired: FiredEvent, completed: Completed) -> Answer:
+        output, final = completed.output, None
+        if output.final_output is not None:
+            final = create_hook_output(fired.event, output.final_output, self._call_of(fired))
+        aggregated = AggregatedHookResult(
+            output.success, final, output.all_outputs, output.errors, output.total_duration
         )
-        self._local.debug_log.warning(
-            f"{fired.event} failed at {failed.stage}, remotely: {failed.message}",
-            kind="event-failed",
-            code=failed.code,
-        )
+        return process_common_hook_output_fields(aggregated, fired)
+
+    def _deny(self, fired: FiredEvent, denial: dict[str, Any], error: HookError) -> Answer:
+        final = merge_outputs(fired.event, [denial], call=self._call_of(fired))
         return process_common_hook_output_fields(
-            AggregatedHookResult(False, None, [], [failed]), fired
+            AggregatedHookResult(False, final, [denial], [error]), fired
         )
 
-    def _answer_without_worker(self, fired: FiredEvent, outage: HookError) -> Answer:
+    def _answer_without_worker(
+        self, fired: FiredEvent, outage: HookError, meaning: OnUnavailable
+    ) -> Answer:
         """The answer of nobody: a denial where an outage means "block", else none."""
-        meaning = self._remote.on_unavailable
-        error = self._warn_of_outage(fired, outage, meaning)
-        denial = {"decision": "deny", "reason": f"hooks could not be asked: {error.message}"}
-        answers: list[dict[str, Any]] = [denial] if meaning == "block" else []
-        final = merge_outputs(fired.event, answers, call=self._call_of(fired))
+        if meaning == "block":
+            error = self._warn_of_outage(fired, outage, meaning, meant=meaning)
+            why = error.message
+            reason = why if error.code in _NOT_IN_FORCE else f"hooks could not be asked: {why}"
+            return self._deny(fired, {"decision": "deny", "reason": reason}, error)
+        if outage.code in _ENGINE_CODES:
+            error = outage
+            self._local.debug_log.warning(
+                f"{fired.event} failed at {outage.stage}: {outage.message}",
+                kind="event-failed",
+                code=outage.code,
+            )
+        else:
+            error = self._warn_of_outage(fired, outage, meaning, meant=meaning)
         return process_common_hook_output_fields(
-            AggregatedHookResult(False, final, answers, [error]), fired
+            AggregatedHookResult(False, None, [], [error]), fired
         )
 
-    def _add_outage(self, fired: FiredEvent, here: Answer, outage: HookError) -> Answer:
+    def _add_outage(
+        self, fired: FiredEvent, here: Answer, outage: HookError, meaning: OnUnavailable
+    ) -> Answer:
         """What the hooks of this machine answered, and that there was an outage."""
-        errors = [*here.errors, self._warn_of_outage(fired, outage, "local")]
+        errors = [*here.errors, self._warn_of_outage(fired, outage, meaning, meant="local")]
         partial = msgspec.structs.replace(here.aggregated, success=False, errors=errors)
         return process_common_hook_output_fields(partial, fired)
 
     def _warn_of_outage(
-        self, fired: FiredEvent, outage: HookError, meant: OnUnavailable
+        self, fired: FiredEvent, outage: HookError, meaning: OnUnavailable, *, meant: OnUnavailable
     ) -> HookError:
         """The outage with what it is taken to mean; people are told of it."""
-        meaning = self._remote.on_unavailable
-        self._local.debug_log.warning(
-            f"no worker answered to {fired.event}: {outage.message}; {_MEANINGS[meant]}",
-            code=outage.code,
-            on_unavailable=meaning,
-        )
-        return msgspec.structs.replace(outage, details={"onUnavailable": meaning})
+        message, told = outage.message, f"no worker answered to {fired.event}: {outage.message}"
+        told += f"; {_MEANINGS[meant]}"
+        if outage.code == "request_too_large":
+            # Whoever is guarded could have made it so large.
+            asked = "no hook of a worker" if meant == "local" else "no hook"
+            then = "it goes on unchecked" if meant == "allow" else _MEANINGS[meant]
+            message = f"{asked} was asked: the request is larger than the bus takes ({message})"
+            message += f"; {then}"
+            told = f"{fired.event}: {message}"
+        self._local.debug_log.warning(told, code=outage.code, on_unavailable=meaning)
+        return msgspec.structs.replace(outage, message=message, details={"onUnavailable": meaning})
 
     def _call_of(self, fired: FiredEvent) -> ModelCall | None:
         if not fired.spec.model:
@@ -278,25 +358,34 @@ def _reduced(value: Any, show: Callable[[Any], Any], rebuild: Callable[[Any], An
     return value if isinstance(value, Mapping) and show(reduced) != shown else reduced
 
 
-class _Failure(msgspec.Struct, frozen=True):
-    message: str = "the worker gave no reason"
-    code: str = "internal_error"
-    details: Any = None
+def _outputs_of(answer: Answer, fired: FiredEvent) -> list[dict[str, Any]]:
+    """What hooks answered, and their merged answer with it where that alone denies."""
+    outputs, final = answer.all_outputs, answer.final_output
+    if final is None or _force(final) == _force(merge_outputs(fired.event, outputs)):
+        return outputs
+    return [*outputs, final.to_wire()]
 
 
-class _Output(msgspec.Struct, frozen=True, rename="camel"):
-    success: bool
-    final_output: dict[str, Any] | None
-    all_outputs: list[dict[str, Any]]
-    errors: list[HookError]
-    total_duration: float
+def _force(output: DefaultHookOutput | None) -> tuple[bool, bool] | None:
+    if output is None:
+        return None
+    return output.is_blocking_decision(), output.should_stop_execution()
 
 
-class _Response(msgspec.Struct, frozen=True):
-    success: bool
-    output: _Output | None = None
-    error: _Failure = _Failure()
+def _find_lack(fired: FiredEvent, completed: Completed, demand: _Demand) -> HookError | None:
+    """Why a worker that has answered may not decide."""
+    if demand.policy is not None and completed.policy != demand.policy:
+        has = f"is {completed.policy}" if completed.policy else "is not named in its response"
+        said = f"the policy of the worker {has}; only {demand.policy} is accepted"
+        return _outage(fired, "policy_mismatch", said)
+    in_force = completed.required
+    for name in demand.required:
+        if in_force is None or name not in in_force:
+            why = completed.missing.get(name) or "its response does not name it"
+            said = f"required hook {name!r} is not in force on the worker: {why}"
+            return _outage(fired, "required_hook_missing", said)
+    return None
 
 
-def _outage(fired: FiredEvent, code: str, message: str) -> HookError:
-    return HookError(code=code, message=message, stage="response", event_name=fired.event)
+def _outage(fired: FiredEvent, code: str, message: str, stage: str = "response") -> HookError:
+    return HookError(code=code, message=message, stage=stage, event_name=fired.event)

@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,17 +10,28 @@ import msgspec
 
 from hookline.answer import Answer
 from hookline.debuglog import DebugLogger
-from hookline.errors import HookSystemNotInitializedError, InvalidHookError, message_of
+from hookline.errors import (
+    HooklineError,
+    HookSystemNotInitializedError,
+    InvalidHookError,
+    message_of,
+)
 from hookline.executor import Executor, LocalExecutor
 from hookline.fired import FiredEvent
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.definitions import command_hook, runtime_hook
 from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.planner import HookPlanner
-from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, Rules
+from hookline.pipeline.registry import (
+    HookRegistry,
+    HookRegistryEntry,
+    HookSnapshot,
+    Rules,
+    explain_missing,
+)
 from hookline.pipeline.runner.loop import PollLoop, is_running_asyncio
 from hookline.pipeline.runner.runner import HookRunner, RunningHook
-from hookline.pipeline.settings import Settings
+from hookline.pipeline.settings import Required, Settings
 from hookline.problem import Problem
 from hookline.wire.events import HookEventName, narrow_event
 from hookline.wire.hooks import HookConfig, HookFunction, HookSource, OnFailure
@@ -32,6 +43,7 @@ if TYPE_CHECKING:
     from hookline.bus.messages import MessageBus
     from hookline.config import Config, HookOptions
     from hookline.handler import HookEventHandler
+    from hookline.pipeline.trust import Policy
     from hookline.translate import HookTranslator
     from hookline.watching import FileWatch
 
@@ -47,10 +59,16 @@ class HookSystemStatus(msgspec.Struct, frozen=True):
 
 
 class ReloadReport(msgspec.Struct, frozen=True):
-    """What a reload found; a broken file keeps the hooks it last gave."""
+    """What a reload found; a broken file keeps the hooks it last gave. ``refused`` says why the
+    settings read are not used, "" if they are."""
 
     total_hooks: int
     problems: tuple[Problem, ...] = ()
+    refused: str = ""
+
+
+class SettingsRefusedError(HooklineError):
+    """Settings that must not be used, as whoever made the system says."""
 
 
 class HookSystem:
@@ -59,6 +77,8 @@ class HookSystem:
 
     With ``watch`` it reloads when a settings file changes; that needs the extra ``watch``.
     ``on_reload`` is called with what each of these reloads found, in a thread that is not yours.
+    ``accept`` says why settings must not be used, None if they may: ``initialize()`` raises
+    SettingsRefusedError then, and a reload keeps the hooks there are.
     """
 
     def __init__(
@@ -70,6 +90,7 @@ class HookSystem:
         translator: "HookTranslator | None" = None,
         watch: bool = False,
         on_reload: Callable[[ReloadReport], object] | None = None,
+        accept: Callable[[Settings], str | None] = lambda _settings: None,
     ) -> None:
         self._config = config
         self._log = config.get_debug_logger() if debug_logger is None else debug_logger
@@ -79,7 +100,9 @@ class HookSystem:
         self._problems: tuple[Problem, ...] = ()
         self._is_watching = watch
         self._on_reload = on_reload
+        self._accept = accept
         self._watch: FileWatch | None = None
+        self._policy: tuple[HookSnapshot | None, Policy | None] = (None, None)
         self._registry = HookRegistry()
         self._runner = HookRunner(warn=self._log.warning)
         local = self._local = LocalExecutor(
@@ -95,7 +118,9 @@ class HookSystem:
         if remote is not None:
             from hookline.remote import RemoteExecutor
 
-            self._executor = RemoteExecutor(local, remote)
+            self._executor = RemoteExecutor(
+                local, remote, rules=config, explain_missing=self._explain_missing_here
+            )
         self._bus = config.get_message_bus() if message_bus is None else message_bus
         self._handler: HookEventHandler | None = None
         if self._bus is not None:
@@ -112,7 +137,10 @@ class HookSystem:
             return
         with self._load_lock:
             if not self._initialized:
-                self._load(self._config.get_settings())
+                settings = self._config.get_settings()
+                if (refused := self._accept(settings)) is not None:
+                    raise SettingsRefusedError(refused)
+                self._load(settings)
                 if self._is_watching and self._watch is None:
                     self._start_watch()
                 self._initialized = True
@@ -125,9 +153,19 @@ class HookSystem:
     def reload_blocking(self) -> ReloadReport:
         """``reload()`` for synchronous callers."""
         with self._load_lock:
-            self._load(self._config.read_settings())
+            before = self._config.get_settings()
+            settings = self._config.read_settings()
+            refused = self._accept(settings)
+            if refused is None:
+                self._load(settings)
+            elif not self._initialized:
+                raise SettingsRefusedError(refused)
+            else:
+                self._config.keep_settings(before)
+                told = "settings have changed and are not used"
+                self._log.warning(f"{told}: {refused}; the last good ones stay in force")
             self._initialized = True
-        return ReloadReport(self._registry.count(), self._problems)
+        return ReloadReport(self._registry.count(), settings.problems, refused or "")
 
     def get_event_handler(self) -> "HookEventHandler":
         """What fires events; raises HookSystemNotInitializedError before ``initialize()``."""
@@ -142,6 +180,32 @@ class HookSystem:
     def get_all_hooks(self) -> tuple[HookRegistryEntry, ...]:
         """Every hook, enabled or not, in the order of registration."""
         return self.get_registry().get_all_hooks()
+
+    def get_policy_digest(self) -> str:
+        """A digest of all hooks that are in force, with all that a review of them covers; another
+        policy has another. Files are read again when they have changed."""
+        snapshot = self.get_registry().snapshot()
+        known, policy = self._policy
+        if policy is None or known is not snapshot or not policy.is_current():
+            from hookline.pipeline.trust import Policy
+
+            policy = Policy.read(
+                [entry for entry in snapshot.entries if entry.enabled and entry.trusted],
+                project_dir=self._config.get_project_dir(),
+                cwd=self._config.get_working_dir(),
+            )
+            self._policy = (snapshot, policy)
+        return policy.digest
+
+    def explain_missing(self, names: Iterable[str]) -> dict[str, str]:
+        """Of the hooks that a caller on a bus requires, ``name`` of any layer or ``layer:name``,
+        those that are not in force, each with why."""
+        demands = [Required.read(name, HookSource) for name in names]
+        missing = explain_missing(self.get_all_hooks(), demands)
+        return {demand.text: why for demand, why in missing.items()}
+
+    def _explain_missing_here(self, required: Iterable[Required]) -> Mapping[Required, str]:
+        return explain_missing(self.get_all_hooks(), required)
 
     def follow(self, running: list[RunningHook]) -> None:
         """Keep in ``running``, from now on, the command hooks that are under way."""
@@ -225,7 +289,7 @@ class HookSystem:
         try:
             self.initialize_blocking()
         except Exception as error:
-            return self._local.fail(error, "planning", fired)
+            return self._executor.judge_failure(self._local.fail(error, "planning", fired))
         return await self._executor.execute(fired)
 
     def execute_blocking(self, fired: FiredEvent) -> Answer:
@@ -246,7 +310,7 @@ class HookSystem:
             return run_blocking(lambda: self._executor.execute(fired))
         except Exception as error:
             # A loop takes descriptors, and a thread may not be had.
-            return self._local.fail(error, stage, fired)
+            return self._executor.judge_failure(self._local.fail(error, stage, fired))
 
     def needs_asyncio(self, fired: FiredEvent) -> bool:
         """True if carrying out this event takes an event loop of asyncio's."""
@@ -256,13 +320,15 @@ class HookSystem:
         """``HookEventHandler.fire`` for synchronous callers."""
         self._prepare_to_fail()
         read = self._local.read_event(event_name, input)
-        return read if isinstance(read, Answer) else self.execute_blocking(read)
+        if isinstance(read, Answer):
+            return self._executor.judge_failure(read)
+        return self.execute_blocking(read)
 
     def fail(self, error: Exception, stage: str, fired: FiredEvent | None) -> Answer:
         """The answer to an event that could not even be fired; it denies where a hook must
         answer."""
         self._prepare_to_fail()
-        return self._local.fail(error, stage, fired)
+        return self._executor.judge_failure(self._local.fail(error, stage, fired))
 
     def dispose(self) -> None:
         """Stop serving the bus, and end what serves hooks from call to call; calls under way
@@ -295,6 +361,7 @@ class HookSystem:
                     message_bus=self._bus,
                     warn=self._log.warning,
                     ready=self.initialize,
+                    policy=self,
                 )
             return self._handler
 

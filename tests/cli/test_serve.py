@@ -82,6 +82,25 @@ def test_an_outage_means_what_was_asked_and_is_told(
     assert f"no worker serves BeforeTool on this bus; {word}\n" in done.err
 
 
+def test_a_padded_event_that_goes_on_unchecked_is_told_loudly(
+    armed: Project, tmp_path: Path, url: str
+) -> None:
+    padded = tmp_path / "padded.json"
+    padded.write_text(json.dumps({"content": "x" * 1_100_000}))
+    options = ("--tool", "write", "--tool-input", f"@{padded}", "--bus", url)
+    with worker(armed.path, url):
+        done = hookline("fire", "BeforeTool", *options, cwd=tmp_path)
+        asked = hookline("fire", "BeforeTool", *options, "--json", cwd=tmp_path)
+        blocked = hookline("fire", "BeforeTool", *options, "--on-unavailable", "block")
+    told = "no hook was asked: the request is larger than the bus takes ("
+    assert (done.status, asked.status, blocked.status) == (0, 0, 2)
+    assert told in done.err
+    assert "; it goes on unchecked\n" in done.err
+    assert asked.document["errors"][0]["code"] == "request_too_large"
+    assert asked.document["errors"][0]["message"].startswith(told)
+    assert "it goes on unchecked" in asked.err
+
+
 def test_stats_show_how_the_workers_are(armed: Project, url: str) -> None:
     with worker(armed.path, url):
         hookline("fire", "BeforeTool", *TOOL, "--bus", url)
@@ -115,8 +134,15 @@ def test_a_document_closes_a_worker_that_was_asked_for_one(armed: Project, url: 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--bus", "nats://127.0.0.1:1"], "cannot connect to nats://127.0.0.1:1: "),
-        (["--bus", "nats://me:secret@127.0.0.1:1"], "cannot connect to nats://127.0.0.1:1: "),
+        (["--bus", "nats://x"], "the worker does not start: it has no hook to serve"),
+        (
+            ["--allow-empty", "--bus", "nats://127.0.0.1:1"],
+            "cannot connect to nats://127.0.0.1:1: ",
+        ),
+        (
+            ["--allow-empty", "--bus", "nats://me:secret@127.0.0.1:1"],
+            "cannot connect to nats://127.0.0.1:1: ",
+        ),
         (["--bus", "ftp://x"], "--bus: 'x' is no bus; write nats://HOST:4222"),
         (["--bus", "nats://x?a=1"], "--bus: a: no option of a bus; there are "),
         (["--bus", "nats://x", "--concurrency", "0"], "--concurrency: 0 is not a number"),

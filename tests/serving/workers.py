@@ -36,15 +36,15 @@ class WorkerProcess:
         return self.process.wait(_SECONDS)
 
 
-def _trusting(options: tuple[str, ...]) -> list[str]:
-    return [*options] if "--no-trust" in options else ["--trust", *options]
-
-
 @contextlib.contextmanager
-def worker(directory: Path, url: str, *options: str) -> Iterator[WorkerProcess]:
-    """A worker with the hooks of a directory; it is killed if it is still there at the end."""
+def worker(
+    directory: Path, url: str, *options: str, trusted: bool = True
+) -> Iterator[WorkerProcess]:
+    """A worker with the hooks of a directory, all of them or, not ``trusted``, as far as they were
+    reviewed; it is killed if it is still there at the end."""
     log = directory.parent / f"worker-{time.monotonic_ns()}.log"
-    command = [sys.executable, "-m", "hookline", "serve", "--bus", url, *_trusting(options)]
+    command = [sys.executable, "-m", "hookline", "serve", "--bus", url, *options]
+    command += ["--trust"] if trusted else []
     with open(log, "w") as stream:
         process = subprocess.Popen(
             command,

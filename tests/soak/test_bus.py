@@ -2,17 +2,20 @@
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from hookline.bus.nats.client import Incoming
 from hookline.wire import codec
 from tests.harness.documents import REPOSITORY
-from tools.soak_bus.judging import SLACK, Fate, Overheard, violations
+from tools.soak_bus.judging import SLACK, Fate, Overheard, Verdict, count_lost, violations
 from tools.soak_bus.proxy import Proxy
+from tools.soak_bus.scene import DENYING, FAILING
 
 FAULTS = (
     *("worker killed", "server restarted", "network cut", "bytes lost", "worker paused"),
@@ -38,6 +41,9 @@ def test_whatever_breaks_each_request_has_one_fate_and_runs_its_hook_once_at_mos
     assert done.stdout.splitlines()[-1] == "the soak passed", done.stdout + done.stderr
     assert done.returncode == 0
     assert all(f"{fault} " in done.stdout for fault in FAULTS)
+    [told] = re.findall(r"^no denial lost of ([\d,]+)$", done.stdout, re.MULTILINE)
+    assert int(told.replace(",", "")) >= 150
+    assert all(f"{kind} " in done.stdout for kind in (*DENYING, *FAILING, "lied about"))
 
 
 def answered(id: str = "a", seconds: float = 0.1, said: str | None = None) -> Fate:
@@ -98,6 +104,36 @@ def test_what_may_be_does_not() -> None:
     heard = overheard(response("a", "busy"), response("a", inbox="inbox.2"))
     assert list(violations(fates, ["a", "b"], heard, timeout=1)) == []
     assert heard.handed_back == 1
+
+
+def verdict(is_blocked: bool, *, blocks: bool = True, **fields: Any) -> Verdict:
+    return Verdict("a", "denied", is_blocked, blocks, 0.1, **fields)
+
+
+LOST = "a: a denial was lost: denied"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "found"),
+    [
+        (verdict(True), []),
+        (verdict(False), [LOST]),
+        (verdict(False, is_calm=True), [LOST]),
+        (verdict(False, blocks=False, is_calm=True), [LOST]),
+        (verdict(False, blocks=False), []),
+        (verdict(True, is_told=True, is_calm=True, reason="by a"), []),
+        (verdict(True, is_told=True, reason="down"), []),
+        (
+            verdict(True, is_told=True, is_calm=True, reason="down"),
+            ["a: denied, and blocked for another reason: down"],
+        ),
+        (verdict(True)._replace(seconds=1.1 + SLACK), [f"a: took {1.1 + SLACK:.2f} s of 1 s"]),
+    ],
+    ids=str,
+)
+def test_a_denial_that_is_lost_fails_it(verdict: Verdict, found: list[str]) -> None:
+    assert list(violations([], [], overheard(), timeout=1, verdicts=[verdict])) == found
+    assert count_lost([verdict]) == (verdict.must_block, LOST in found)
 
 
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,6 +1,7 @@
 """Keeps requests in flight and notes the fate of each, how long it took, and who it was for."""
 
 import asyncio
+import random
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -9,19 +10,25 @@ from typing import Any
 from hookline.bus import request_hook_execution
 from hookline.bus.messages import MessageBus
 from tools.soak_bus.faults import Faults
-from tools.soak_bus.judging import SLACK, Fate
+from tools.soak_bus.guarding import Guarding
+from tools.soak_bus.judging import SLACK, Fate, Verdict
 from tools.soak_bus.scene import EVENT, TOOL
+
+# How much of it is events that a hook must block.
+_GUARDED = 0.7
 
 
 class Asking:
     """Sends ``requests`` of them, or more until every fault was raised in ``rounds``; ``at_once``
-    are in flight, each with ``timeout`` seconds to go."""
+    are in flight, each with ``timeout`` seconds to go. Some go through ``guarding``."""
 
     def __init__(
         self,
         bus: MessageBus,
         faults: Faults,
+        guarding: Guarding,
         *,
+        seed: int,
         requests: int,
         rounds: int,
         at_once: int,
@@ -29,12 +36,15 @@ class Asking:
     ) -> None:
         self._bus = bus
         self._faults = faults
+        self._guarding = guarding
+        self._random = random.Random(f"asking {seed}")
         self._requests = requests
         self._rounds = rounds
         self._at_once = at_once
         self._timeout = timeout
         self.sent = 0
         self.fates: list[Fate] = []
+        self.verdicts: list[Verdict] = []
         self.seconds = 0.0
 
     async def run(self) -> None:
@@ -60,13 +70,19 @@ class Asking:
             self.sent += 1
             id = f"request-{self.sent}"
             moment, was_calm = self._faults.moment, not self._faults.is_raging
-            started = time.monotonic()
-            code, said = await self._fate_of(id)
+            started, verdict = time.monotonic(), None
+            if self._random.random() < _GUARDED:
+                verdict = await self._guarding.fire(id)
+            else:
+                code, said = await self._fate_of(id)
             calm = was_calm and moment == self._faults.moment
-            self.fates.append(Fate(id, code, time.monotonic() - started, said, calm))
+            if verdict is None:
+                self.fates.append(Fate(id, code, time.monotonic() - started, said, calm))
+            else:
+                self.verdicts.append(verdict._replace(is_calm=calm))
 
     async def _fate_of(self, id: str) -> tuple[str | None, str]:
-        input = {"tool_name": TOOL, "tool_input": {"id": id}}
+        input = {"tool_name": TOOL, "tool_input": {"id": id, "kind": "plain"}}
         asking = asyncio.ensure_future(
             request_hook_execution(
                 self._bus, EVENT, input, correlation_id=id, timeout=self._timeout

@@ -6,6 +6,7 @@ import logging
 import os
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,8 @@ from tests.harness.leaks import Watch
 from tools.soak.firing import judged
 from tools.soak_bus.asking import Asking
 from tools.soak_bus.faults import Faults
-from tools.soak_bus.judging import Overheard, violations
+from tools.soak_bus.guarding import LIARS, Guarding, lie
+from tools.soak_bus.judging import Overheard, count_lost, violations
 from tools.soak_bus.scene import PREFIX, Scene
 
 _REPORT_SECONDS = 10.0
@@ -85,10 +87,16 @@ def _soak(scratch: Path, options: argparse.Namespace) -> list[str]:
     processes.kill(watch.new_processes())
     executed = scene.executed()
     _print(soaked, executed)
-    fates = soaked.asking.fates
-    judgement = violations(fates, executed, soaked.overheard, timeout=options.timeout)
-    if len(fates) != soaked.asking.sent:
-        left.append(f"{soaked.asking.sent} requests have {len(fates)} fates")
+    fates, verdicts = soaked.asking.fates, soaked.asking.verdicts
+    judgement = violations(
+        fates, executed, soaked.overheard, timeout=options.timeout, verdicts=verdicts
+    )
+    ended = len(fates) + len(verdicts)
+    if ended != soaked.asking.sent:
+        left.append(f"{soaked.asking.sent} requests have {ended} fates")
+    due, _ = count_lost(verdicts)
+    if 2 * due < options.requests:
+        left.append(f"only {due} events had to be blocked, which is less than half of them")
     return [*soaked.problems, *judgement, *left]
 
 
@@ -99,12 +107,20 @@ async def _make_scene(directory: Path) -> Scene:
 async def _run(scene: Scene, options: argparse.Namespace) -> Soaked:
     before = asyncio.all_tasks()
     overheard = Overheard()
-    async with scene, NatsMessageBus.from_url(scene.agents_url) as bus:
+    async with (
+        scene,
+        NatsMessageBus.from_url(scene.agents_url(PREFIX)) as bus,
+        NatsMessageBus.from_url(scene.agents_url(LIARS)) as liars,
+        Guarding(bus, liars, seed=options.seed, timeout=options.timeout) as guarding,
+    ):
         listening = await _listen(scene, overheard)
+        await lie(listening, options.seed)
         faults = Faults(scene, seed=options.seed, pause=options.pause, settle=options.settle)
         asking = Asking(
             bus,
             faults,
+            guarding,
+            seed=options.seed,
             requests=options.requests,
             rounds=options.rounds,
             at_once=options.at_once,
@@ -143,9 +159,10 @@ async def _listen(scene: Scene, overheard: Overheard) -> Connection:
 async def _tell(asking: Asking, faults: Faults) -> None:
     while True:
         await asyncio.sleep(_REPORT_SECONDS)
+        due, lost = count_lost(asking.verdicts)
         print(
             f"{len(asking.fates):,} requests, {asking.codes.total():,} failed,"
-            f" {faults.raised.total()} faults",
+            f" {due:,} events to block, {lost:,} not blocked, {faults.raised.total()} faults",
             flush=True,
         )
 
@@ -154,14 +171,19 @@ def _print(soaked: Soaked, executed: Sequence[str]) -> None:
     asking, fates = soaked.asking, soaked.asking.fates
     answered = {fate.id for fate in fates if fate.code is None}
     half, most, all_but_few = (1000 * s for s in asking.latencies(0.5, 0.95, 0.99))
-    print(f"sent: {asking.sent:,}, answered: {len(answered):,}, failed: {asking.codes.total():,}")
+    asked = f"asked: {len(fates):,}, answered: {len(answered):,}"
+    print(f"sent: {asking.sent:,}, {asked}, failed: {asking.codes.total():,}")
     print(f"failures: {judged(asking.codes) or 'none'}")
     print(
         f"hooks run: {len(executed):,}, for {len(set(executed)):,} requests,"
-        f" of which {len(set(executed) - answered):,} failed"
+        f" of which {len({fate.id for fate in fates} & set(executed) - answered):,} failed"
     )
     print(f"faults: {judged(soaked.faults.raised) or 'none'}")
     print(f"handed back by full workers: {soaked.overheard.handed_back:,}")
     print(f"answered within: {half:.0f} ms (half), {most:.0f} ms (95%), {all_but_few:.0f} ms (99%)")
     longest = max((fate.seconds for fate in fates), default=0.0)
-    print(f"longest wait: {longest:.2f} s; {len(fates) / asking.seconds:.0f} requests a second")
+    print(f"longest wait: {longest:.2f} s; {asking.sent / asking.seconds:.0f} requests a second")
+    kinds = Counter(verdict.kind for verdict in asking.verdicts if verdict.must_block)
+    due, lost = count_lost(asking.verdicts)
+    print(f"events to block: {judged(kinds)}")
+    print(f"no denial lost of {due:,}" if not lost else f"{lost:,} denials lost of {due:,}")

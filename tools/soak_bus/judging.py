@@ -1,4 +1,5 @@
-"""What must be true of every request, whatever broke: one fate each, its hook run once at most."""
+"""What must be true of every request, whatever broke: one fate each, its hook run once at most, and
+blocked if it must be."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,25 @@ class Fate(NamedTuple):
     is_calm: bool = False
 
 
+class Verdict(NamedTuple):
+    """What came of an event that a hook must block: ``blocks`` if its agent takes an outage for a
+    block, ``is_told`` if the hook gives a reason, which has the id in it."""
+
+    id: str
+    kind: str
+    is_blocked: bool
+    blocks: bool
+    seconds: float
+    reason: str | None = None
+    is_told: bool = False
+    is_calm: bool = False
+
+    @property
+    def must_block(self) -> bool:
+        """An agent that goes on without an answer may have got none while something was broken."""
+        return self.blocks or self.is_calm
+
+
 class Overheard:
     """Counts every answer that anybody is sent, by the request that it belongs to."""
 
@@ -43,11 +63,16 @@ class Overheard:
 
 
 def violations(
-    fates: Sequence[Fate], executed: Iterable[str], overheard: Overheard, *, timeout: float
+    fates: Sequence[Fate],
+    executed: Iterable[str],
+    overheard: Overheard,
+    *,
+    timeout: float,
+    verdicts: Sequence[Verdict] = (),
 ) -> Iterator[str]:
     """Everything that was not as it must be."""
     runs = Counter(executed)
-    by_id = Counter(fate.id for fate in fates)
+    by_id = Counter([*(fate.id for fate in fates), *(verdict.id for verdict in verdicts)])
     yield from _repeated("executed {} times", runs)
     yield from _repeated("answered {} times", overheard.answers)
     yield from _repeated("sent {} answers", overheard.inboxes)
@@ -55,6 +80,19 @@ def violations(
     yield from (f"{id}: executed, and never sent" for id in runs.keys() - by_id.keys())
     for fate in fates:
         yield from (f"{fate.id}: {problem}" for problem in _problems(fate, runs, timeout))
+    for verdict in verdicts:
+        if verdict.must_block and not verdict.is_blocked:
+            yield f"{verdict.id}: a denial was lost: {verdict.kind}"
+        elif verdict.is_calm and verdict.is_told and verdict.id not in (verdict.reason or ""):
+            yield f"{verdict.id}: {verdict.kind}, and blocked for another reason: {verdict.reason}"
+        if verdict.seconds > timeout + SLACK:
+            yield f"{verdict.id}: took {verdict.seconds:.2f} s of {timeout:g} s"
+
+
+def count_lost(verdicts: Iterable[Verdict]) -> tuple[int, int]:
+    """How many events a hook had to block, and how many of them were not."""
+    due = [verdict for verdict in verdicts if verdict.must_block]
+    return len(due), sum(not verdict.is_blocked for verdict in due)
 
 
 def _problems(fate: Fate, runs: Mapping[str, int], timeout: float) -> Iterator[str]:

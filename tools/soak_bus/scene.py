@@ -17,11 +17,31 @@ EVENT, TOOL, PREFIX = "BeforeTool", "soak", "soak"
 SLOW_SECONDS = 0.3
 _WORKERS = 3
 _CONCURRENCY = "4"
-# Nothing but the shell's own words: a program more would be most of the work.
+GUARD = "guard"
+# How a hook denies, and how it fails in the place of a denial; each a case of the script below.
+DENYING = ("denied", "stopped", "exit 2", "escaped", "left behind")
+FAILING = ("cut off", "a dict of Python's", "not JSON", "crashed", "killed")
+# Nothing but the shell's own words: a program more would be most of the work. The reason of
+# "padded" is in a response twice, and so more than a message of NATS holds.
 _HOOK = """IFS= read -r event || :
 id=${{event#*'"id":"'}}; id=${{id%%'"'*}}
+kind=${{event#*'"kind":"'}}; kind=${{kind%%'"'*}}
 echo "$id" >> {executed}
-{pause}printf '{{"reason":"%s"}}' "$id"
+{pause}case $kind in
+denied) printf '{{"decision":"deny","reason":"%s"}}' "$id" ;;
+stopped) printf '{{"continue":false,"stopReason":"%s"}}' "$id" ;;
+'exit 2') echo "$id" >&2; exit 2 ;;
+escaped) printf '\033[2J\n{{"decision":"deny","reason":"%s"}}\n\033[0m' "$id" ;;
+'left behind') sleep 1 & printf '{{"decision":"deny","reason":"%s"}}' "$id" ;;
+'cut off') printf '{{"decision":"deny","reason":"%s' "$id" ;;
+"a dict of Python's") printf "{{'decision': 'deny', 'reason': '%s'}}" "$id" ;;
+'not JSON') printf '{{"decision":"deny","reason":NaN,}}' ;;
+crashed) exit 1 ;;
+killed) kill -9 $$ ;;
+padded) x=0123456789; for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do x=$x$x; done
+  printf '{{"decision":"deny","reason":"%s %s"}}' "$id" "$x" ;;
+*) printf '{{"reason":"%s"}}' "$id" ;;
+esac
 """
 
 
@@ -56,9 +76,8 @@ class Scene:
         await asyncio.to_thread(self._started.close)
         await self._stack.aclose()
 
-    @property
-    def agents_url(self) -> str:
-        return f"nats://127.0.0.1:{self.agents_network.port}?prefix={PREFIX}"
+    def agents_url(self, prefix: str) -> str:
+        return f"nats://127.0.0.1:{self.agents_network.port}?prefix={prefix}"
 
     async def start_worker(self, kind: str = "quick") -> None:
         """Returns when it serves."""
@@ -108,6 +127,6 @@ class Scene:
         settings.parent.mkdir(parents=True)
         script.write_text("#!/bin/sh\n" + _HOOK.format(executed=self._executed, pause=pause))
         script.chmod(0o755)
-        hook = {"type": "command", "name": name, "command": "./hook.sh"}
+        hook = {"type": "command", "name": GUARD, "command": "./hook.sh", "onFailure": "block"}
         settings.write_text(json.dumps({"hooks": {EVENT: [{"hooks": [hook]}]}}))
         return project

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from hookline.bus.messages import (
@@ -29,14 +29,16 @@ async def request_hook_execution(
     input: Mapping[str, Any],
     *,
     correlation_id: str | None = None,
+    required: Iterable[str] | None = None,
     timeout: float = DEFAULT_REQUEST_TIMEOUT,
 ) -> HookExecutionResponse:
-    """Have the hooks of an event executed over a bus; ``timeout`` is in seconds.
+    """Have the hooks of an event executed over a bus; ``timeout`` is in seconds. With ``required``
+    the response says which of these hooks are in force there, and under which policy.
 
     Running out of time is a failed response with code ``timeout``, not an exception; what was
     executing on behalf of the request in this process is stopped then.
     """
-    request = make_request(event_name, input, correlation_id or new_correlation_id())
+    request = make_request(event_name, input, correlation_id or new_correlation_id(), required)
     ask: Callable[..., Awaitable[HookExecutionResponse]] | None = getattr(bus, "request", None)
     if ask is not None:
         return await ask(request, timeout=timeout)

@@ -2,9 +2,9 @@
 
 import os
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import StrEnum
-from typing import Any, Literal, NotRequired, Protocol, TypeAlias, TypedDict, cast
+from typing import Any, Literal, NamedTuple, NotRequired, Protocol, TypeAlias, TypedDict, cast
 
 import msgspec
 
@@ -22,12 +22,14 @@ class MessageBusType(StrEnum):
 
 
 class HookExecutionRequest(TypedDict):
-    """Asks for the hooks of one event."""
+    """Asks for the hooks of one event. With ``required``, the names of hooks that must be in force
+    (none may be named), the response says which are, and under which policy."""
 
     type: Literal["hook-execution-request"]
     eventName: HookEventName
     input: dict[str, Any]
     correlationId: str
+    required: NotRequired[list[str]]
 
 
 class ResponseError(TypedDict):
@@ -50,13 +52,18 @@ class ResponseOutput(TypedDict):
 
 class HookExecutionResponse(TypedDict):
     """Answers exactly one request. ``success`` says that every stage completed; how the hooks
-    fared is in ``output``."""
+    fared is in ``output``. Where the request asks for it, ``policy`` is a digest of all hooks that
+    are in force, ``required`` the names among the request's that are, and ``missing`` says why the
+    others are not."""
 
     type: Literal["hook-execution-response"]
     correlationId: str
     success: bool
     output: NotRequired[ResponseOutput]
     error: NotRequired[ResponseError]
+    policy: NotRequired[str]
+    required: NotRequired[list[str]]
+    missing: NotRequired[dict[str, str]]
 
 
 MessageBusMessage: TypeAlias = HookExecutionRequest | HookExecutionResponse
@@ -96,9 +103,16 @@ def correlation_of(message: object) -> str:
     return given if isinstance(given, str) and given else str(uuid.uuid4())
 
 
-def read_request(message: object) -> tuple[str, dict[str, Any]]:
-    """Name and input of the event that a request is for; raises RequestError if its envelope is
-    not in order."""
+class RequestedEvent(NamedTuple):
+    """The event that a request is for; ``required`` is None where it asks for no policy."""
+
+    name: str
+    input: dict[str, Any]
+    required: list[str] | None
+
+
+def read_request(message: object) -> RequestedEvent:
+    """What a request asks for; raises RequestError if its envelope is not in order."""
     if not is_object(message):
         raise RequestError(f"the request must be an object, not {type(message).__name__}")
     if message.get("type") != "hook-execution-request":
@@ -111,19 +125,30 @@ def read_request(message: object) -> tuple[str, dict[str, Any]]:
         raise RequestError("eventName must be a string")
     if not isinstance(input, dict):
         raise RequestError("input must be an object")
-    return event_name, input
+    required = message.get("required")
+    if required is not None and not (
+        isinstance(required, list) and all(isinstance(name, str) for name in required)
+    ):
+        raise RequestError("required must be a list of names of hooks")
+    return RequestedEvent(event_name, input, required)
 
 
 def make_request(
-    event_name: str, input: Mapping[str, Any], correlation_id: str
+    event_name: str,
+    input: Mapping[str, Any],
+    correlation_id: str,
+    required: Iterable[str] | None = None,
 ) -> HookExecutionRequest:
     """A request for the hooks of an event; the worker says whether there is such an event."""
-    return {
+    request: HookExecutionRequest = {
         "type": "hook-execution-request",
         "eventName": cast("HookEventName", str(event_name)),
         "input": dict(input),
         "correlationId": correlation_id,
     }
+    if required is not None:
+        request["required"] = list(required)
+    return request
 
 
 def success_response(

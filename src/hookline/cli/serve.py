@@ -55,12 +55,18 @@ OPTIONS = (
         default=_HEALTH_SECONDS,
         type=float,
     ),
+    flag(
+        "--allow-empty",
+        "start without any hook to serve, which allows everything; hooks that are not trusted and "
+        "broken settings are refused all the same",
+    ),
     *TRUST,
 )
 
 
 def run(options: Options, screen: Screen) -> int:
-    """Serve until a signal comes, then finish; 1 when there is no bus, or no worker to ask."""
+    """Serve until a signal comes, then finish; 1 when there is no bus, no policy to serve, or no
+    worker to ask."""
     if options.concurrency is not None and options.concurrency < 1:
         raise CommandError(
             f"--concurrency: {options.concurrency} is not a number of requests; write 1 or more"
@@ -91,7 +97,13 @@ def run(options: Options, screen: Screen) -> int:
     logger.setLevel(logging.INFO)
     logger.propagate = False
     config = Config.load(options.cwd, settings_files=options.settings, trusted=options.trust)
-    worker = Worker(bus, config, say=partial(logger.info, "%s"), health_seconds=options.health)
+    worker = Worker(
+        bus,
+        config,
+        say=partial(logger.info, "%s"),
+        health_seconds=options.health,
+        allow_empty=options.allow_empty,
+    )
 
     async def serve() -> None:
         loop = asyncio.get_running_loop()
@@ -140,6 +152,8 @@ def _show_statistics(options: Options, screen: Screen, bus: "NatsMessageBus") ->
         failed = (f"{code} {number}" for code, number in sorted(status.failed.items()))
         hooks = f"in {count(status.hook_failures, 'request')}" if status.hook_failures else ""
         facts = (
+            ("policy:", "faint", status.policy),
+            ("settings refused:", "care", status.refused_settings),
             ("state:", "faint", state),
             ("now:", "faint", now),
             ("in all:", "faint", f"{done}, {status.handed_back} handed back"),

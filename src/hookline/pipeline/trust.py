@@ -36,7 +36,7 @@ from hookline.wire.hooks import (
 # The form of the records; those of another are not taken for a review.
 _VERSION = 2
 # What says nothing about what a hook does, or is the same wherever the project is.
-_NOT_REVIEWED = frozenset({"description", "directory", "managed"})
+_NOT_REVIEWED = frozenset({"description", "directory", "managed", "function"})
 _ORDINARY: dict[str, Any] = {
     "timeout": DEFAULT_TIMEOUT_MS,
     "on_failure": "allow",
@@ -44,7 +44,7 @@ _ORDINARY: dict[str, Any] = {
     "source": "project",
     "type": "command",
 }
-# A file may change twice within a tick of the clock that dates it.
+# Nanoseconds within which a file may change twice and have the same date.
 _TICK_NS = 20_000_000
 _REVIEW = "review it with `hookline trust`"
 
@@ -170,12 +170,13 @@ def describe_entry(entry: HookRegistryEntry) -> dict[str, Any]:
         "matcher": matcher.strip() or None,
         "sequential": entry.sequential or None,
         "type": entry.hook.type,
-        **msgspec.to_builtins(msgspec.structs.asdict(entry.hook)),
+        **msgspec.structs.asdict(entry.hook),
     }
+    shown = {name: value for name, value in said.items() if name not in _NOT_REVIEWED}
     return {
         name: value
-        for name, value in said.items()
-        if name not in _NOT_REVIEWED and value not in (None, False, {}, _ORDINARY.get(name))
+        for name, value in msgspec.to_builtins(shown).items()
+        if value not in (None, False, {}, _ORDINARY.get(name))
     }
 
 
@@ -211,29 +212,46 @@ def review(
     )
 
 
-def digest(entries: Iterable[HookRegistryEntry], *, project_dir: str, cwd: str) -> str:
-    """A checksum over all that a review of hooks covers, whatever layer they are of; that of a
-    hook of the user's is counted from the folder of its settings."""
-    import hashlib
+class Policy(msgspec.Struct, frozen=True):
+    """All that a review of some hooks covers, as a checksum, and what of it was looked at when."""
 
-    known = []
-    for entry in entries:
-        hook = entry.hook
-        if isinstance(hook, CommandHook):
-            root = project_dir
-            if hook.source is not HookSource.PROJECT and hook.directory is not None:
-                root = hook.directory
-            seen = review([entry], project_dir=root, cwd=cwd)
-            states = sorted(msgspec.to_builtins(seen.files).items())
-            known.append(codec.encode([seen.hooks[0].entry, states]))
-        else:
-            known.append(codec.encode(describe_function(entry)))
-    return f"sha256:{hashlib.sha256(b'|'.join(sorted(known))).hexdigest()}"
+    digest: str
+    seen: dict[str, Signature | None]
+
+    @classmethod
+    def read(cls, entries: Iterable[HookRegistryEntry], *, project_dir: str, cwd: str) -> "Policy":
+        """The policy that hooks of whatever layer make. What a hook of the user's names is counted
+        from the folder of its settings."""
+        import hashlib
+
+        known, seen = [], dict[str, Signature | None]()
+        for entry in entries:
+            root, hook = project_dir, entry.hook
+            said: list[Any] = [describe_entry(entry)]
+            if isinstance(hook, CommandHook):
+                if hook.source is not HookSource.PROJECT and hook.directory is not None:
+                    root = hook.directory
+                found = _cover(entry, project_dir=root, cwd=cwd)
+                seen |= _sign((*found.watched, *found.files.values()))
+                states = _read_states(found.files, os.path.realpath(root))
+                said.append(sorted(msgspec.to_builtins(states).items()))
+            known.append(codec.encode(said))
+        return cls(f"sha256:{hashlib.sha256(b'|'.join(sorted(known))).hexdigest()}", seen)
+
+    def is_current(self) -> bool:
+        """Whether nothing of it has changed since."""
+        return all(signature(place) == seen for place, seen in self.seen.items())
 
 
-def describe_function(entry: HookRegistryEntry) -> list[Any]:
-    """What tells a hook apart that is no command: there is nothing of it to read."""
-    return [entry.event.value, entry.matcher or "", entry.name, entry.hook.type]
+def _sign(places: Iterable[str]) -> dict[str, Signature | None]:
+    """The signature of each place. What was changed just now may change once more within the same
+    tick of the clock that dates it: it gets one that nothing ever has."""
+    unsettled = time.time_ns() - _TICK_NS
+    signed = {place: signature(place) for place in places}
+    return {
+        place: () if then is not None and max(then[:2]) > unsettled else then
+        for place, then in signed.items()
+    }
 
 
 def _cover(entry: HookRegistryEntry, *, project_dir: str, cwd: str) -> Coverage:
@@ -423,6 +441,7 @@ class FolderTrust:
         self._by_identity: dict[object, list[_Look]] = {}
         self._own: set[object] = set()
         self._guards: tuple[HookRegistryEntry, ...] = ()
+        self._before: tuple[Any, ...] = ({}, {}, set(), ())
         self._known: Review | None = None
         self._known_as: tuple[Signature | None, str] | None = None
         self.file = store.file_of(project_dir)
@@ -436,6 +455,7 @@ class FolderTrust:
     ) -> None:
         """Answer for the hooks of these layers from now on; ``is_on`` says which the project lets
         run. Hooks given in code are the caller's own, of whatever layer."""
+        self._before = self._looks, self._by_identity, self._own, self._guards
         self._looks, self._by_identity = {}, {}
         self._own = {entry.hook.identity() for layer in in_code for entry in layer.entries}
         for entry in self.find_entries(layers):
@@ -451,6 +471,10 @@ class FolderTrust:
             if problem.broken
         ]
         self._guards = tuple(self._make_guards(unreadable))
+
+    def restore(self) -> None:
+        """Answer for the hooks again that were in use before."""
+        self._looks, self._by_identity, self._own, self._guards = self._before
 
     def find_entries(self, layers: Iterable[Layer]) -> list[HookRegistryEntry]:
         """The hooks that a project's review is for: its own, and those of the user and the system
@@ -520,8 +544,6 @@ class FolderTrust:
             return False
 
     def _look_at(self, look: _Look) -> None:
-        # What is dated now may change once more without being dated anew.
-        unsettled = time.time_ns() - _TICK_NS
         known = self._read_known()
         project = os.path.realpath(self._project_dir)
         found = _cover(look.entry, project_dir=self._project_dir, cwd=self._cwd)
@@ -529,13 +551,8 @@ class FolderTrust:
         places = dict(found.files)
         for name in reviewed.files if reviewed is not None else ():
             places.setdefault(name, os.path.join(project, name))
-        seen = {place: signature(place) for place in (*found.watched, *places.values())}
-        if self.file is not None:
-            seen[self.file] = signature(self.file)
-        look.seen = {
-            place: () if then is not None and max(then[:2]) > unsettled else then
-            for place, then in seen.items()
-        }
+        decisive = [*found.watched, *places.values(), *([self.file] if self.file else [])]
+        look.seen = _sign(decisive)
         now = _reviewed(look.entry, found, look.is_on)
         look.uncovered = now.uncovered
         if known is None:

@@ -96,6 +96,11 @@ class NatsMessageBus:
         return self._options.shown
 
     @property
+    def served_events(self) -> tuple[str, ...] | None:
+        """The events whose requests this bus takes where it serves, None for all."""
+        return self._serving.events
+
+    @property
     def state(self) -> ConnectionState:
         """Where the connection is in its life."""
         link = self._open_link() or self._background_link

@@ -36,6 +36,7 @@ from hookline.bus.nats.protocol import (
     check_name,
     read_request,
 )
+from hookline.bus.responses import shorten_denial
 from hookline.errors import HooklineError, message_of
 from hookline.notices import warn
 from hookline.wire import codec
@@ -203,13 +204,19 @@ class Intake:
         return self._unanswered.pop(correlation_id, None)
 
     async def answer(self, held: Held, response: Any) -> None:
-        """Send the answer to the caller; one that is too long is replaced by word of that."""
+        """Send the answer to the caller; of one that is too long its denial is sent, or else word
+        of that."""
         try:
             body = codec.encode(response)
             if len(body) > self._connection.max_payload:
-                raise HooklineError(f"the response has {len(body)} bytes, more than NATS carries")
+                problem = f"the response is too long to be sent: it has {len(body)} bytes"
+                raise HooklineError(problem)
         except HooklineError as error:
-            response = _failure(held.correlation_id, "response_failed", message_of(error))
+            problem = message_of(error)
+            warn(f"the answer to {held.correlation_id!r} cannot be sent as it is: {problem}")
+            denial = shorten_denial(response, held.message.get("eventName"), problem)
+            failure = _failure(held.correlation_id, "response_failed", problem)
+            response = failure if denial is None else denial
             body = codec.encode(response)
         now = asyncio.get_running_loop().time()
         self._counters.answer(response, now - held.arrived)

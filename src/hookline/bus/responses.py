@@ -1,0 +1,179 @@
+"""What a response says of an execution: all of it is in order, or it counts for nothing but a
+denial, which counts however it is written."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+import msgspec
+
+from hookline.bus.messages import HookExecutionResponse
+from hookline.errors import HooklineError
+from hookline.nearest import only_one
+from hookline.wire.events import HookEventName
+from hookline.wire.model import is_llm_response
+from hookline.wire.outputs import BLOCKING_WORDS, DECISION_WORDS, TOP_LEVEL_FIELDS
+from hookline.wire.results import HookError
+
+# Characters of a reason that is sent without the rest of its response.
+_KEPT_REASON = 10_000
+
+
+class Execution(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the hooks of a worker answered, in wire names."""
+
+    success: bool
+    final_output: dict[str, Any] | None
+    all_outputs: list[dict[str, Any]]
+    errors: list[HookError]
+    total_duration: float
+
+
+class Completed(msgspec.Struct, frozen=True):
+    """The response to a request that was carried out to its end. ``policy`` is the digest of what
+    the worker has in force, ``required`` the hooks of the request's list that are, ``missing`` says
+    why the others are not."""
+
+    success: Literal[True]
+    output: Execution
+    error: None = None
+    policy: str | None = None
+    required: list[str] | None = None
+    missing: dict[str, str] = {}
+
+
+class IncompleteExecution(HooklineError):
+    """A response that says anything but that the hooks have answered; ``denial`` is what it holds
+    of a denial, in the form of a hook's output."""
+
+    def __init__(
+        self, code: str, problem: str, *, stage: str, denial: dict[str, Any] | None
+    ) -> None:
+        self.code = code
+        self.stage = stage
+        self.denial = denial
+        super().__init__(problem)
+
+
+class _Failure(msgspec.Struct, frozen=True):
+    message: str = "the worker gave no reason"
+    code: str = "internal_error"
+    details: Any = None
+
+
+class _Failed(msgspec.Struct, frozen=True):
+    success: Literal[False]
+    error: _Failure = _Failure()
+
+
+class _FinalOutput(msgspec.Struct, frozen=True, rename="camel"):
+    continue_: bool | None = msgspec.field(default=None, name="continue")
+    stop_reason: str | None = None
+    suppress_output: bool | None = None
+    system_message: str | None = None
+    decision: Literal["allow", "approve", "ask", "block", "deny"] | None = None
+    reason: str | None = None
+    hook_specific_output: dict[str, Any] | None = None
+
+
+def read_completed(response: Any, event: HookEventName) -> Completed:
+    """A response to a request for that event; raises IncompleteExecution."""
+    given = response if isinstance(response, dict) else {}
+    try:
+        if given.get("success") is False:
+            failure = msgspec.convert(given, _Failed).error
+            details = failure.details if isinstance(failure.details, dict) else {}
+            code, said, stage = failure.code, failure.message, str(details.get("stage", "response"))
+        else:
+            completed = msgspec.convert(response, Completed)
+            _check_final_output(completed.output, event)
+            return completed
+    except msgspec.ValidationError as error:
+        code, said, stage = "invalid_response", f"malformed response: {error}", "response"
+    raise IncompleteExecution(code, said, stage=stage, denial=find_denial(given.get("output")))
+
+
+def _check_final_output(output: Execution, event: HookEventName) -> None:
+    """Raises ValidationError for what no worker makes of the answers of hooks."""
+    final = output.final_output
+    if final is None:
+        if output.all_outputs:
+            raise msgspec.ValidationError("hooks answered, and there is no finalOutput")
+        return
+    read = msgspec.convert(final, _FinalOutput)
+    for name in final:
+        if name not in TOP_LEVEL_FIELDS and (meant := only_one(name, TOP_LEVEL_FIELDS)):
+            raise msgspec.ValidationError(f"finalOutput has {name!r}; {meant!r} may be meant")
+    if event is HookEventName.BEFORE_TOOL and not read.decision and read.continue_ is not False:
+        word = (read.hook_specific_output or {}).get("permissionDecision")
+        if word is not None and word not in DECISION_WORDS:
+            raise msgspec.ValidationError(f"permissionDecision is {word!r}, which is no decision")
+
+
+def find_denial(output: Any) -> dict[str, Any] | None:
+    """The denial in an output that may be malformed anywhere: of the final output or, if that has
+    none, of any hook."""
+    if not isinstance(output, dict):
+        return None
+    outputs = output.get("allOutputs")
+    for answer in (output.get("finalOutput"), *(outputs if isinstance(outputs, list) else ())):
+        if not isinstance(answer, dict):
+            continue
+        specific = answer.get("hookSpecificOutput")
+        specific = specific if isinstance(specific, dict) else {}
+        denial: dict[str, Any] = {}
+        if any(map(_is_blocking, (answer.get("decision"), specific.get("permissionDecision")))):
+            denial["decision"] = "deny"
+        if _is_stop(answer.get("continue")):
+            denial["continue"] = False
+        if denial:
+            for source, name, kept in (
+                (specific, "permissionDecisionReason", "reason"),
+                (answer, "reason", "reason"),
+                (answer, "stopReason", "stopReason"),
+            ):
+                if isinstance(said := source.get(name), str):
+                    denial[kept] = said
+            return denial
+    return None
+
+
+def shorten_denial(
+    response: Mapping[str, Any], event_name: object, problem: str
+) -> HookExecutionResponse | None:
+    """A response that cannot be sent as it is, with nothing but its denial and why; None for one
+    that denies nothing. Whoever is guarded could have it made too long."""
+    output = response.get("output")
+    final = output.get("finalOutput") if isinstance(output, dict) else None
+    if not isinstance(output, dict) or not isinstance(final, dict):
+        return None
+    denial = find_denial({"finalOutput": final})
+    if denial is None:
+        specific = final.get("hookSpecificOutput") or {}
+        is_before_model = event_name == HookEventName.BEFORE_MODEL
+        if not is_before_model or not is_llm_response(specific.get("llm_response")):
+            return None
+        reason = "a hook answers in the model's place, with more than can be sent"
+        denial = {"decision": "deny", "reason": reason}
+    for name in ("reason", "stopReason"):
+        if len(said := denial.get(name, "")) > _KEPT_REASON:
+            denial[name] = f"{said[:_KEPT_REASON]}… (+{len(said) - _KEPT_REASON} characters)"
+    told = f"only the denial was sent: {problem}"
+    error = HookError(code="response_shortened", message=told, stage="response")
+    execution: Any = {
+        "success": False,
+        "finalOutput": denial,
+        "allOutputs": [denial],
+        "errors": [msgspec.to_builtins(error)],
+        "totalDuration": output.get("totalDuration", 0.0),
+    }
+    return cast(HookExecutionResponse, {**response, "output": execution})
+
+
+def _is_blocking(word: object) -> bool:
+    return isinstance(word, str) and word.strip().lower() in BLOCKING_WORDS
+
+
+def _is_stop(word: object) -> bool:
+    if isinstance(word, str):
+        return word.strip().lower() in ("false", "no", "0")
+    return isinstance(word, int | float) and not word

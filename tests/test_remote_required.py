@@ -50,9 +50,9 @@ async def test_a_worker_that_has_the_required_hooks_in_force_decides(
     ("required", "lack", "why"),
     [
         ("secret-scan", {"disabled": ["secret-scan"]}, "it is disabled"),
-        ("secret-scan", {"trusted": False}, "it is not trusted"),
-        ("user:secret-scan", {}, "no hook of that name"),
-        ("other", {}, "no hook of that name"),
+        ("secret-scan", {"trusted": False}, "nobody has reviewed it"),
+        ("user:secret-scan", {}, "it must be in the settings of user, and is in those of project"),
+        ("other", {}, "no settings have it"),
     ],
 )
 async def test_a_worker_without_a_required_hook_does_not_decide(

@@ -134,7 +134,7 @@ def explain_missing(
     entries, missing = tuple(entries), {}
     for demand in required:
         named = [entry for entry in entries if entry.name == demand.name]
-        fitting = [entry for entry in named if entry.source in demand.sources]
+        fitting = [entry for entry in named if demand.is_met_by(entry)]
         if any(entry.enabled and entry.trusted for entry in fitting):
             continue
         if not named:
@@ -169,8 +169,6 @@ def _snapshot(entries: Iterable[HookRegistryEntry], rules: Rules) -> HookSnapsho
         rules.strict,
         "\n".join(holds),
         tuple(
-            entry
-            for entry in entries
-            if any(entry.name == d.name and entry.source in d.sources for d in rules.required)
+            entry for entry in entries if any(demand.is_met_by(entry) for demand in rules.required)
         ),
     )

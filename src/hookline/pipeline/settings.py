@@ -86,20 +86,28 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 
 class Required(msgspec.Struct, frozen=True):
     """A hook that must be in force, in one of some layers, for an event to go on; ``text`` is how
-    it was asked for."""
+    it was asked for. What code asks for may also be given in code, as whatever layer."""
 
     text: str
     name: str
     sources: frozenset[HookSource]
+    by_code: bool = False
 
     @classmethod
-    def read(cls, text: str, sources: Iterable[HookSource]) -> "Required":
+    def read(cls, text: str, sources: Iterable[HookSource], *, by_code: bool = False) -> "Required":
         """The hook that ``name`` or ``layer:name`` stands for; ``sources`` are the layers of a
         bare name."""
         layer, colon, name = text.partition(":")
         if colon and layer in list(HookSource):
             return cls(text, name, frozenset({HookSource(layer)}))
-        return cls(text, text, frozenset(sources))
+        return cls(text, text, frozenset(sources), by_code)
+
+    def is_met_by(self, entry: HookRegistryEntry) -> bool:
+        """Whether an entry is that hook, in force or not."""
+        if entry.name != self.name:
+            return False
+        is_of_code = entry.file is None and entry.source is not HookSource.EXTENSIONS
+        return entry.source in self.sources or (self.by_code and is_of_code)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -427,7 +435,8 @@ def combine(
         blocked = (*system.blocked, *user.blocked)
         redaction = msgspec.structs.replace(system, blocked=blocked) if system.enabled else user
     project_strict, project_required = trust.get_words(layers)
-    demands = {Required.read(name, _FULFILLING[HookSource.RUNTIME]) for name in required}
+    for_code = _FULFILLING[HookSource.RUNTIME]
+    demands = {Required.read(name, for_code, by_code=True) for name in required}
     demands |= {Required.read(name, _FULFILLING[HookSource.PROJECT]) for name in project_required}
     for layer in layers:
         strict |= layer.strict and layer.source is not HookSource.PROJECT

@@ -241,6 +241,18 @@ LOADERS: dict[str, tuple[str, Use]] = {
     "RUBYOPT": ("ruby", Use.CODE),
     "CLASSPATH": ("java", Use.DATA),
 }
+# A shell sets these itself, whatever the environment has.
+_OF_THE_MOMENT = frozenset(
+    {
+        *("_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "EPOCHREALTIME"),
+        *("BASHPID", "PPID", "SHLVL", "BASH_COMMAND", "BASH_SOURCE", "BASH_ARGV", "FUNCNAME"),
+        *("BASH_EXECUTION_STRING", "DIRSTACK", "REPLY", "OPTARG", "MAPFILE", "BASH"),
+    }
+)
+# With them a shell matches or splits words in another way than here.
+_OTHER_WAYS = frozenset({"GLOBIGNORE", "BASHOPTS"})
+_OTHER_MATCHING = frozenset({"extglob", "dotglob", "nocaseglob", "globstar", "nocasematch"})
+_RUN_BY_SED = r"[^\w\s;][0-9gpimIM]*e[0-9gpimIM]*\s*(?:[;}\n]|$)"
 _WITHOUT_SYNTAX = {ord(char): " " for char in ";&|<>()`=,:{}[]'\"\\$@!?*#\n\r\t"}
 
 
@@ -285,8 +297,10 @@ def _split(tokens: Sequence[Token]) -> tuple[list[_Simple], list[Word]]:
             found.append(now)
             now, target = around.pop() if around else (_Simple(), "")
             after = tokens[at + 1] if at + 1 < len(tokens) else ""
-            is_function = tokens[at - 1] == "(" and isinstance(after, Word)
-            if is_function and isinstance(after, Word) and after.written in _OPENING:
+            begins = not isinstance(after, Word) or after.written in _OPENING | _REPEATING
+            if begins and len(now.words) == 1 and tokens[at - 1] == "(":
+                # The name of a function, and behind it the commands that it will run.
+                now.words.insert(0, Word(("function",), is_exact=True, written="function"))
                 found.append(now)
                 now = _Simple()
         elif token in ("[[", "case"):
@@ -321,8 +335,11 @@ class Commands:
         bases: Iterable[str],
         find: Callable[[str, Sequence[str]], list[str] | None],
     ) -> None:
-        self.values: dict[str, list[str]] = {name: [value] for name, value in values.items()}
-        self.unknown = dict.fromkeys(of_the_event, "event")
+        self.values = {n: [value] for n, value in values.items() if n not in _OF_THE_MOMENT}
+        self.unknown = {
+            **dict.fromkeys(_OF_THE_MOMENT, "value"),
+            **dict.fromkeys(of_the_event, "event"),
+        }
         self.inert = inert
         self._given = {*values, "PWD", "OLDPWD"}
         self.bases = tuple(dict.fromkeys(bases))
@@ -346,9 +363,7 @@ class Commands:
         simples, bodies = _split(tokens)
         commands = [simple for simple in simples if simple.words]
         self.is_single &= len(commands) == 1 and not commands[0].words[0].assigned
-        self._repeats |= any(
-            word.written in _REPEATING or word.written == "{" for s in simples for word in s.words
-        )
+        self._repeats |= any(word.written in _REPEATING for s in simples for word in s.words)
         self._depth += 1
         for simple in simples:
             self._run(simple, bodies)
@@ -378,6 +393,9 @@ class Commands:
 
     def assign(self, name: str, value: str) -> None:
         """A variable of this value; what it names may be loaded or read."""
+        if name in ("PATH", "CDPATH"):
+            # An entry counts once, so that what grows in a loop comes to an end.
+            value = ":".join(dict.fromkeys(value.split(":")))
         values = self.values.setdefault(name, [])
         if value not in values:
             values.append(value)
@@ -386,6 +404,10 @@ class Commands:
             del values[1:]
         if name in ("PATH", "CDPATH", "PWD", "HOME", "IFS"):
             return
+        if name in _OTHER_WAYS:
+            self._report_matching(f"{name}={value}")
+        elif name.startswith("BASH_FUNC_"):
+            self.read(value)
         _, use = LOADERS.get(name, ("", Use.SEEN if "/" in value or "." in value else Use.MAYBE))
         self._name(value, use)
         for part in value.replace(":", " ").split():
@@ -402,6 +424,9 @@ class Commands:
         if field.tail.startswith("/") and what.endswith(field.tail) and remedy is _FORM:
             remedy = shorten(f'write "$HOOKLINE_PROJECT_DIR{field.tail}"')
         self._report(what if field.unknown == "found" else f"{by} {what}".strip(), why, remedy)
+
+    def _report_matching(self, what: str) -> None:
+        self._report(what, "names are matched in another way", "name the files themselves")
 
     def _spend(self, steps: int) -> None:
         self._steps += steps
@@ -484,7 +509,9 @@ class Commands:
         if not is_pattern or any(part.unknown for part in parts):
             return [Field(text, *_unknown_in(parts), written)]
         pattern = "".join(part.text if part.is_active else _as_it_is(part.text) for part in parts)
-        matches = self._find(pattern, self.bases)
+        if any(sign in pattern for sign in ("[:", "[.", "[=")):
+            return [Field(text, "value", written=written)]
+        matches = self._find(pattern.replace("[^", "[!"), self.bases)
         if matches is None:
             return [Field(text, "many", written=written)]
         self._spend(len(matches))
@@ -639,10 +666,12 @@ class Commands:
                 elif equals:
                     self.assign(variable.removesuffix("+"), value)
         elif name in _SETTING:
-            self.unknown |= dict.fromkeys((field.text for field in operands), "value")
-            self.unknown |= {"REPLY": "value", "MAPFILE": "value", "OPTARG": "value"}
+            for field in operands:
+                self._forget(field.text, Field(f"{name} {field.text}", "value"))
+        elif name == "shopt" and (ways := _OTHER_MATCHING & {field.text for field in rest}):
+            self._report_matching(f"{name} {min(ways)}")
         elif name == "printf" and len(rest) > 1 and rest[0].text == "-v":
-            self.unknown[rest[1].text] = "value"
+            self._forget(rest[1].text, Field(f"{name} -v {rest[1].text}", "value"))
         else:
             return False
         return True
@@ -663,12 +692,15 @@ class Commands:
             if field.unknown:
                 self._report_unknown(field)
                 continue
+            if field.text.startswith(("~+", "~-")):
+                field = Field(field.text[2:].lstrip("/"))
             entries = [e for value in self.values.get("CDPATH", ()) for e in value.split(":")]
             new = [
-                os.path.join(base, entry, field.text)
+                os.path.join(base, entry, os.path.expanduser(field.text))
                 for base in self.bases
                 for entry in ("", *(entry for entry in entries if entry))
             ]
+            new = [place if ".." in place else os.path.normpath(place) for place in new]
             self.bases = tuple(dict.fromkeys([*self.bases, *new]))
             if len(self.bases) > _MOST_BASES:
                 raise TooMuchError
@@ -745,6 +777,8 @@ class Commands:
         name = os.path.basename(fields[0].text)
         told = {option for option, _ in options}
         for option, value in options:
+            if value in _OTHER_MATCHING:
+                self._report_matching(f"{name} {option} {value}")
             if option in _LOADING_OPTIONS and value:
                 self._code(next((f for f in fields if value in f.text), Field(value)))
             elif value:
@@ -805,6 +839,14 @@ class Commands:
             for field in rest:
                 is_text = field is first or not is_filter
                 self._operand(field, Use.MAYBE if is_text else Use.DATA)
+            if name.endswith("sed"):
+                import re
+
+                for field in rest:
+                    if re.search(_RUN_BY_SED, field.text):
+                        self._report(
+                            f"{name} {field.text}", "it runs what it makes", "use a script"
+                        )
             if not is_filter or any(sign in f.text for f in rest for sign in _STARTING):
                 self.remarks[f"{name}: what its code loads"] = None
             return

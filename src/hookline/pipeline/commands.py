@@ -298,9 +298,9 @@ def _split(tokens: Sequence[Token]) -> tuple[list[_Simple], list[Word]]:
             now, target = around.pop() if around else (_Simple(), "")
             after = tokens[at + 1] if at + 1 < len(tokens) else ""
             begins = not isinstance(after, Word) or after.written in _OPENING | _REPEATING
-            if begins and len(now.words) == 1 and tokens[at - 1] == "(":
+            if begins and tokens[at - 1] == "(" and now.words and not now.words[-1].assigned:
                 # The name of a function, and behind it the commands that it will run.
-                now.words.insert(0, Word(("function",), is_exact=True, written="function"))
+                now.words.insert(-1, Word(("function",), is_exact=True, written="function"))
                 found.append(now)
                 now = _Simple()
         elif token in ("[[", "case"):

@@ -6,11 +6,14 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hookline.pipeline.coverage import Coverage, FileState, cover, lines_of, read_state
 from hookline.pipeline.programs import hook_variables
@@ -170,9 +173,45 @@ def test_no_way_to_run_a_file_is_missed(guarded: Project, command: str) -> None:
     assert {"tools/x.sh", "my tools/a,b=c.sh"} & set(found.files) or found.uncovered
 
 
-@pytest.mark.parametrize(
-    "command", [c for c in WAYS if c not in WAYS[WAYS.index(". tools/x.sh") :]]
+AROUND: list[Callable[[str], str]] = [
+    lambda command: f"sh -c {quote(command)}",
+    lambda command: f"env Z=1 bash -ec {quote(command)} _ a",
+    lambda command: f"eval {quote(command)}",
+    lambda command: f"bash <<< {quote(command)}",
+    lambda command: f"bash <<'E9'\n{command}\nE9\n",
+    lambda command: f'Q={quote(command)}; eval "$Q"',
+    lambda command: f"X={quote(command)} bash -c 'eval \"$X\"'",
+    lambda command: f"trap {quote(command)} EXIT",
+    lambda command: f"true | {{ {command}\n}}",
+    lambda command: f"! ( {command}\n)",
+    lambda command: f"if true; then {command}\nfi",
+    lambda command: f"g() {{ {command}\n}}; g",
+    lambda command: f"for i in 1; do {command}\ndone",
+    lambda command: f"case x in x) {command}\n;; esac",
+    lambda command: f'echo "$({command}\n)"',
+    lambda command: f"[[ -n $({command}\n) ]]",
+    lambda command: f"cat <<E8\n$({command}\n)\nE8\n",
+    lambda command: f"true # it's\n{command}",
+]
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
+@given(st.sampled_from(WAYS), st.lists(st.sampled_from(AROUND), max_size=4))
+def test_no_way_is_missed_wherever_it_stands(
+    guarded: Project, command: str, around: list[Callable[[str], str]]
+) -> None:
+    for wrap in around:
+        command = wrap(command)
+    mark = guarded.path.parent / "mark"
+    mark.unlink(missing_ok=True)
+    if runs(guarded, command):
+        found = covered(guarded, command, environ={**PATH, "MARK": "m"})
+        assert {"tools/x.sh", "my tools/a,b=c.sh"} & found.code or found.uncovered
+
+
+@pytest.mark.parametrize("command", WAYS)
 def test_a_file_that_is_named_plainly_is_code_and_nothing_is_left(
     guarded: Project, command: str
 ) -> None:
@@ -288,8 +327,8 @@ def test_an_ordinary_hook_leaves_nothing_uncovered(project: Project, command: st
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_hook_of_every_example_is_covered_whole(folder: Path) -> None:
-    settings = json.loads((folder / ".hookline/settings.json").read_text())
-    definitions = [d for key, each in settings["hooks"].items() if key[0].isupper() for d in each]
+    loaded = json.loads((folder / ".hookline/settings.json").read_text())
+    definitions = [d for key, each in loaded["hooks"].items() if key[0].isupper() for d in each]
     for entry in (hook for definition in definitions for hook in definition["hooks"]):
         hook = CommandHook(name="x", command=entry["command"], source=HookSource.PROJECT)
         found = cover(

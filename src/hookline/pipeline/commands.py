@@ -8,10 +8,11 @@ harmless, a name that is missed is not. What only a running shell could tell is 
 import itertools
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from enum import StrEnum
 
 import msgspec
 
+from hookline.pipeline import program_kinds as kinds
+from hookline.pipeline.program_kinds import Use
 from hookline.pipeline.programs import interpreter_in
 from hookline.pipeline.shell import (
     REDIRECTIONS,
@@ -49,23 +50,6 @@ _UNKNOWN = {
 _HARMLESS = frozenset({"number", "event"})
 
 
-class Use(StrEnum):
-    """What a command does with a name."""
-
-    PROGRAM = "program"
-    """It is looked up on PATH."""
-    CODE = "code"
-    """It is executed or loaded, a directory with all it holds."""
-    DATA = "data"
-    """It may be read; of a directory nobody knows what."""
-    SEEN = "seen"
-    """The same, but a directory is only looked at."""
-    MAYBE = "maybe"
-    """It is text, and perhaps the name of a file."""
-    WRITTEN = "written"
-    """The command itself writes it."""
-
-
 class Name(msgspec.Struct, frozen=True):
     """What may be a file: the text, and the directories in which a command may look for it."""
 
@@ -99,161 +83,6 @@ class Field(msgspec.Struct, frozen=True):
     tail: str = ""
     written: str = ""
     code: str | None = None
-
-
-# Words that begin no command of their own.
-_OPENING = frozenset(
-    {
-        *("if", "then", "else", "elif", "while", "until", "do", "{", "!", "time", "coproc"),
-        *("fi", "done", "esac", "}"),
-    }
-)
-_REPEATING = frozenset({"for", "while", "until", "select", "function", "trap"})
-# Their words name no file, whatever stands in them.
-_TEXT_ONLY = frozenset(
-    {
-        *("echo", "printf", ":", "true", "false", "exit", "return", "break", "continue", "shift"),
-        *("date", "basename", "dirname", "sleep", "kill", "pwd", "wait", "type", "which", "hash"),
-        *("umask", "ulimit", "unset", "seq", "expr", "id", "whoami", "uname", "hostname", "tty"),
-        *("logger", "notify-send", "terminal-notifier", "say", "printenv", "mktemp", "jobs"),
-        *("mkdir", "rmdir", "touch", "rm", "tee", "chmod", "let", "set", "shopt", "popd", "fg"),
-    }
-)
-_WRITING = frozenset({"mkdir", "rmdir", "touch", "rm", "tee", "mktemp"})
-# They read files as text and load nothing; of some the first operand is a text itself.
-_PATTERN_FIRST = frozenset({"grep", "egrep", "fgrep", "zgrep", "jq", "tr", "sed"})
-_READING = _PATTERN_FIRST - {"sed"} | frozenset(
-    {
-        *("cat", "cut", "head", "tail", "wc", "sort", "uniq", "diff", "cmp", "comm", "paste"),
-        *("base64", "sha256sum", "sha1sum", "md5sum", "cksum", "nl", "tac", "rev", "fold", "od"),
-        *("curl", "xxd", "column", "join", "split", "stat", "file", "realpath", "readlink"),
-        *("test", "[", "[[", "ls", "find", "du"),
-    }
-)
-_LOOKING = frozenset({"test", "[", "[[", "ls", "find", "du", "stat", "realpath", "readlink"})
-_SHELLS = frozenset({"ash", "mksh", "rbash", "yash", "fish", "csh", "tcsh", "oksh", "posh"})
-# Their operands are scripts, and these options of theirs have code as a value.
-_INTERPRETERS = frozenset(
-    {
-        *("php", "lua", "luajit", "tsx", "ts-node", "Rscript", "osascript", "pwsh", "tclsh"),
-        *("julia", "elixir", "guile", "expect", "wish", "gjs", "qjs", "escript", "groovy"),
-        *("java", "nu", "xonsh", "racket", "sbcl", "coffee", "deno", "bun", "jshell", "swift"),
-        *("awk", "gawk", "mawk", "nawk", "sed", "gsed", "R", "clojure", "bb", "scala"),
-    }
-)
-_CODE_OPTIONS = frozenset({"-c", "-e", "-E", "-r", "-R", "--eval", "-p", "--print", "eval"})
-_CODE_OPTIONS_OF = {
-    "python": frozenset({"-c"}),
-    "node": frozenset({"-e", "--eval", "-p", "--print"}),
-    "ruby": frozenset({"-e"}),
-    "perl": frozenset({"-e", "-E"}),
-    "sh": frozenset[str](),
-}
-# In the code of awk and sed, what may start a program.
-_STARTING = ("system", "getline", "|", "e ")
-_LOADING_OPTIONS = frozenset(
-    {"-r", "--require", "--import", "--loader", "--experimental-loader", "--rcfile", "--init-file"}
-)
-# What they run stands in files that the command does not name; of some only with these words.
-_ALWAYS_RUNNING = frozenset(
-    {
-        *("make", "gmake", "just", "task", "rake", "tox", "nox", "invoke", "inv", "fab", "npx"),
-        *("pnpx", "bunx", "uvx", "npm", "yarn", "pnpm", "composer", "gradle", "gradlew", "mvn"),
-        *("mvnw", "ant", "sbt", "lein", "mix", "bazel", "bazelisk", "scons", "ninja", "meson"),
-        *("cmake", "ctest", "pre-commit", "lefthook", "husky", "lint-staged", "turbo", "nx"),
-        *("lerna", "gulp", "grunt", "jest", "vitest", "mocha", "eslint", "pytest", "py.test"),
-        *("mise", "direnv", "rspec", "rails", "phing", "phpunit", "stack", "cabal", "earthly"),
-        *("dagger", "act", "run-parts", "docker-compose", "ansible-playbook", "vagrant", "cargo"),
-        *("runghc", "nix-shell"),
-    }
-)
-_RUNNERS: dict[str, frozenset[str]] = {
-    **dict.fromkeys(_ALWAYS_RUNNING, frozenset()),
-    "bun": frozenset({"run", "exec", "test", "x", "install"}),
-    "bundle": frozenset({"exec"}),
-    "deno": frozenset({"task", "test", "bench"}),
-    "docker": frozenset({"compose", "build", "buildx"}),
-    "dotnet": frozenset({"run", "test", "build", "exec", "tool"}),
-    "go": frozenset({"run", "test", "generate", "build", "tool", "vet"}),
-    "hatch": frozenset({"run", "test", "shell", "build"}),
-    "nix": frozenset({"run", "develop", "shell", "build"}),
-    "node": frozenset({"--test", "--run"}),
-    "pdm": frozenset({"run"}),
-    "pipenv": frozenset({"run"}),
-    "pipx": frozenset({"run"}),
-    "poetry": frozenset({"run"}),
-    "rye": frozenset({"run", "test"}),
-    "swift": frozenset({"run", "test", "build"}),
-    "uv": frozenset({"run", "tool"}),
-}
-# What starts another command: its options that have a value, and how many operands come first.
-_WRAPPERS: dict[str, tuple[tuple[str, ...], int]] = {
-    "env": (("-u", "--unset", "-C", "--chdir", "-S", "--split-string", "-P"), 0),
-    "timeout": (("-s", "--signal", "-k", "--kill-after"), 1),
-    "gtimeout": (("-s", "--signal", "-k", "--kill-after"), 1),
-    "nice": (("-n", "--adjustment"), 0),
-    "ionice": (("-c", "-n", "--class", "--classdata"), 0),
-    "chrt": ((), 1),
-    "taskset": ((), 1),
-    "nohup": ((), 0),
-    "setsid": ((), 0),
-    "stdbuf": (("-i", "-o", "-e", "--input", "--output", "--error"), 0),
-    "unbuffer": ((), 0),
-    "time": (("-f", "-o", "--format", "--output"), 0),
-    "exec": (("-a",), 0),
-    "command": ((), 0),
-    "builtin": ((), 0),
-    "noglob": ((), 0),
-    "sudo": (("-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t", "--user"), 0),
-    "doas": (("-u", "-C"), 0),
-    "flock": (("-w", "-E", "--timeout", "--conflict-exit-code", "-c", "--command"), 1),
-    "chroot": (("--userspec", "--groups"), 1),
-    "caffeinate": (("-t", "-w"), 0),
-    "busybox": ((), 0),
-    "toybox": ((), 0),
-    "strace": (("-o", "-e", "-p", "-s", "-u"), 0),
-    "parallel": (("-j", "-a", "-I", "-S", "--jobs", "--arg-file"), 0),
-    "xargs": (
-        ("-I", "-n", "-P", "-d", "-a", "-L", "-s", "-E", "-J", "-R", "--replace", "--max-args"),
-        0,
-    ),
-    "watch": (("-n", "--interval"), 0),
-}
-_FROM_INPUT = frozenset({"xargs", "parallel"})
-_DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
-_SETTING = frozenset({"read", "mapfile", "readarray", "getopts"})
-# Variables by which an interpreter finds what it loads; which kind, and whether files are named.
-LOADERS: dict[str, tuple[str, Use]] = {
-    "BASH_ENV": ("sh", Use.CODE),
-    "ENV": ("sh", Use.CODE),
-    "LD_PRELOAD": ("", Use.CODE),
-    "LD_AUDIT": ("", Use.CODE),
-    "LD_LIBRARY_PATH": ("", Use.DATA),
-    "DYLD_INSERT_LIBRARIES": ("", Use.CODE),
-    "DYLD_LIBRARY_PATH": ("", Use.DATA),
-    "PYTHONPATH": ("python", Use.DATA),
-    "PYTHONHOME": ("python", Use.DATA),
-    "NODE_OPTIONS": ("node", Use.CODE),
-    "NODE_PATH": ("node", Use.DATA),
-    "PERL5LIB": ("perl", Use.DATA),
-    "PERL5OPT": ("perl", Use.CODE),
-    "RUBYLIB": ("ruby", Use.DATA),
-    "RUBYOPT": ("ruby", Use.CODE),
-    "CLASSPATH": ("java", Use.DATA),
-}
-# A shell sets these itself, whatever the environment has.
-_OF_THE_MOMENT = frozenset(
-    {
-        *("_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "EPOCHREALTIME"),
-        *("BASHPID", "PPID", "SHLVL", "BASH_COMMAND", "BASH_SOURCE", "BASH_ARGV", "FUNCNAME"),
-        *("BASH_EXECUTION_STRING", "DIRSTACK", "REPLY", "OPTARG", "MAPFILE", "BASH"),
-    }
-)
-# With them a shell matches or splits words in another way than here.
-_OTHER_WAYS = frozenset({"GLOBIGNORE", "BASHOPTS"})
-_OTHER_MATCHING = frozenset({"extglob", "dotglob", "nocaseglob", "globstar", "nocasematch"})
-_RUN_BY_SED = r"[^\w\s;][0-9gpimIM]*e[0-9gpimIM]*\s*(?:[;}\n]|$)"
-_WITHOUT_SYNTAX = {ord(char): " " for char in ";&|<>()`=,:{}[]'\"\\$@!?*#\n\r\t"}
 
 
 class _Simple:
@@ -297,7 +126,7 @@ def _split(tokens: Sequence[Token]) -> tuple[list[_Simple], list[Word]]:
             found.append(now)
             now, target = around.pop() if around else (_Simple(), "")
             after = tokens[at + 1] if at + 1 < len(tokens) else ""
-            begins = not isinstance(after, Word) or after.written in _OPENING | _REPEATING
+            begins = not isinstance(after, Word) or after.written in kinds.OPENING | kinds.REPEATING
             if begins and tokens[at - 1] == "(" and now.words and not now.words[-1].assigned:
                 # The name of a function, and behind it the commands that it will run.
                 now.words.insert(-1, Word(("function",), is_exact=True, written="function"))
@@ -335,9 +164,9 @@ class Commands:
         bases: Iterable[str],
         find: Callable[[str, Sequence[str]], list[str] | None],
     ) -> None:
-        self.values = {n: [value] for n, value in values.items() if n not in _OF_THE_MOMENT}
+        self.values = {n: [value] for n, value in values.items() if n not in kinds.OF_THE_MOMENT}
         self.unknown = {
-            **dict.fromkeys(_OF_THE_MOMENT, "value"),
+            **dict.fromkeys(kinds.OF_THE_MOMENT, "value"),
             **dict.fromkeys(of_the_event, "event"),
         }
         self.inert = inert
@@ -363,7 +192,7 @@ class Commands:
         simples, bodies = _split(tokens)
         commands = [simple for simple in simples if simple.words]
         self.is_single &= len(commands) == 1 and not commands[0].words[0].assigned
-        self._repeats |= any(word.written in _REPEATING for s in simples for word in s.words)
+        self._repeats |= any(word.written in kinds.REPEATING for s in simples for word in s.words)
         self._depth += 1
         for simple in simples:
             self._run(simple, bodies)
@@ -404,11 +233,13 @@ class Commands:
             del values[1:]
         if name in ("PATH", "CDPATH", "PWD", "HOME", "IFS"):
             return
-        if name in _OTHER_WAYS:
+        if name in kinds.OTHER_WAYS:
             self._report_matching(f"{name}={value}")
         elif name.startswith("BASH_FUNC_"):
             self.read(value)
-        _, use = LOADERS.get(name, ("", Use.SEEN if "/" in value or "." in value else Use.MAYBE))
+        _, use = kinds.LOADERS.get(
+            name, ("", Use.SEEN if "/" in value or "." in value else Use.MAYBE)
+        )
         self._name(value, use)
         for part in value.replace(":", " ").split():
             self._name(part, use)
@@ -519,7 +350,7 @@ class Commands:
 
     def _run(self, simple: _Simple, bodies: Sequence[Word]) -> None:
         words = simple.words
-        while words and words[0].written in _OPENING:
+        while words and words[0].written in kinds.OPENING:
             has_option = words[0].written == "time" and words[1:2] and words[1].written == "-p"
             words = words[2:] if has_option else words[1:]
         for word in simple.writes:
@@ -585,7 +416,7 @@ class Commands:
     def _forget(self, name: str, field: Field) -> None:
         """A variable gets a value that cannot be told."""
         self.unknown[name] = field.unknown
-        if name in LOADERS or name in ("PATH", "CDPATH"):
+        if name in kinds.LOADERS or name in ("PATH", "CDPATH"):
             self._report_unknown(field)
 
     def _input(self, simple: _Simple, use: Use) -> None:
@@ -607,34 +438,34 @@ class Commands:
             self._input(simple, Use.DATA)
             return
         self._program(program.text, by_shell=by_shell)
-        if name in _OF_THE_SHELL and by_shell and self._run_built_in(name, rest):
+        if name in kinds.OF_THE_SHELL and by_shell and self._run_built_in(name, rest):
             self._input(simple, Use.DATA)
             return
-        if name in _WRAPPERS:
+        if name in kinds.WRAPPERS:
             self._unwrap(name, rest, simple, bodies)
             return
         words = frozenset(field.text for field in rest)
-        if name in _RUNNERS and (not _RUNNERS[name] or words & _RUNNERS[name]):
+        if name in kinds.RUNNERS and (not kinds.RUNNERS[name] or words & kinds.RUNNERS[name]):
             what = " ".join([name, *(field.text for field in rest[:2])])
             why = "what it runs stands in other files"
             self._report(what, why, "name the script itself")
         # What is unknown is taken for a script, not for an option.
         texts = ["?" if field.unknown else field.text for field in rest]
-        found = interpreter_in([name if name not in _SHELLS else "sh", *texts])
+        found = interpreter_in([name if name not in kinds.SHELLS else "sh", *texts])
         if found is not None:
             self._interpret(found.kind, found.options, found.script_at, fields, simple, bodies)
             return
         self._input(simple, Use.DATA)
-        if name in _INTERPRETERS and rest:
+        if name in kinds.INTERPRETERS and rest:
             self._interpret_any(name, rest)
         elif name == "find":
             self._follow_find(rest)
-        elif name in _TEXT_ONLY:
-            use = Use.WRITTEN if name in _WRITING else Use.MAYBE
+        elif name in kinds.TEXT_ONLY:
+            use = Use.WRITTEN if name in kinds.WRITING else Use.MAYBE
             named = [f for f in rest if use is Use.WRITTEN or "/" in f.text]
             self._operands(named, use, is_text=True)
-        elif name in _READING:
-            use = Use.SEEN if name in _LOOKING else Use.DATA
+        elif name in kinds.READING:
+            use = Use.SEEN if name in kinds.LOOKING else Use.DATA
             first = _pattern_in(name, rest)
             for field in rest:
                 is_text = field is first or field.text.isdecimal() or field.text == "]"
@@ -658,17 +489,17 @@ class Commands:
             self._evaluate(name, operands[:1])
         elif name in ("cd", "pushd"):
             self._change_directory(operands)
-        elif name in _DECLARING:
+        elif name in kinds.DECLARING:
             for field in operands:
                 variable, equals, value = field.text.partition("=")
                 if field.unknown:
                     self._forget(variable.removesuffix("+"), field)
                 elif equals:
                     self.assign(variable.removesuffix("+"), value)
-        elif name in _SETTING:
+        elif name in kinds.SETTING:
             for field in operands:
                 self._forget(field.text, Field(f"{name} {field.text}", "value"))
-        elif name == "shopt" and (ways := _OTHER_MATCHING & {field.text for field in rest}):
+        elif name == "shopt" and (ways := kinds.OTHER_MATCHING & {field.text for field in rest}):
             self._report_matching(f"{name} {min(ways)}")
         elif name == "printf" and len(rest) > 1 and rest[0].text == "-v":
             self._forget(rest[1].text, Field(f"{name} -v {rest[1].text}", "value"))
@@ -696,7 +527,7 @@ class Commands:
                 field = Field(field.text[2:].lstrip("/"))
             entries = [e for value in self.values.get("CDPATH", ()) for e in value.split(":")]
             new = [
-                os.path.join(base, entry, os.path.expanduser(field.text))
+                os.path.join(base, entry, expand_home(field.text))
                 for base in self.bases
                 for entry in ("", *(entry for entry in entries if entry))
             ]
@@ -710,7 +541,7 @@ class Commands:
         self, name: str, rest: list[Field], simple: _Simple, bodies: Sequence[Word]
     ) -> None:
         """Follow what a wrapper starts."""
-        with_value, before = _WRAPPERS[name]
+        with_value, before = kinds.WRAPPERS[name]
         replaced = "{}"
         at = 0
         while at < len(rest):
@@ -746,12 +577,12 @@ class Commands:
             elif option in ("-S", "--split-string", "-c", "--command") and field.text:
                 self._evaluate(name, [field, *rest[at:]])
                 return
-            elif option in ("-I", "-J", "--replace") and name in _FROM_INPUT:
+            elif option in ("-I", "-J", "--replace") and name in kinds.FROM_INPUT:
                 replaced = field.text or replaced
             elif option in with_value:
                 self._operand(field, Use.DATA)
         fields = rest[at:]
-        if name in _FROM_INPUT:
+        if name in kinds.FROM_INPUT:
             unknown = Field(f"{name} {fields[0].text if fields else ''}".strip(), "found")
             fields = [_with_unknown(field, replaced, unknown) for field in fields]
             fields = [*(fields or [Field("echo")]), unknown]
@@ -777,9 +608,9 @@ class Commands:
         name = os.path.basename(fields[0].text)
         told = {option for option, _ in options}
         for option, value in options:
-            if value in _OTHER_MATCHING:
+            if value in kinds.OTHER_MATCHING:
                 self._report_matching(f"{name} {option} {value}")
-            if option in _LOADING_OPTIONS and value:
+            if option in kinds.LOADING_OPTIONS and value:
                 self._code(next((f for f in fields if value in f.text), Field(value)))
             elif value:
                 self._operand(Field(value), Use.DATA)
@@ -806,7 +637,7 @@ class Commands:
             for place in (f"{inside}.py", f"{inside}/__main__.py", f"{inside}/__init__.py"):
                 self._name(place, Use.CODE)
             self._operands(fields[at + 2 :], Use.DATA)
-        elif inline := told & _CODE_OPTIONS_OF[kind]:
+        elif inline := told & kinds.CODE_OPTIONS_OF[kind]:
             self.remarks[f"{name} {min(inline)}: what its code loads"] = None
             self._operands(fields[1:], Use.MAYBE)
             self._input(simple, Use.DATA)
@@ -834,7 +665,7 @@ class Commands:
         for before, field in itertools.pairwise(rest):
             if before.text in ("-f", "--file"):
                 self._code(field)
-        if is_filter or options & _CODE_OPTIONS:
+        if is_filter or options & kinds.CODE_OPTIONS:
             first = _pattern_in(name, rest) if is_filter else None
             for field in rest:
                 is_text = field is first or not is_filter
@@ -843,11 +674,11 @@ class Commands:
                 import re
 
                 for field in rest:
-                    if re.search(_RUN_BY_SED, field.text):
+                    if re.search(kinds.RUN_BY_SED, field.text):
                         self._report(
                             f"{name} {field.text}", "it runs what it makes", "use a script"
                         )
-            if not is_filter or any(sign in f.text for f in rest for sign in _STARTING):
+            if not is_filter or any(sign in f.text for f in rest for sign in kinds.STARTING):
                 self.remarks[f"{name}: what its code loads"] = None
             return
         scripts = [field for field in rest if not field.text.startswith("-")][:2]
@@ -879,7 +710,7 @@ class Commands:
     def _program(self, text: str, *, by_shell: bool) -> None:
         if "/" in text:
             self._name(text, Use.CODE)
-        elif not (by_shell and text in _OF_THE_SHELL):
+        elif not (by_shell and text in kinds.OF_THE_SHELL):
             self._name(text, Use.PROGRAM)
 
     def _code(self, field: Field, *, suffixes: bool = False) -> None:
@@ -925,7 +756,7 @@ class Commands:
 
     def _parts(self, text: str) -> None:
         """What may be a name inside a word: a list, an option's value, code for another program."""
-        parts = text.translate(_WITHOUT_SYNTAX).split()
+        parts = text.translate(kinds.WITHOUT_SYNTAX).split()
         for part in parts if parts != [text] else ():
             if "/" in part or "." in part:
                 self._name(part, Use.MAYBE)
@@ -933,16 +764,12 @@ class Commands:
             self._name(part, Use.MAYBE)
 
 
-_OF_THE_SHELL = frozenset(
-    {
-        *_DECLARING,
-        *_SETTING,
-        *(".", ":", "[", "[[", "alias", "break", "builtin", "cd", "command", "continue", "echo"),
-        *("eval", "exec", "exit", "false", "fc", "hash", "jobs", "kill", "let", "popd", "printf"),
-        *("pushd", "pwd", "return", "set", "shift", "shopt", "source", "test", "trap", "true"),
-        *("type", "ulimit", "umask", "unalias", "unset", "wait", "bg", "fg", "times", "enable"),
-    }
-)
+def expand_home(text: str) -> str:
+    """A path whose leading ``~`` or ``~name`` is a home, if there is such a one."""
+    try:
+        return os.path.expanduser(text) if text.startswith("~") else text
+    except ValueError:  # nobody can be called that
+        return text
 
 
 def shorten(text: str) -> str:
@@ -955,7 +782,7 @@ def shorten(text: str) -> str:
 def _pattern_in(name: str, fields: Sequence[Field]) -> Field | None:
     """The word that is a pattern or a filter, and no file; None where options have it."""
     options = ("-e", "-f", "--file", "--from-file", "--regexp", "--expression")
-    if name not in _PATTERN_FIRST and not name.endswith("awk"):
+    if name not in kinds.PATTERN_FIRST and not name.endswith("awk"):
         return None
     if any(field.text.startswith(options) for field in fields):
         return None

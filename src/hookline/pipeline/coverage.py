@@ -14,15 +14,15 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from hookline.pipeline.commands import (
-    LOADERS,
     Commands,
     Field,
     Name,
     TooMuchError,
     Uncovered,
-    Use,
+    expand_home,
     shorten,
 )
+from hookline.pipeline.program_kinds import LOADERS, Use
 from hookline.pipeline.programs import hook_variables, shebang_in
 from hookline.pipeline.shell import expand
 from hookline.wire.events import HookEventName
@@ -164,7 +164,7 @@ class _Finder:
     def _look(self, name: Name) -> None:
         texts = [name.text]
         if name.text.startswith("~"):
-            texts.append(os.path.expanduser(name.text))
+            texts.append(expand_home(name.text))
             texts += [name.text[3:]] if name.text.startswith(("~+/", "~-/")) else []
         for text in texts:
             bases = name.bases
@@ -357,7 +357,7 @@ class _Ground:
                 known = self._entries[path, bases] = []
                 for entry in path.split(os.pathsep)[:_MOST_MATCHES]:
                     is_relative = entry.startswith(("~+", "~-"))
-                    entry = entry[2:].lstrip("/") if is_relative else os.path.expanduser(entry)
+                    entry = entry[2:].lstrip("/") if is_relative else expand_home(entry)
                     if not os.path.isabs(entry):
                         known += [(base, entry) for base in bases]
                     elif self.name_of(os.path.join(entry, "x")) is not None:

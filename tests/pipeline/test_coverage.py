@@ -361,6 +361,9 @@ def test_a_hooks_own_variables_lead_to_files(project: Project) -> None:
     assert found.code == {"bin/guard"}
     assert "bin/guard" in covered(project, "$G -x", env={"G": "bin/guard"}).code
     assert covered(project, "true", env={"BASH_ENV": "rules.txt"}).code == {"rules.txt"}
+    assert covered(project, "x", env={"BASH_FUNC_x%%": "() { bin/guard; }"}).code == {"bin/guard"}
+    for name in ("GLOBIGNORE", "BASHOPTS"):
+        assert len(uncovered(project, "for i in *; do $i; done", env={name: "x"})) >= 1
     assert uncovered(project, "true", env={"PYTHONPATH": "lib"}) == [
         "lib: a directory of which not all is covered"
     ]
@@ -634,6 +637,32 @@ def test_a_hostile_command_takes_no_long_time(project: Project, command: str) ->
     found = covered(project, command)
     assert time.process_time() - started < 4
     assert len(found.watched) <= 1100
+
+
+PIECES = [
+    *("a", "hooks/x.sh", "$A", "${A:-", "}", "{", ",", "*", "[", "]", "(", ")", "((", "$(", "`"),
+    *("'", '"', "\\", "\n", ";", "|", "&", "<", "<<E", "E", "<<<", ">", "for", "in", "do"),
+    *("done", "case", "esac", "if", "cd", "sh", "-c", "eval", "env", "xargs", "find", "-exec"),
+    *("{}", "python3", "-m", "-I", "sed", "awk", "=", "A=", "PATH=", "~", "~+", "..", "/", "\0"),
+    *("\ud800", "é", "time", "function", "trap", "export", "read", "timeout", "."),
+]
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(st.sampled_from([*PIECES, " ", " ", " "]), min_size=1, max_size=30).map("".join),
+    st.sampled_from(list(HookSource)),
+)
+def test_any_text_is_survived(project: Project, command: str, source: HookSource) -> None:
+    project.write("hooks/x.sh", "#!/bin/sh -\n")
+    found = covered(project, command, source=source, directory=str(project.path))
+    for said in (*map(str, found.uncovered), *found.remarks):
+        assert said.isprintable()
+        assert len(said) < 220
+    for place in found.files.values():
+        assert read_state(place, str(project.path)) is not None
 
 
 def test_too_many_matches_are_named(project: Project) -> None:

@@ -14,25 +14,14 @@ import msgspec
 from hookline.pipeline import program_kinds as kinds
 from hookline.pipeline.program_kinds import Use
 from hookline.pipeline.programs import interpreter_in
-from hookline.pipeline.shell import (
-    REDIRECTIONS,
-    Pattern,
-    Piece,
-    Token,
-    Unmade,
-    Word,
-    is_readable,
-    read_tokens,
-)
+from hookline.pipeline.shell import REDIRECTIONS, Token, Word, is_readable, read_tokens
+from hookline.pipeline.wording import HARMLESS, MOST_CHOICES, Field, TooMuchError, Words
 
 # Characters of a command: half of what Linux hands a shell.
 _MOST_TEXT = 64 * 1024
 _MOST_DEPTH = 8
-_MOST_STEPS = 40_000
 _MOST_NAMES = 1_000
-_MOST_CHOICES = 256
 _MOST_BASES = 16
-_MOST_BRACES = 32
 
 _FORM = 'write the path itself: "$HOOKLINE_PROJECT_DIR/…"'
 # Why a word cannot be told, and what could be written instead.
@@ -46,8 +35,6 @@ _UNKNOWN = {
     "many": ("too many words", "name fewer files"),
     "found": ("names that are found when it runs", "name the files in the command"),
 }
-# Of no account where no file is meant.
-_HARMLESS = frozenset({"number", "event"})
 
 
 class Name(msgspec.Struct, frozen=True):
@@ -67,22 +54,6 @@ class Uncovered(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.what}: {self.why}"
-
-
-class TooMuchError(Exception):
-    """A command has more in it than can be followed in a reasonable time."""
-
-
-class Field(msgspec.Struct, frozen=True):
-    """One word as a program gets it; ``unknown`` says why it cannot be told, ``tail`` what
-    stands behind that. ``written`` is how the command has it; ``code`` is what a program gets
-    where variables are not replaced in code."""
-
-    text: str
-    unknown: str = ""
-    tail: str = ""
-    written: str = ""
-    code: str | None = None
 
 
 class _Simple:
@@ -140,20 +111,8 @@ def _split(tokens: Sequence[Token]) -> tuple[list[_Simple], list[Word]]:
     return [*found, now, *(simple for simple, _ in around)], bodies
 
 
-class _Part(msgspec.Struct, frozen=True):
-    """What one piece of a word may be; what is active is split and matched with files."""
-
-    text: str
-    unknown: str = ""
-    is_active: bool = False
-
-
-class Commands:
-    """Reads commands one after the other, with the variables and directories known by then.
-
-    ``find`` gives the files that match a pattern, None where there are too many. ``inert`` are the
-    variables that each stand for one word, whatever they hold.
-    """
+class Commands(Words):
+    """Reads commands one after the other, with the variables and directories known by then."""
 
     def __init__(
         self,
@@ -164,22 +123,15 @@ class Commands:
         bases: Iterable[str],
         find: Callable[[str, Sequence[str]], list[str] | None],
     ) -> None:
-        self.values = {n: [value] for n, value in values.items() if n not in kinds.OF_THE_MOMENT}
-        self.unknown = {
-            **dict.fromkeys(kinds.OF_THE_MOMENT, "value"),
-            **dict.fromkeys(of_the_event, "event"),
-        }
-        self.inert = inert
-        self._given = {*values, "PWD", "OLDPWD"}
-        self.bases = tuple(dict.fromkeys(bases))
+        super().__init__(
+            values=values, inert=inert, of_the_event=of_the_event, bases=bases, find=find
+        )
         self.names: dict[Name, None] = {}
         self.uncovered: dict[Uncovered, None] = {}
         self.remarks: dict[str, None] = {}
-        self.kinds: dict[str, None] = {}
+        self.interpreters: dict[str, None] = {}
         self.is_single = True
-        self._find = find
-        self._steps = self._depth = self._text = 0
-        self._repeats = False
+        self._depth = self._text = 0
 
     def read(self, text: str) -> None:
         """Follow the commands of a text; raises TooMuchError."""
@@ -192,7 +144,7 @@ class Commands:
         simples, bodies = _split(tokens)
         commands = [simple for simple in simples if simple.words]
         self.is_single &= len(commands) == 1 and not commands[0].words[0].assigned
-        self._repeats |= any(word.written in kinds.REPEATING for s in simples for word in s.words)
+        self.repeats |= any(word.written in kinds.REPEATING for s in simples for word in s.words)
         self._depth += 1
         for simple in simples:
             self._run(simple, bodies)
@@ -200,16 +152,16 @@ class Commands:
 
     def read_command(self, command: str) -> None:
         """The same for all of a hook's command."""
-        self.kinds["sh"] = None
-        known = -1
+        self.interpreters["sh"] = None
+        uncovered, known = self.uncovered, -1
         for _ in range(3):
             self._text = 0
             # What is known only now may have been missing.
-            self.uncovered.clear()
+            self.uncovered = dict(uncovered)
             self.read(command)
             # What comes later may count for what stands before, where anything is repeated.
             before, known = known, sum(map(len, self.values.values())) + len(self.bases)
-            if not self._repeats or known == before:
+            if not self.repeats or known == before:
                 return
         # They grow with every turn.
         self.unknown |= {name: "loop" for name, v in self.values.items() if len(v) > 2}
@@ -222,15 +174,7 @@ class Commands:
 
     def assign(self, name: str, value: str) -> None:
         """A variable of this value; what it names may be loaded or read."""
-        if name in ("PATH", "CDPATH"):
-            # An entry counts once, so that what grows in a loop comes to an end.
-            value = ":".join(dict.fromkeys(value.split(":")))
-        values = self.values.setdefault(name, [])
-        if value not in values:
-            values.append(value)
-        if len(values) > _MOST_CHOICES:
-            self.unknown[name] = "loop"
-            del values[1:]
+        super().assign(name, value)
         if name in ("PATH", "CDPATH", "PWD", "HOME", "IFS"):
             return
         if name in kinds.OTHER_WAYS:
@@ -259,124 +203,35 @@ class Commands:
     def _report_matching(self, what: str) -> None:
         self._report(what, "names are matched in another way", "name the files themselves")
 
-    def _spend(self, steps: int) -> None:
-        self._steps += steps
-        if self._steps > _MOST_STEPS or len(self.names) > _MOST_NAMES:
-            raise TooMuchError
-
-    def _choices(self, piece: Piece, *, is_alone: bool) -> list[_Part]:
-        """All that a piece may be, alone or beside others in a word."""
-        if isinstance(piece, str):
-            return [_Part(piece)]
-        if isinstance(piece, Pattern):
-            return [_Part(piece.text, is_active=True)]
-        if isinstance(piece, Unmade):
-            return [_Part(piece.written, unknown=piece.kind)]
-        name, other = piece.name, piece.other
-        known = self.bases if name in ("PWD", "OLDPWD") else self.values.get(name, ())
-        is_active = not (piece.is_quoted or name in self.inert or piece.written == "~")
-        parts = [_Part(value, is_active=is_active) for value in known]
-        if parts and self._repeats and name not in self._given and not is_alone:
-            # It may be read before it is set.
-            parts.append(_Part("", is_active=True))
-        if name in self.unknown:
-            parts.append(_Part(piece.written, unknown=self.unknown[name]))
-        if other is not None:
-            is_sure = name in self.inert and all(known) and name not in self.unknown
-            for text in self._texts(other.pieces):
-                if not (text.unknown and is_sure and known):
-                    parts.append(_Part(text.text, text.unknown, is_active=not piece.is_quoted))
-                if not text.unknown and piece.written.startswith((f"${{{name}:=", f"${{{name}=")):
-                    self.assign(name, text.text)
-        return parts or [_Part(piece.written, unknown="unset")]
-
-    def _texts(self, pieces: Sequence[Piece], written: str = "") -> list[Field]:
-        """The texts that some pieces may make where nothing is split."""
-        return [
-            Field("".join(p.text for p in parts), *_unknown_in(parts), written)
-            for parts in self._products(pieces)
-        ]
-
-    def _products(self, pieces: Sequence[Piece]) -> list[Sequence[_Part]]:
-        choices = [self._choices(piece, is_alone=len(pieces) == 1) for piece in pieces]
-        size = 1
-        for each in choices:
-            size *= len(each)
-            if size > _MOST_CHOICES:
-                written = "".join(each[0].text for each in choices)
-                return [[_Part(written, unknown="many")]]
-        self._spend(size)
-        return list(itertools.product(*choices))
-
-    def _fields(self, word: Word) -> list[list[Field]]:
-        """All the words that a shell may make of one."""
-        variants = _without_braces(word.pieces)
-        made = [
-            self._divide(parts, _unquoted(word.written)) if pieces else [Field("")]
-            for pieces in variants
-            for parts in self._products(pieces)
-        ]
-        return made if len(variants) == 1 else [[field for fields in made for field in fields]]
-
-    def _divide(self, parts: Sequence[_Part], written: str) -> list[Field]:
-        """Split what is active into words, and match them with files."""
-        fields: list[list[_Part]] = []
-        is_open = False
-        for part in parts:
-            chunks = part.text.split() if part.is_active else [part.text]
-            is_open &= not (part.is_active and part.text[:1].isspace())
-            for chunk in chunks:
-                if not is_open:
-                    fields.append([])
-                fields[-1].append(_Part(chunk, part.unknown, part.is_active))
-                is_open = chunk is chunks[-1]
-            is_open &= not (part.is_active and part.text[-1:].isspace())
-        return [made for field in fields for made in self._match(field, written)]
-
-    def _match(self, parts: Sequence[_Part], written: str) -> list[Field]:
-        text = "".join(part.text for part in parts)
-        signs = "".join(part.text for part in parts if part.is_active)
-        is_pattern = "*" in signs or "?" in signs or ("[" in signs and "]" in text)
-        if not is_pattern or any(part.unknown for part in parts):
-            return [Field(text, *_unknown_in(parts), written)]
-        pattern = "".join(part.text if part.is_active else _as_it_is(part.text) for part in parts)
-        if any(sign in pattern for sign in ("[:", "[.", "[=")):
-            return [Field(text, "value", written=written)]
-        matches = self._find(pattern.replace("[^", "[!"), self.bases)
-        if matches is None:
-            return [Field(text, "many", written=written)]
-        self._spend(len(matches))
-        return [*map(Field, matches)] or [Field(text)]
-
     def _run(self, simple: _Simple, bodies: Sequence[Word]) -> None:
         words = simple.words
         while words and words[0].written in kinds.OPENING:
             has_option = words[0].written == "time" and words[1:2] and words[1].written == "-p"
             words = words[2:] if has_option else words[1:]
         for word in simple.writes:
-            for fields in self._fields(word):
+            for fields in self.fields_of(word):
                 self._operands(fields, Use.WRITTEN)
         if words and words[0].written in ("for", "select"):
             if len(words) > 1:
-                self._set(words[1].written, [f for w in words[3:] for f in self._fields(w)])
+                self._set(words[1].written, [f for w in words[3:] for f in self.fields_of(w)])
             return
         if words and words[0].written == "function":
             words = words[3:] if len(words) > 2 and words[2].written == "{" else []
         if words and words[0].written in ("case", "[["):
             # What is compared; a file that is looked for may decide.
             for word in words[1:]:
-                for fields in self._fields(word):
+                for fields in self.fields_of(word):
                     use = Use.SEEN if words[0].written == "[[" else Use.MAYBE
                     self._operands(fields, use, is_text=True)
             words = []
         while words and words[0].assigned:
             self._assigned(words[0], is_lasting=all(word.assigned for word in words))
             words = words[1:]
-        slots = [self._fields(word) for word in words]
+        slots = [self.fields_of(word) for word in words]
         size = 1
         for slot in slots:
-            size = min(size * len(slot), _MOST_CHOICES + 1)
-        if size > _MOST_CHOICES:
+            size = min(size * len(slot), MOST_CHOICES + 1)
+        if size > MOST_CHOICES:
             first = [slot[0] for slot in slots]
             argvs = [
                 [*first[:at], choice, *first[at + 1 :]]
@@ -387,7 +242,7 @@ class Commands:
             argvs = [list(argv) for argv in itertools.product(*slots)]
         for argv in argvs:
             fields = [field for made in argv for field in made]
-            self._spend(len(fields))
+            self.spend(len(fields))
             if fields:
                 self._start(fields, simple, bodies, by_shell=True)
             else:
@@ -403,7 +258,7 @@ class Commands:
     def _assigned(self, word: Word, *, is_lasting: bool) -> None:
         name = word.assigned
         olds = tuple(self.values.get(name, ())) if word.written.startswith(f"{name}+=") else ("",)
-        for made in self._texts(word.pieces, word.written):
+        for made in self.texts_of(word.pieces, word.written):
             value = made.text.partition("=")[2]
             if made.unknown:
                 self._forget(name, made)
@@ -422,14 +277,14 @@ class Commands:
     def _input(self, simple: _Simple, use: Use) -> None:
         """What a command is given to read."""
         for word in simple.reads:
-            for fields in self._fields(word):
+            for fields in self.fields_of(word):
                 self._operands(fields, use)
 
     def _start(
         self, fields: list[Field], simple: _Simple, bodies: Sequence[Word], *, by_shell: bool
     ) -> None:
         """Follow the program that is the first of some words."""
-        self._spend(1)
+        self.spend(1)
         program, rest = fields[0], fields[1:]
         name = os.path.basename(program.text)
         if program.unknown:
@@ -604,7 +459,7 @@ class Commands:
         bodies: Sequence[Word],
     ) -> None:
         """Follow an interpreter into its script, or into the code that it is given."""
-        self.kinds[kind] = None
+        self.interpreters[kind] = None
         name = os.path.basename(fields[0].text)
         told = {option for option, _ in options}
         for option, value in options:
@@ -646,7 +501,7 @@ class Commands:
         elif simple.texts or simple.has_body:
             if kind != "sh":
                 self.remarks[f"{name}: what its code loads"] = None
-            fields = [f for word in simple.texts for f in self._texts(word.pieces, word.written)]
+            fields = [f for word in simple.texts for f in self.texts_of(word.pieces, word.written)]
             fields += [Field(word.fill({})) for word in bodies if simple.has_body]
             for field in fields:
                 if kind == "sh":
@@ -659,7 +514,7 @@ class Commands:
 
     def _interpret_any(self, name: str, rest: Sequence[Field]) -> None:
         """Follow an interpreter of which little is known: any word may be its script."""
-        self.kinds[name] = None
+        self.interpreters[name] = None
         options = {field.text for field in rest if field.text.startswith("-")} | {rest[0].text}
         is_filter = name.endswith(("awk", "sed"))
         for before, field in itertools.pairwise(rest):
@@ -736,7 +591,7 @@ class Commands:
         """A word that a program gets; one that only reads text minds no unknown one."""
         text = field.text
         if field.unknown:
-            is_minded = use not in (Use.SEEN, Use.WRITTEN) and field.unknown not in _HARMLESS
+            is_minded = use not in (Use.SEEN, Use.WRITTEN) and field.unknown not in HARMLESS
             if use is Use.CODE or (is_minded and not is_text):
                 self._report_unknown(field)
             self._name(field.tail.lstrip("/"), Use.MAYBE)
@@ -793,62 +648,6 @@ def _with_unknown(field: Field, mark: str, unknown: Field) -> Field:
     """A word in which a mark will be replaced by what is unknown; its text may be code."""
     is_marked = mark in field.text
     return msgspec.structs.replace(unknown, code=field.text) if is_marked else field
-
-
-def _unknown_in(parts: Sequence[_Part]) -> tuple[str, str]:
-    """Why parts cannot be told, the gravest reason, and what stands behind the last of these."""
-    reasons = [part.unknown for part in parts if part.unknown]
-    if not reasons:
-        return "", ""
-    last = max(at for at, part in enumerate(parts) if part.unknown)
-    grave = next((reason for reason in reasons if reason not in _HARMLESS), reasons[0])
-    return grave, "".join(part.text for part in parts[last + 1 :])
-
-
-def _unquoted(written: str) -> str:
-    is_quoted = len(written) > 1 and written[0] == written[-1] == '"' and written.count('"') == 2
-    return written[1:-1] if is_quoted else written
-
-
-def _as_it_is(text: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
-
-
-def _without_braces(pieces: Sequence[Piece]) -> list[Sequence[Piece]]:
-    """The words that braces make of one, each as its pieces."""
-    signs = [(at, p.text) for at, p in enumerate(pieces) if isinstance(p, Pattern)]
-    if sum(text == "{" for _, text in signs) > _MOST_BRACES:
-        raise TooMuchError
-    opened = next((at for at, text in signs if text == "{"), None)
-    if opened is None:
-        return [pieces]
-    depth, marks = 0, [opened]
-    for at, text in signs:
-        depth += at >= opened and {"{": 1, "}": -1}.get(text, 0)
-        if at > opened and ((depth == 1 and text == ",") or depth == 0):
-            marks.append(at)
-        if at > opened and depth == 0:
-            break
-    if depth or len(marks) == 2:
-        # No list: it stays as it is written, or it is a range.
-        end = len(pieces) if depth else marks[-1] + 1
-        written = Word(tuple(pieces[opened:end]), is_exact=False).fill({})
-        if not depth and ".." in written:
-            kept: list[Piece] = [Unmade(written, "value")]
-        else:
-            kept = ["{", *pieces[opened + 1 : end]]
-            kept[-1:] = ["}"] if not depth else kept[-1:]
-        rest = _without_braces([*kept[1:], *pieces[end:]])
-        return [[*pieces[:opened], kept[0], *each] for each in rest]
-    tails = _without_braces(pieces[marks[-1] + 1 :])
-    inner = [
-        each
-        for start, end in itertools.pairwise(marks)
-        for each in _without_braces(pieces[start + 1 : end])
-    ]
-    if len(inner) * len(tails) > _MOST_CHOICES:
-        raise TooMuchError
-    return [[*pieces[:opened], *each, *tail] for each in inner for tail in tails]
 
 
 def _text_of_shell(fields: Sequence[Field]) -> int:

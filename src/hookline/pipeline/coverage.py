@@ -13,18 +13,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from hookline.pipeline.commands import (
-    Commands,
-    Field,
-    Name,
-    TooMuchError,
-    Uncovered,
-    expand_home,
-    shorten,
-)
+from hookline.pipeline.commands import Commands, Name, Uncovered, expand_home, shorten
 from hookline.pipeline.program_kinds import LOADERS, Use
 from hookline.pipeline.programs import hook_variables, shebang_in
 from hookline.pipeline.shell import expand
+from hookline.pipeline.wording import Field, TooMuchError
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource
 
@@ -155,7 +148,7 @@ class _Finder:
                 if shebang is not None:
                     self._commands.start([*map(Field, shebang), Field(place)])
         for name, (kind, _) in LOADERS.items():
-            if name in self._environ and (not kind or kind in self._commands.kinds):
+            if name in self._environ and (not kind or kind in self._commands.interpreters):
                 value = self._environ[name].replace(":", " ").replace("=", " ")
                 for entry in (entry for entry in value.split() if entry[0] != "-"):
                     for base in self._bases:

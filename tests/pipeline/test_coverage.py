@@ -6,11 +6,14 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hookline.pipeline.coverage import Coverage, FileState, cover, lines_of, read_state
 from hookline.pipeline.programs import hook_variables
@@ -170,9 +173,45 @@ def test_no_way_to_run_a_file_is_missed(guarded: Project, command: str) -> None:
     assert {"tools/x.sh", "my tools/a,b=c.sh"} & set(found.files) or found.uncovered
 
 
-@pytest.mark.parametrize(
-    "command", [c for c in WAYS if c not in WAYS[WAYS.index(". tools/x.sh") :]]
+AROUND: list[Callable[[str], str]] = [
+    lambda command: f"sh -c {quote(command)}",
+    lambda command: f"env Z=1 bash -ec {quote(command)} _ a",
+    lambda command: f"eval {quote(command)}",
+    lambda command: f"bash <<< {quote(command)}",
+    lambda command: f"bash <<'E9'\n{command}\nE9\n",
+    lambda command: f'Q={quote(command)}; eval "$Q"',
+    lambda command: f"X={quote(command)} bash -c 'eval \"$X\"'",
+    lambda command: f"trap {quote(command)} EXIT",
+    lambda command: f"true | {{ {command}\n}}",
+    lambda command: f"! ( {command}\n)",
+    lambda command: f"if true; then {command}\nfi",
+    lambda command: f"g() {{ {command}\n}}; g",
+    lambda command: f"for i in 1; do {command}\ndone",
+    lambda command: f"case x in x) {command}\n;; esac",
+    lambda command: f'echo "$({command}\n)"',
+    lambda command: f"[[ -n $({command}\n) ]]",
+    lambda command: f"cat <<E8\n$({command}\n)\nE8\n",
+    lambda command: f"true # it's\n{command}",
+]
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
+@given(st.sampled_from(WAYS), st.lists(st.sampled_from(AROUND), max_size=4))
+def test_no_way_is_missed_wherever_it_stands(
+    guarded: Project, command: str, around: list[Callable[[str], str]]
+) -> None:
+    for wrap in around:
+        command = wrap(command)
+    mark = guarded.path.parent / "mark"
+    mark.unlink(missing_ok=True)
+    if runs(guarded, command):
+        found = covered(guarded, command, environ={**PATH, "MARK": "m"})
+        assert {"tools/x.sh", "my tools/a,b=c.sh"} & found.code or found.uncovered
+
+
+@pytest.mark.parametrize("command", WAYS)
 def test_a_file_that_is_named_plainly_is_code_and_nothing_is_left(
     guarded: Project, command: str
 ) -> None:
@@ -288,8 +327,8 @@ def test_an_ordinary_hook_leaves_nothing_uncovered(project: Project, command: st
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_hook_of_every_example_is_covered_whole(folder: Path) -> None:
-    settings = json.loads((folder / ".hookline/settings.json").read_text())
-    definitions = [d for key, each in settings["hooks"].items() if key[0].isupper() for d in each]
+    loaded = json.loads((folder / ".hookline/settings.json").read_text())
+    definitions = [d for key, each in loaded["hooks"].items() if key[0].isupper() for d in each]
     for entry in (hook for definition in definitions for hook in definition["hooks"]):
         hook = CommandHook(name="x", command=entry["command"], source=HookSource.PROJECT)
         found = cover(
@@ -322,6 +361,9 @@ def test_a_hooks_own_variables_lead_to_files(project: Project) -> None:
     assert found.code == {"bin/guard"}
     assert "bin/guard" in covered(project, "$G -x", env={"G": "bin/guard"}).code
     assert covered(project, "true", env={"BASH_ENV": "rules.txt"}).code == {"rules.txt"}
+    assert covered(project, "x", env={"BASH_FUNC_x%%": "() { bin/guard; }"}).code == {"bin/guard"}
+    for name in ("GLOBIGNORE", "BASHOPTS"):
+        assert len(uncovered(project, "for i in *; do $i; done", env={name: "x"})) >= 1
     assert uncovered(project, "true", env={"PYTHONPATH": "lib"}) == [
         "lib: a directory of which not all is covered"
     ]
@@ -595,6 +637,32 @@ def test_a_hostile_command_takes_no_long_time(project: Project, command: str) ->
     found = covered(project, command)
     assert time.process_time() - started < 4
     assert len(found.watched) <= 1100
+
+
+PIECES = [
+    *("a", "hooks/x.sh", "$A", "${A:-", "}", "{", ",", "*", "[", "]", "(", ")", "((", "$(", "`"),
+    *("'", '"', "\\", "\n", ";", "|", "&", "<", "<<E", "E", "<<<", ">", "for", "in", "do"),
+    *("done", "case", "esac", "if", "cd", "sh", "-c", "eval", "env", "xargs", "find", "-exec"),
+    *("{}", "python3", "-m", "-I", "sed", "awk", "=", "A=", "PATH=", "~", "~+", "..", "/", "\0"),
+    *("\ud800", "é", "time", "function", "trap", "export", "read", "timeout", "."),
+]
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(st.sampled_from([*PIECES, " ", " ", " "]), min_size=1, max_size=30).map("".join),
+    st.sampled_from(list(HookSource)),
+)
+def test_any_text_is_survived(project: Project, command: str, source: HookSource) -> None:
+    project.write("hooks/x.sh", "#!/bin/sh -\n")
+    found = covered(project, command, source=source, directory=str(project.path))
+    for said in (*map(str, found.uncovered), *found.remarks):
+        assert said.isprintable()
+        assert len(said) < 220
+    for place in found.files.values():
+        assert read_state(place, str(project.path)) is not None
 
 
 def test_too_many_matches_are_named(project: Project) -> None:

@@ -8,30 +8,20 @@ harmless, a name that is missed is not. What only a running shell could tell is 
 import itertools
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from enum import StrEnum
 
 import msgspec
 
+from hookline.pipeline import program_kinds as kinds
+from hookline.pipeline.program_kinds import Use
 from hookline.pipeline.programs import interpreter_in
-from hookline.pipeline.shell import (
-    REDIRECTIONS,
-    Pattern,
-    Piece,
-    Token,
-    Unmade,
-    Word,
-    is_readable,
-    read_tokens,
-)
+from hookline.pipeline.shell import REDIRECTIONS, Token, Word, is_readable, read_tokens
+from hookline.pipeline.wording import HARMLESS, MOST_CHOICES, Field, TooMuchError, Words
 
 # Characters of a command: half of what Linux hands a shell.
 _MOST_TEXT = 64 * 1024
 _MOST_DEPTH = 8
-_MOST_STEPS = 40_000
 _MOST_NAMES = 1_000
-_MOST_CHOICES = 256
 _MOST_BASES = 16
-_MOST_BRACES = 32
 
 _FORM = 'write the path itself: "$HOOKLINE_PROJECT_DIR/…"'
 # Why a word cannot be told, and what could be written instead.
@@ -45,25 +35,6 @@ _UNKNOWN = {
     "many": ("too many words", "name fewer files"),
     "found": ("names that are found when it runs", "name the files in the command"),
 }
-# Of no account where no file is meant.
-_HARMLESS = frozenset({"number", "event"})
-
-
-class Use(StrEnum):
-    """What a command does with a name."""
-
-    PROGRAM = "program"
-    """It is looked up on PATH."""
-    CODE = "code"
-    """It is executed or loaded, a directory with all it holds."""
-    DATA = "data"
-    """It may be read; of a directory nobody knows what."""
-    SEEN = "seen"
-    """The same, but a directory is only looked at."""
-    MAYBE = "maybe"
-    """It is text, and perhaps the name of a file."""
-    WRITTEN = "written"
-    """The command itself writes it."""
 
 
 class Name(msgspec.Struct, frozen=True):
@@ -83,165 +54,6 @@ class Uncovered(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.what}: {self.why}"
-
-
-class TooMuchError(Exception):
-    """A command has more in it than can be followed in a reasonable time."""
-
-
-class Field(msgspec.Struct, frozen=True):
-    """One word as a program gets it; ``unknown`` says why it cannot be told, ``tail`` what
-    stands behind that. ``written`` is how the command has it; ``code`` is what a program gets
-    where variables are not replaced in code."""
-
-    text: str
-    unknown: str = ""
-    tail: str = ""
-    written: str = ""
-    code: str | None = None
-
-
-# Words that begin no command of their own.
-_OPENING = frozenset(
-    {
-        *("if", "then", "else", "elif", "while", "until", "do", "{", "!", "time", "coproc"),
-        *("fi", "done", "esac", "}"),
-    }
-)
-_REPEATING = frozenset({"for", "while", "until", "select", "function", "trap"})
-# Their words name no file, whatever stands in them.
-_TEXT_ONLY = frozenset(
-    {
-        *("echo", "printf", ":", "true", "false", "exit", "return", "break", "continue", "shift"),
-        *("date", "basename", "dirname", "sleep", "kill", "pwd", "wait", "type", "which", "hash"),
-        *("umask", "ulimit", "unset", "seq", "expr", "id", "whoami", "uname", "hostname", "tty"),
-        *("logger", "notify-send", "terminal-notifier", "say", "printenv", "mktemp", "jobs"),
-        *("mkdir", "rmdir", "touch", "rm", "tee", "chmod", "let", "set", "shopt", "popd", "fg"),
-    }
-)
-_WRITING = frozenset({"mkdir", "rmdir", "touch", "rm", "tee", "mktemp"})
-# They read files as text and load nothing; of some the first operand is a text itself.
-_PATTERN_FIRST = frozenset({"grep", "egrep", "fgrep", "zgrep", "jq", "tr", "sed"})
-_READING = _PATTERN_FIRST - {"sed"} | frozenset(
-    {
-        *("cat", "cut", "head", "tail", "wc", "sort", "uniq", "diff", "cmp", "comm", "paste"),
-        *("base64", "sha256sum", "sha1sum", "md5sum", "cksum", "nl", "tac", "rev", "fold", "od"),
-        *("curl", "xxd", "column", "join", "split", "stat", "file", "realpath", "readlink"),
-        *("test", "[", "[[", "ls", "find", "du"),
-    }
-)
-_LOOKING = frozenset({"test", "[", "[[", "ls", "find", "du", "stat", "realpath", "readlink"})
-_SHELLS = frozenset({"ash", "mksh", "rbash", "yash", "fish", "csh", "tcsh", "oksh", "posh"})
-# Their operands are scripts, and these options of theirs have code as a value.
-_INTERPRETERS = frozenset(
-    {
-        *("php", "lua", "luajit", "tsx", "ts-node", "Rscript", "osascript", "pwsh", "tclsh"),
-        *("julia", "elixir", "guile", "expect", "wish", "gjs", "qjs", "escript", "groovy"),
-        *("java", "nu", "xonsh", "racket", "sbcl", "coffee", "deno", "bun", "jshell", "swift"),
-        *("awk", "gawk", "mawk", "nawk", "sed", "gsed", "R", "clojure", "bb", "scala"),
-    }
-)
-_CODE_OPTIONS = frozenset({"-c", "-e", "-E", "-r", "-R", "--eval", "-p", "--print", "eval"})
-_CODE_OPTIONS_OF = {
-    "python": frozenset({"-c"}),
-    "node": frozenset({"-e", "--eval", "-p", "--print"}),
-    "ruby": frozenset({"-e"}),
-    "perl": frozenset({"-e", "-E"}),
-    "sh": frozenset[str](),
-}
-# In the code of awk and sed, what may start a program.
-_STARTING = ("system", "getline", "|", "e ")
-_LOADING_OPTIONS = frozenset(
-    {"-r", "--require", "--import", "--loader", "--experimental-loader", "--rcfile", "--init-file"}
-)
-# What they run stands in files that the command does not name; of some only with these words.
-_ALWAYS_RUNNING = frozenset(
-    {
-        *("make", "gmake", "just", "task", "rake", "tox", "nox", "invoke", "inv", "fab", "npx"),
-        *("pnpx", "bunx", "uvx", "npm", "yarn", "pnpm", "composer", "gradle", "gradlew", "mvn"),
-        *("mvnw", "ant", "sbt", "lein", "mix", "bazel", "bazelisk", "scons", "ninja", "meson"),
-        *("cmake", "ctest", "pre-commit", "lefthook", "husky", "lint-staged", "turbo", "nx"),
-        *("lerna", "gulp", "grunt", "jest", "vitest", "mocha", "eslint", "pytest", "py.test"),
-        *("mise", "direnv", "rspec", "rails", "phing", "phpunit", "stack", "cabal", "earthly"),
-        *("dagger", "act", "run-parts", "docker-compose", "ansible-playbook", "vagrant", "cargo"),
-        *("runghc", "nix-shell"),
-    }
-)
-_RUNNERS: dict[str, frozenset[str]] = {
-    **dict.fromkeys(_ALWAYS_RUNNING, frozenset()),
-    "bun": frozenset({"run", "exec", "test", "x", "install"}),
-    "bundle": frozenset({"exec"}),
-    "deno": frozenset({"task", "test", "bench"}),
-    "docker": frozenset({"compose", "build", "buildx"}),
-    "dotnet": frozenset({"run", "test", "build", "exec", "tool"}),
-    "go": frozenset({"run", "test", "generate", "build", "tool", "vet"}),
-    "hatch": frozenset({"run", "test", "shell", "build"}),
-    "nix": frozenset({"run", "develop", "shell", "build"}),
-    "node": frozenset({"--test", "--run"}),
-    "pdm": frozenset({"run"}),
-    "pipenv": frozenset({"run"}),
-    "pipx": frozenset({"run"}),
-    "poetry": frozenset({"run"}),
-    "rye": frozenset({"run", "test"}),
-    "swift": frozenset({"run", "test", "build"}),
-    "uv": frozenset({"run", "tool"}),
-}
-# What starts another command: its options that have a value, and how many operands come first.
-_WRAPPERS: dict[str, tuple[tuple[str, ...], int]] = {
-    "env": (("-u", "--unset", "-C", "--chdir", "-S", "--split-string", "-P"), 0),
-    "timeout": (("-s", "--signal", "-k", "--kill-after"), 1),
-    "gtimeout": (("-s", "--signal", "-k", "--kill-after"), 1),
-    "nice": (("-n", "--adjustment"), 0),
-    "ionice": (("-c", "-n", "--class", "--classdata"), 0),
-    "chrt": ((), 1),
-    "taskset": ((), 1),
-    "nohup": ((), 0),
-    "setsid": ((), 0),
-    "stdbuf": (("-i", "-o", "-e", "--input", "--output", "--error"), 0),
-    "unbuffer": ((), 0),
-    "time": (("-f", "-o", "--format", "--output"), 0),
-    "exec": (("-a",), 0),
-    "command": ((), 0),
-    "builtin": ((), 0),
-    "noglob": ((), 0),
-    "sudo": (("-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t", "--user"), 0),
-    "doas": (("-u", "-C"), 0),
-    "flock": (("-w", "-E", "--timeout", "--conflict-exit-code", "-c", "--command"), 1),
-    "chroot": (("--userspec", "--groups"), 1),
-    "caffeinate": (("-t", "-w"), 0),
-    "busybox": ((), 0),
-    "toybox": ((), 0),
-    "strace": (("-o", "-e", "-p", "-s", "-u"), 0),
-    "parallel": (("-j", "-a", "-I", "-S", "--jobs", "--arg-file"), 0),
-    "xargs": (
-        ("-I", "-n", "-P", "-d", "-a", "-L", "-s", "-E", "-J", "-R", "--replace", "--max-args"),
-        0,
-    ),
-    "watch": (("-n", "--interval"), 0),
-}
-_FROM_INPUT = frozenset({"xargs", "parallel"})
-_DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
-_SETTING = frozenset({"read", "mapfile", "readarray", "getopts"})
-# Variables by which an interpreter finds what it loads; which kind, and whether files are named.
-LOADERS: dict[str, tuple[str, Use]] = {
-    "BASH_ENV": ("sh", Use.CODE),
-    "ENV": ("sh", Use.CODE),
-    "LD_PRELOAD": ("", Use.CODE),
-    "LD_AUDIT": ("", Use.CODE),
-    "LD_LIBRARY_PATH": ("", Use.DATA),
-    "DYLD_INSERT_LIBRARIES": ("", Use.CODE),
-    "DYLD_LIBRARY_PATH": ("", Use.DATA),
-    "PYTHONPATH": ("python", Use.DATA),
-    "PYTHONHOME": ("python", Use.DATA),
-    "NODE_OPTIONS": ("node", Use.CODE),
-    "NODE_PATH": ("node", Use.DATA),
-    "PERL5LIB": ("perl", Use.DATA),
-    "PERL5OPT": ("perl", Use.CODE),
-    "RUBYLIB": ("ruby", Use.DATA),
-    "RUBYOPT": ("ruby", Use.CODE),
-    "CLASSPATH": ("java", Use.DATA),
-}
-_WITHOUT_SYNTAX = {ord(char): " " for char in ";&|<>()`=,:{}[]'\"\\$@!?*#\n\r\t"}
 
 
 class _Simple:
@@ -285,8 +97,10 @@ def _split(tokens: Sequence[Token]) -> tuple[list[_Simple], list[Word]]:
             found.append(now)
             now, target = around.pop() if around else (_Simple(), "")
             after = tokens[at + 1] if at + 1 < len(tokens) else ""
-            is_function = tokens[at - 1] == "(" and isinstance(after, Word)
-            if is_function and isinstance(after, Word) and after.written in _OPENING:
+            begins = not isinstance(after, Word) or after.written in kinds.OPENING | kinds.REPEATING
+            if begins and tokens[at - 1] == "(" and now.words and not now.words[-1].assigned:
+                # The name of a function, and behind it the commands that it will run.
+                now.words.insert(-1, Word(("function",), is_exact=True, written="function"))
                 found.append(now)
                 now = _Simple()
         elif token in ("[[", "case"):
@@ -297,20 +111,8 @@ def _split(tokens: Sequence[Token]) -> tuple[list[_Simple], list[Word]]:
     return [*found, now, *(simple for simple, _ in around)], bodies
 
 
-class _Part(msgspec.Struct, frozen=True):
-    """What one piece of a word may be; what is active is split and matched with files."""
-
-    text: str
-    unknown: str = ""
-    is_active: bool = False
-
-
-class Commands:
-    """Reads commands one after the other, with the variables and directories known by then.
-
-    ``find`` gives the files that match a pattern, None where there are too many. ``inert`` are the
-    variables that each stand for one word, whatever they hold.
-    """
+class Commands(Words):
+    """Reads commands one after the other, with the variables and directories known by then."""
 
     def __init__(
         self,
@@ -321,19 +123,15 @@ class Commands:
         bases: Iterable[str],
         find: Callable[[str, Sequence[str]], list[str] | None],
     ) -> None:
-        self.values: dict[str, list[str]] = {name: [value] for name, value in values.items()}
-        self.unknown = dict.fromkeys(of_the_event, "event")
-        self.inert = inert
-        self._given = {*values, "PWD", "OLDPWD"}
-        self.bases = tuple(dict.fromkeys(bases))
+        super().__init__(
+            values=values, inert=inert, of_the_event=of_the_event, bases=bases, find=find
+        )
         self.names: dict[Name, None] = {}
         self.uncovered: dict[Uncovered, None] = {}
         self.remarks: dict[str, None] = {}
-        self.kinds: dict[str, None] = {}
+        self.interpreters: dict[str, None] = {}
         self.is_single = True
-        self._find = find
-        self._steps = self._depth = self._text = 0
-        self._repeats = False
+        self._depth = self._text = 0
 
     def read(self, text: str) -> None:
         """Follow the commands of a text; raises TooMuchError."""
@@ -346,9 +144,7 @@ class Commands:
         simples, bodies = _split(tokens)
         commands = [simple for simple in simples if simple.words]
         self.is_single &= len(commands) == 1 and not commands[0].words[0].assigned
-        self._repeats |= any(
-            word.written in _REPEATING or word.written == "{" for s in simples for word in s.words
-        )
+        self.repeats |= any(word.written in kinds.REPEATING for s in simples for word in s.words)
         self._depth += 1
         for simple in simples:
             self._run(simple, bodies)
@@ -356,16 +152,16 @@ class Commands:
 
     def read_command(self, command: str) -> None:
         """The same for all of a hook's command."""
-        self.kinds["sh"] = None
-        known = -1
+        self.interpreters["sh"] = None
+        uncovered, known = self.uncovered, -1
         for _ in range(3):
             self._text = 0
             # What is known only now may have been missing.
-            self.uncovered.clear()
+            self.uncovered = dict(uncovered)
             self.read(command)
             # What comes later may count for what stands before, where anything is repeated.
             before, known = known, sum(map(len, self.values.values())) + len(self.bases)
-            if not self._repeats or known == before:
+            if not self.repeats or known == before:
                 return
         # They grow with every turn.
         self.unknown |= {name: "loop" for name, v in self.values.items() if len(v) > 2}
@@ -378,15 +174,16 @@ class Commands:
 
     def assign(self, name: str, value: str) -> None:
         """A variable of this value; what it names may be loaded or read."""
-        values = self.values.setdefault(name, [])
-        if value not in values:
-            values.append(value)
-        if len(values) > _MOST_CHOICES:
-            self.unknown[name] = "loop"
-            del values[1:]
+        super().assign(name, value)
         if name in ("PATH", "CDPATH", "PWD", "HOME", "IFS"):
             return
-        _, use = LOADERS.get(name, ("", Use.SEEN if "/" in value or "." in value else Use.MAYBE))
+        if name in kinds.OTHER_WAYS:
+            self._report_matching(f"{name}={value}")
+        elif name.startswith("BASH_FUNC_"):
+            self.read(value)
+        _, use = kinds.LOADERS.get(
+            name, ("", Use.SEEN if "/" in value or "." in value else Use.MAYBE)
+        )
         self._name(value, use)
         for part in value.replace(":", " ").split():
             self._name(part, use)
@@ -403,122 +200,38 @@ class Commands:
             remedy = shorten(f'write "$HOOKLINE_PROJECT_DIR{field.tail}"')
         self._report(what if field.unknown == "found" else f"{by} {what}".strip(), why, remedy)
 
-    def _spend(self, steps: int) -> None:
-        self._steps += steps
-        if self._steps > _MOST_STEPS or len(self.names) > _MOST_NAMES:
-            raise TooMuchError
-
-    def _choices(self, piece: Piece, *, is_alone: bool) -> list[_Part]:
-        """All that a piece may be, alone or beside others in a word."""
-        if isinstance(piece, str):
-            return [_Part(piece)]
-        if isinstance(piece, Pattern):
-            return [_Part(piece.text, is_active=True)]
-        if isinstance(piece, Unmade):
-            return [_Part(piece.written, unknown=piece.kind)]
-        name, other = piece.name, piece.other
-        known = self.bases if name in ("PWD", "OLDPWD") else self.values.get(name, ())
-        is_active = not (piece.is_quoted or name in self.inert or piece.written == "~")
-        parts = [_Part(value, is_active=is_active) for value in known]
-        if parts and self._repeats and name not in self._given and not is_alone:
-            # It may be read before it is set.
-            parts.append(_Part("", is_active=True))
-        if name in self.unknown:
-            parts.append(_Part(piece.written, unknown=self.unknown[name]))
-        if other is not None:
-            is_sure = name in self.inert and all(known) and name not in self.unknown
-            for text in self._texts(other.pieces):
-                if not (text.unknown and is_sure and known):
-                    parts.append(_Part(text.text, text.unknown, is_active=not piece.is_quoted))
-                if not text.unknown and piece.written.startswith((f"${{{name}:=", f"${{{name}=")):
-                    self.assign(name, text.text)
-        return parts or [_Part(piece.written, unknown="unset")]
-
-    def _texts(self, pieces: Sequence[Piece], written: str = "") -> list[Field]:
-        """The texts that some pieces may make where nothing is split."""
-        return [
-            Field("".join(p.text for p in parts), *_unknown_in(parts), written)
-            for parts in self._products(pieces)
-        ]
-
-    def _products(self, pieces: Sequence[Piece]) -> list[Sequence[_Part]]:
-        choices = [self._choices(piece, is_alone=len(pieces) == 1) for piece in pieces]
-        size = 1
-        for each in choices:
-            size *= len(each)
-            if size > _MOST_CHOICES:
-                written = "".join(each[0].text for each in choices)
-                return [[_Part(written, unknown="many")]]
-        self._spend(size)
-        return list(itertools.product(*choices))
-
-    def _fields(self, word: Word) -> list[list[Field]]:
-        """All the words that a shell may make of one."""
-        variants = _without_braces(word.pieces)
-        made = [
-            self._divide(parts, _unquoted(word.written)) if pieces else [Field("")]
-            for pieces in variants
-            for parts in self._products(pieces)
-        ]
-        return made if len(variants) == 1 else [[field for fields in made for field in fields]]
-
-    def _divide(self, parts: Sequence[_Part], written: str) -> list[Field]:
-        """Split what is active into words, and match them with files."""
-        fields: list[list[_Part]] = []
-        is_open = False
-        for part in parts:
-            chunks = part.text.split() if part.is_active else [part.text]
-            is_open &= not (part.is_active and part.text[:1].isspace())
-            for chunk in chunks:
-                if not is_open:
-                    fields.append([])
-                fields[-1].append(_Part(chunk, part.unknown, part.is_active))
-                is_open = chunk is chunks[-1]
-            is_open &= not (part.is_active and part.text[-1:].isspace())
-        return [made for field in fields for made in self._match(field, written)]
-
-    def _match(self, parts: Sequence[_Part], written: str) -> list[Field]:
-        text = "".join(part.text for part in parts)
-        signs = "".join(part.text for part in parts if part.is_active)
-        is_pattern = "*" in signs or "?" in signs or ("[" in signs and "]" in text)
-        if not is_pattern or any(part.unknown for part in parts):
-            return [Field(text, *_unknown_in(parts), written)]
-        pattern = "".join(part.text if part.is_active else _as_it_is(part.text) for part in parts)
-        matches = self._find(pattern, self.bases)
-        if matches is None:
-            return [Field(text, "many", written=written)]
-        self._spend(len(matches))
-        return [*map(Field, matches)] or [Field(text)]
+    def _report_matching(self, what: str) -> None:
+        self._report(what, "names are matched in another way", "name the files themselves")
 
     def _run(self, simple: _Simple, bodies: Sequence[Word]) -> None:
         words = simple.words
-        while words and words[0].written in _OPENING:
+        while words and words[0].written in kinds.OPENING:
             has_option = words[0].written == "time" and words[1:2] and words[1].written == "-p"
             words = words[2:] if has_option else words[1:]
         for word in simple.writes:
-            for fields in self._fields(word):
+            for fields in self.fields_of(word):
                 self._operands(fields, Use.WRITTEN)
         if words and words[0].written in ("for", "select"):
             if len(words) > 1:
-                self._set(words[1].written, [f for w in words[3:] for f in self._fields(w)])
+                self._set(words[1].written, [f for w in words[3:] for f in self.fields_of(w)])
             return
         if words and words[0].written == "function":
             words = words[3:] if len(words) > 2 and words[2].written == "{" else []
         if words and words[0].written in ("case", "[["):
             # What is compared; a file that is looked for may decide.
             for word in words[1:]:
-                for fields in self._fields(word):
+                for fields in self.fields_of(word):
                     use = Use.SEEN if words[0].written == "[[" else Use.MAYBE
                     self._operands(fields, use, is_text=True)
             words = []
         while words and words[0].assigned:
             self._assigned(words[0], is_lasting=all(word.assigned for word in words))
             words = words[1:]
-        slots = [self._fields(word) for word in words]
+        slots = [self.fields_of(word) for word in words]
         size = 1
         for slot in slots:
-            size = min(size * len(slot), _MOST_CHOICES + 1)
-        if size > _MOST_CHOICES:
+            size = min(size * len(slot), MOST_CHOICES + 1)
+        if size > MOST_CHOICES:
             first = [slot[0] for slot in slots]
             argvs = [
                 [*first[:at], choice, *first[at + 1 :]]
@@ -529,7 +242,7 @@ class Commands:
             argvs = [list(argv) for argv in itertools.product(*slots)]
         for argv in argvs:
             fields = [field for made in argv for field in made]
-            self._spend(len(fields))
+            self.spend(len(fields))
             if fields:
                 self._start(fields, simple, bodies, by_shell=True)
             else:
@@ -545,7 +258,7 @@ class Commands:
     def _assigned(self, word: Word, *, is_lasting: bool) -> None:
         name = word.assigned
         olds = tuple(self.values.get(name, ())) if word.written.startswith(f"{name}+=") else ("",)
-        for made in self._texts(word.pieces, word.written):
+        for made in self.texts_of(word.pieces, word.written):
             value = made.text.partition("=")[2]
             if made.unknown:
                 self._forget(name, made)
@@ -558,20 +271,20 @@ class Commands:
     def _forget(self, name: str, field: Field) -> None:
         """A variable gets a value that cannot be told."""
         self.unknown[name] = field.unknown
-        if name in LOADERS or name in ("PATH", "CDPATH"):
+        if name in kinds.LOADERS or name in ("PATH", "CDPATH"):
             self._report_unknown(field)
 
     def _input(self, simple: _Simple, use: Use) -> None:
         """What a command is given to read."""
         for word in simple.reads:
-            for fields in self._fields(word):
+            for fields in self.fields_of(word):
                 self._operands(fields, use)
 
     def _start(
         self, fields: list[Field], simple: _Simple, bodies: Sequence[Word], *, by_shell: bool
     ) -> None:
         """Follow the program that is the first of some words."""
-        self._spend(1)
+        self.spend(1)
         program, rest = fields[0], fields[1:]
         name = os.path.basename(program.text)
         if program.unknown:
@@ -580,34 +293,34 @@ class Commands:
             self._input(simple, Use.DATA)
             return
         self._program(program.text, by_shell=by_shell)
-        if name in _OF_THE_SHELL and by_shell and self._run_built_in(name, rest):
+        if name in kinds.OF_THE_SHELL and by_shell and self._run_built_in(name, rest):
             self._input(simple, Use.DATA)
             return
-        if name in _WRAPPERS:
+        if name in kinds.WRAPPERS:
             self._unwrap(name, rest, simple, bodies)
             return
         words = frozenset(field.text for field in rest)
-        if name in _RUNNERS and (not _RUNNERS[name] or words & _RUNNERS[name]):
+        if name in kinds.RUNNERS and (not kinds.RUNNERS[name] or words & kinds.RUNNERS[name]):
             what = " ".join([name, *(field.text for field in rest[:2])])
             why = "what it runs stands in other files"
             self._report(what, why, "name the script itself")
         # What is unknown is taken for a script, not for an option.
         texts = ["?" if field.unknown else field.text for field in rest]
-        found = interpreter_in([name if name not in _SHELLS else "sh", *texts])
+        found = interpreter_in([name if name not in kinds.SHELLS else "sh", *texts])
         if found is not None:
             self._interpret(found.kind, found.options, found.script_at, fields, simple, bodies)
             return
         self._input(simple, Use.DATA)
-        if name in _INTERPRETERS and rest:
+        if name in kinds.INTERPRETERS and rest:
             self._interpret_any(name, rest)
         elif name == "find":
             self._follow_find(rest)
-        elif name in _TEXT_ONLY:
-            use = Use.WRITTEN if name in _WRITING else Use.MAYBE
+        elif name in kinds.TEXT_ONLY:
+            use = Use.WRITTEN if name in kinds.WRITING else Use.MAYBE
             named = [f for f in rest if use is Use.WRITTEN or "/" in f.text]
             self._operands(named, use, is_text=True)
-        elif name in _READING:
-            use = Use.SEEN if name in _LOOKING else Use.DATA
+        elif name in kinds.READING:
+            use = Use.SEEN if name in kinds.LOOKING else Use.DATA
             first = _pattern_in(name, rest)
             for field in rest:
                 is_text = field is first or field.text.isdecimal() or field.text == "]"
@@ -631,18 +344,20 @@ class Commands:
             self._evaluate(name, operands[:1])
         elif name in ("cd", "pushd"):
             self._change_directory(operands)
-        elif name in _DECLARING:
+        elif name in kinds.DECLARING:
             for field in operands:
                 variable, equals, value = field.text.partition("=")
                 if field.unknown:
                     self._forget(variable.removesuffix("+"), field)
                 elif equals:
                     self.assign(variable.removesuffix("+"), value)
-        elif name in _SETTING:
-            self.unknown |= dict.fromkeys((field.text for field in operands), "value")
-            self.unknown |= {"REPLY": "value", "MAPFILE": "value", "OPTARG": "value"}
+        elif name in kinds.SETTING:
+            for field in operands:
+                self._forget(field.text, Field(f"{name} {field.text}", "value"))
+        elif name == "shopt" and (ways := kinds.OTHER_MATCHING & {field.text for field in rest}):
+            self._report_matching(f"{name} {min(ways)}")
         elif name == "printf" and len(rest) > 1 and rest[0].text == "-v":
-            self.unknown[rest[1].text] = "value"
+            self._forget(rest[1].text, Field(f"{name} -v {rest[1].text}", "value"))
         else:
             return False
         return True
@@ -663,12 +378,15 @@ class Commands:
             if field.unknown:
                 self._report_unknown(field)
                 continue
+            if field.text.startswith(("~+", "~-")):
+                field = Field(field.text[2:].lstrip("/"))
             entries = [e for value in self.values.get("CDPATH", ()) for e in value.split(":")]
             new = [
-                os.path.join(base, entry, field.text)
+                os.path.join(base, entry, expand_home(field.text))
                 for base in self.bases
                 for entry in ("", *(entry for entry in entries if entry))
             ]
+            new = [place if ".." in place else os.path.normpath(place) for place in new]
             self.bases = tuple(dict.fromkeys([*self.bases, *new]))
             if len(self.bases) > _MOST_BASES:
                 raise TooMuchError
@@ -678,7 +396,7 @@ class Commands:
         self, name: str, rest: list[Field], simple: _Simple, bodies: Sequence[Word]
     ) -> None:
         """Follow what a wrapper starts."""
-        with_value, before = _WRAPPERS[name]
+        with_value, before = kinds.WRAPPERS[name]
         replaced = "{}"
         at = 0
         while at < len(rest):
@@ -714,12 +432,12 @@ class Commands:
             elif option in ("-S", "--split-string", "-c", "--command") and field.text:
                 self._evaluate(name, [field, *rest[at:]])
                 return
-            elif option in ("-I", "-J", "--replace") and name in _FROM_INPUT:
+            elif option in ("-I", "-J", "--replace") and name in kinds.FROM_INPUT:
                 replaced = field.text or replaced
             elif option in with_value:
                 self._operand(field, Use.DATA)
         fields = rest[at:]
-        if name in _FROM_INPUT:
+        if name in kinds.FROM_INPUT:
             unknown = Field(f"{name} {fields[0].text if fields else ''}".strip(), "found")
             fields = [_with_unknown(field, replaced, unknown) for field in fields]
             fields = [*(fields or [Field("echo")]), unknown]
@@ -741,11 +459,13 @@ class Commands:
         bodies: Sequence[Word],
     ) -> None:
         """Follow an interpreter into its script, or into the code that it is given."""
-        self.kinds[kind] = None
+        self.interpreters[kind] = None
         name = os.path.basename(fields[0].text)
         told = {option for option, _ in options}
         for option, value in options:
-            if option in _LOADING_OPTIONS and value:
+            if value in kinds.OTHER_MATCHING:
+                self._report_matching(f"{name} {option} {value}")
+            if option in kinds.LOADING_OPTIONS and value:
                 self._code(next((f for f in fields if value in f.text), Field(value)))
             elif value:
                 self._operand(Field(value), Use.DATA)
@@ -772,7 +492,7 @@ class Commands:
             for place in (f"{inside}.py", f"{inside}/__main__.py", f"{inside}/__init__.py"):
                 self._name(place, Use.CODE)
             self._operands(fields[at + 2 :], Use.DATA)
-        elif inline := told & _CODE_OPTIONS_OF[kind]:
+        elif inline := told & kinds.CODE_OPTIONS_OF[kind]:
             self.remarks[f"{name} {min(inline)}: what its code loads"] = None
             self._operands(fields[1:], Use.MAYBE)
             self._input(simple, Use.DATA)
@@ -781,7 +501,7 @@ class Commands:
         elif simple.texts or simple.has_body:
             if kind != "sh":
                 self.remarks[f"{name}: what its code loads"] = None
-            fields = [f for word in simple.texts for f in self._texts(word.pieces, word.written)]
+            fields = [f for word in simple.texts for f in self.texts_of(word.pieces, word.written)]
             fields += [Field(word.fill({})) for word in bodies if simple.has_body]
             for field in fields:
                 if kind == "sh":
@@ -794,18 +514,26 @@ class Commands:
 
     def _interpret_any(self, name: str, rest: Sequence[Field]) -> None:
         """Follow an interpreter of which little is known: any word may be its script."""
-        self.kinds[name] = None
+        self.interpreters[name] = None
         options = {field.text for field in rest if field.text.startswith("-")} | {rest[0].text}
         is_filter = name.endswith(("awk", "sed"))
         for before, field in itertools.pairwise(rest):
             if before.text in ("-f", "--file"):
                 self._code(field)
-        if is_filter or options & _CODE_OPTIONS:
+        if is_filter or options & kinds.CODE_OPTIONS:
             first = _pattern_in(name, rest) if is_filter else None
             for field in rest:
                 is_text = field is first or not is_filter
                 self._operand(field, Use.MAYBE if is_text else Use.DATA)
-            if not is_filter or any(sign in f.text for f in rest for sign in _STARTING):
+            if name.endswith("sed"):
+                import re
+
+                for field in rest:
+                    if re.search(kinds.RUN_BY_SED, field.text):
+                        self._report(
+                            f"{name} {field.text}", "it runs what it makes", "use a script"
+                        )
+            if not is_filter or any(sign in f.text for f in rest for sign in kinds.STARTING):
                 self.remarks[f"{name}: what its code loads"] = None
             return
         scripts = [field for field in rest if not field.text.startswith("-")][:2]
@@ -837,7 +565,7 @@ class Commands:
     def _program(self, text: str, *, by_shell: bool) -> None:
         if "/" in text:
             self._name(text, Use.CODE)
-        elif not (by_shell and text in _OF_THE_SHELL):
+        elif not (by_shell and text in kinds.OF_THE_SHELL):
             self._name(text, Use.PROGRAM)
 
     def _code(self, field: Field, *, suffixes: bool = False) -> None:
@@ -863,7 +591,7 @@ class Commands:
         """A word that a program gets; one that only reads text minds no unknown one."""
         text = field.text
         if field.unknown:
-            is_minded = use not in (Use.SEEN, Use.WRITTEN) and field.unknown not in _HARMLESS
+            is_minded = use not in (Use.SEEN, Use.WRITTEN) and field.unknown not in HARMLESS
             if use is Use.CODE or (is_minded and not is_text):
                 self._report_unknown(field)
             self._name(field.tail.lstrip("/"), Use.MAYBE)
@@ -883,7 +611,7 @@ class Commands:
 
     def _parts(self, text: str) -> None:
         """What may be a name inside a word: a list, an option's value, code for another program."""
-        parts = text.translate(_WITHOUT_SYNTAX).split()
+        parts = text.translate(kinds.WITHOUT_SYNTAX).split()
         for part in parts if parts != [text] else ():
             if "/" in part or "." in part:
                 self._name(part, Use.MAYBE)
@@ -891,16 +619,12 @@ class Commands:
             self._name(part, Use.MAYBE)
 
 
-_OF_THE_SHELL = frozenset(
-    {
-        *_DECLARING,
-        *_SETTING,
-        *(".", ":", "[", "[[", "alias", "break", "builtin", "cd", "command", "continue", "echo"),
-        *("eval", "exec", "exit", "false", "fc", "hash", "jobs", "kill", "let", "popd", "printf"),
-        *("pushd", "pwd", "return", "set", "shift", "shopt", "source", "test", "trap", "true"),
-        *("type", "ulimit", "umask", "unalias", "unset", "wait", "bg", "fg", "times", "enable"),
-    }
-)
+def expand_home(text: str) -> str:
+    """A path whose leading ``~`` or ``~name`` is a home, if there is such a one."""
+    try:
+        return os.path.expanduser(text) if text.startswith("~") else text
+    except ValueError:  # nobody can be called that
+        return text
 
 
 def shorten(text: str) -> str:
@@ -913,7 +637,7 @@ def shorten(text: str) -> str:
 def _pattern_in(name: str, fields: Sequence[Field]) -> Field | None:
     """The word that is a pattern or a filter, and no file; None where options have it."""
     options = ("-e", "-f", "--file", "--from-file", "--regexp", "--expression")
-    if name not in _PATTERN_FIRST and not name.endswith("awk"):
+    if name not in kinds.PATTERN_FIRST and not name.endswith("awk"):
         return None
     if any(field.text.startswith(options) for field in fields):
         return None
@@ -924,62 +648,6 @@ def _with_unknown(field: Field, mark: str, unknown: Field) -> Field:
     """A word in which a mark will be replaced by what is unknown; its text may be code."""
     is_marked = mark in field.text
     return msgspec.structs.replace(unknown, code=field.text) if is_marked else field
-
-
-def _unknown_in(parts: Sequence[_Part]) -> tuple[str, str]:
-    """Why parts cannot be told, the gravest reason, and what stands behind the last of these."""
-    reasons = [part.unknown for part in parts if part.unknown]
-    if not reasons:
-        return "", ""
-    last = max(at for at, part in enumerate(parts) if part.unknown)
-    grave = next((reason for reason in reasons if reason not in _HARMLESS), reasons[0])
-    return grave, "".join(part.text for part in parts[last + 1 :])
-
-
-def _unquoted(written: str) -> str:
-    is_quoted = len(written) > 1 and written[0] == written[-1] == '"' and written.count('"') == 2
-    return written[1:-1] if is_quoted else written
-
-
-def _as_it_is(text: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
-
-
-def _without_braces(pieces: Sequence[Piece]) -> list[Sequence[Piece]]:
-    """The words that braces make of one, each as its pieces."""
-    signs = [(at, p.text) for at, p in enumerate(pieces) if isinstance(p, Pattern)]
-    if sum(text == "{" for _, text in signs) > _MOST_BRACES:
-        raise TooMuchError
-    opened = next((at for at, text in signs if text == "{"), None)
-    if opened is None:
-        return [pieces]
-    depth, marks = 0, [opened]
-    for at, text in signs:
-        depth += at >= opened and {"{": 1, "}": -1}.get(text, 0)
-        if at > opened and ((depth == 1 and text == ",") or depth == 0):
-            marks.append(at)
-        if at > opened and depth == 0:
-            break
-    if depth or len(marks) == 2:
-        # No list: it stays as it is written, or it is a range.
-        end = len(pieces) if depth else marks[-1] + 1
-        written = Word(tuple(pieces[opened:end]), is_exact=False).fill({})
-        if not depth and ".." in written:
-            kept: list[Piece] = [Unmade(written, "value")]
-        else:
-            kept = ["{", *pieces[opened + 1 : end]]
-            kept[-1:] = ["}"] if not depth else kept[-1:]
-        rest = _without_braces([*kept[1:], *pieces[end:]])
-        return [[*pieces[:opened], kept[0], *each] for each in rest]
-    tails = _without_braces(pieces[marks[-1] + 1 :])
-    inner = [
-        each
-        for start, end in itertools.pairwise(marks)
-        for each in _without_braces(pieces[start + 1 : end])
-    ]
-    if len(inner) * len(tails) > _MOST_CHOICES:
-        raise TooMuchError
-    return [[*pieces[:opened], *each, *tail] for each in inner for tail in tails]
 
 
 def _text_of_shell(fields: Sequence[Field]) -> int:

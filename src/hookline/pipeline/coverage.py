@@ -13,18 +13,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from hookline.pipeline.commands import (
-    LOADERS,
-    Commands,
-    Field,
-    Name,
-    TooMuchError,
-    Uncovered,
-    Use,
-    shorten,
-)
+from hookline.pipeline.commands import Commands, Name, Uncovered, expand_home, shorten
+from hookline.pipeline.program_kinds import LOADERS, Use
 from hookline.pipeline.programs import hook_variables, shebang_in
 from hookline.pipeline.shell import expand
+from hookline.pipeline.wording import Field, TooMuchError
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource
 
@@ -155,15 +148,16 @@ class _Finder:
                 if shebang is not None:
                     self._commands.start([*map(Field, shebang), Field(place)])
         for name, (kind, _) in LOADERS.items():
-            if name in self._environ and (not kind or kind in self._commands.kinds):
-                for entry in self._environ[name].replace(":", " ").split():
+            if name in self._environ and (not kind or kind in self._commands.interpreters):
+                value = self._environ[name].replace(":", " ").replace("=", " ")
+                for entry in (entry for entry in value.split() if entry[0] != "-"):
                     for base in self._bases:
                         self._ground.add_own(f"{name}={entry}", os.path.join(base, entry))
 
     def _look(self, name: Name) -> None:
         texts = [name.text]
         if name.text.startswith("~"):
-            texts.append(os.path.expanduser(name.text))
+            texts.append(expand_home(name.text))
             texts += [name.text[3:]] if name.text.startswith(("~+/", "~-/")) else []
         for text in texts:
             bases = name.bases
@@ -202,7 +196,7 @@ class _Ground:
         self._project_dir = project_dir
         self._real = os.path.realpath(project_dir)
         self._written: set[str] = set()
-        self._directories: dict[str, str] = {}
+        self._directories: set[str] = set()
         self._folders: set[str] = set()
         self._entries: dict[tuple[str, tuple[str, ...]], list[tuple[str, str]]] = {}
         self._scanned = 0
@@ -262,7 +256,7 @@ class _Ground:
                 self.watch(place)
             return False
         if stat.S_ISDIR(known.st_mode):
-            self._take_directory(name, place, use, text)
+            self._take_directory(name, place, use)
             return False
         self._add(name, place, known, is_code=use is Use.CODE)
         return stat.S_ISREG(known.st_mode)
@@ -292,7 +286,7 @@ class _Ground:
     def _leave(self, name: str, why: str, remedy: str) -> None:
         self.uncovered[Uncovered(shorten(name), why, remedy)] = None
 
-    def _take_directory(self, name: str, place: str, use: Use, text: str) -> None:
+    def _take_directory(self, name: str, place: str, use: Use) -> None:
         if use is Use.CODE:
             self.files.setdefault(name or ".", place)
             self.code.add(name or ".")
@@ -300,7 +294,7 @@ class _Ground:
         elif name and use is Use.DATA:
             self.files.setdefault(name, place)
             self.watch(place)
-            self._directories[name] = text
+            self._directories.add(name)
 
     def find(self, pattern: str, bases: Sequence[str]) -> list[str] | None:
         """The files that match a pattern, as a shell has them; None for more than can be listed."""
@@ -355,7 +349,8 @@ class _Ground:
             if known is None:
                 known = self._entries[path, bases] = []
                 for entry in path.split(os.pathsep)[:_MOST_MATCHES]:
-                    entry = os.path.expanduser(entry) or "."
+                    is_relative = entry.startswith(("~+", "~-"))
+                    entry = entry[2:].lstrip("/") if is_relative else expand_home(entry)
                     if not os.path.isabs(entry):
                         known += [(base, entry) for base in bases]
                     elif self.name_of(os.path.join(entry, "x")) is not None:
@@ -375,10 +370,10 @@ class _Ground:
                     self._walk(folder, os.path.join(self._project_dir, folder), is_code=False)
                 elif name in self.code and not self._is_held(each) and not os.path.isdir(place):
                     self.remarks[f"{shorten(name)}: what it loads beside it"] = None
-        for name, text in self._directories.items():
+        for name in sorted(self._directories):
             if not self._is_held(f"{name}/"):
                 remedy = "name the files in it, or keep it in a folder called hooks"
-                self._leave(text, "a directory of which not all is covered", remedy)
+                self._leave(name, "a directory of which not all is covered", remedy)
 
     def _is_held(self, name: str) -> bool:
         return any(name.startswith(f"{folder}/") or not folder for folder in self._folders)

@@ -169,6 +169,10 @@ def _snapshot(entries: Iterable[HookRegistryEntry], rules: Rules) -> HookSnapsho
         rules.strict,
         "\n".join(holds),
         tuple(
-            entry for entry in entries if any(demand.is_met_by(entry) for demand in rules.required)
+            entry
+            for entry in entries
+            if entry.enabled
+            and entry.trusted
+            and any(demand.is_met_by(entry) for demand in rules.required)
         ),
     )

@@ -1,0 +1,230 @@
+"""Makes of a word all the words that a shell may make of it, as far as that can be told.
+
+Variables may have several values, patterns several matches and braces several words. What cannot
+be told stays as it is written, with the reason.
+"""
+
+import itertools
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+import msgspec
+
+from hookline.pipeline.program_kinds import OF_THE_MOMENT
+from hookline.pipeline.shell import Pattern, Piece, Unmade, Word
+
+_MOST_STEPS = 40_000
+MOST_CHOICES = 256
+_MOST_BRACES = 32
+# Of no account where no file is meant.
+HARMLESS = frozenset({"number", "event"})
+
+
+class TooMuchError(Exception):
+    """A command has more in it than can be followed in a reasonable time."""
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One word as a program gets it; ``unknown`` says why it cannot be told, ``tail`` what
+    stands behind that. ``written`` is how the command has it; ``code`` is what a program gets
+    where variables are not replaced in code."""
+
+    text: str
+    unknown: str = ""
+    tail: str = ""
+    written: str = ""
+    code: str | None = None
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """What one piece of a word may be; what is active is split and matched with files."""
+
+    text: str
+    unknown: str = ""
+    is_active: bool = False
+
+
+class Words:
+    """The variables and directories that are known, and the words that they make.
+
+    ``find`` gives the files that match a pattern, None where there are too many. ``inert`` are the
+    variables that each stand for one word, whatever they hold.
+    """
+
+    def __init__(
+        self,
+        *,
+        values: Mapping[str, str],
+        inert: Collection[str],
+        of_the_event: Collection[str],
+        bases: Iterable[str],
+        find: Callable[[str, Sequence[str]], list[str] | None],
+    ) -> None:
+        self.values = {n: [value] for n, value in values.items() if n not in OF_THE_MOMENT}
+        self.unknown = {
+            **dict.fromkeys(OF_THE_MOMENT, "value"),
+            **dict.fromkeys(of_the_event, "event"),
+        }
+        self.inert = inert
+        self._given = {*values, "PWD", "OLDPWD"}
+        self.bases = tuple(dict.fromkeys(bases))
+        self._find = find
+        self._steps = 0
+        # Whether commands may run more than once, or later than they stand there.
+        self.repeats = False
+
+    def assign(self, name: str, value: str) -> None:
+        """A variable may have this value."""
+        if name in ("PATH", "CDPATH"):
+            # An entry counts once, so that what grows in a loop comes to an end.
+            value = ":".join(dict.fromkeys(value.split(":")))
+        values = self.values.setdefault(name, [])
+        if value not in values:
+            values.append(value)
+        if len(values) > MOST_CHOICES:
+            self.unknown[name] = "loop"
+            del values[1:]
+
+    def spend(self, steps: int) -> None:
+        self._steps += steps
+        if self._steps > _MOST_STEPS:
+            raise TooMuchError
+
+    def _choices(self, piece: Piece, *, is_alone: bool) -> list[_Part]:
+        """All that a piece may be, alone or beside others in a word."""
+        if isinstance(piece, str):
+            return [_Part(piece)]
+        if isinstance(piece, Pattern):
+            return [_Part(piece.text, is_active=True)]
+        if isinstance(piece, Unmade):
+            return [_Part(piece.written, unknown=piece.kind)]
+        name, other = piece.name, piece.other
+        known = self.bases if name in ("PWD", "OLDPWD") else self.values.get(name, ())
+        is_active = not (piece.is_quoted or name in self.inert or piece.written == "~")
+        parts = [_Part(value, is_active=is_active) for value in known]
+        if parts and self.repeats and name not in self._given and not is_alone:
+            # It may be read before it is set.
+            parts.append(_Part("", is_active=True))
+        if name in self.unknown:
+            parts.append(_Part(piece.written, unknown=self.unknown[name]))
+        if other is not None:
+            is_sure = name in self.inert and all(known) and name not in self.unknown
+            for text in self.texts_of(other.pieces):
+                if not (text.unknown and is_sure and known):
+                    parts.append(_Part(text.text, text.unknown, is_active=not piece.is_quoted))
+                if not text.unknown and piece.written.startswith((f"${{{name}:=", f"${{{name}=")):
+                    self.assign(name, text.text)
+        return parts or [_Part(piece.written, unknown="unset")]
+
+    def texts_of(self, pieces: Sequence[Piece], written: str = "") -> list[Field]:
+        """The texts that some pieces may make where nothing is split."""
+        return [
+            Field("".join(p.text for p in parts), *_unknown_in(parts), written)
+            for parts in self._products(pieces)
+        ]
+
+    def _products(self, pieces: Sequence[Piece]) -> list[Sequence[_Part]]:
+        choices = [self._choices(piece, is_alone=len(pieces) == 1) for piece in pieces]
+        size = 1
+        for each in choices:
+            size *= len(each)
+            if size > MOST_CHOICES:
+                written = "".join(each[0].text for each in choices)
+                return [[_Part(written, unknown="many")]]
+        self.spend(size)
+        return list(itertools.product(*choices))
+
+    def fields_of(self, word: Word) -> list[list[Field]]:
+        """All the words that a shell may make of one."""
+        variants = _without_braces(word.pieces)
+        made = [
+            self._divide(parts, _unquoted(word.written)) if pieces else [Field("")]
+            for pieces in variants
+            for parts in self._products(pieces)
+        ]
+        return made if len(variants) == 1 else [[field for fields in made for field in fields]]
+
+    def _divide(self, parts: Sequence[_Part], written: str) -> list[Field]:
+        """Split what is active into words, and match them with files."""
+        fields: list[list[_Part]] = []
+        is_open = False
+        for part in parts:
+            chunks = part.text.split() if part.is_active else [part.text]
+            is_open &= not (part.is_active and part.text[:1].isspace())
+            for chunk in chunks:
+                if not is_open:
+                    fields.append([])
+                fields[-1].append(_Part(chunk, part.unknown, part.is_active))
+                is_open = chunk is chunks[-1]
+            is_open &= not (part.is_active and part.text[-1:].isspace())
+        return [made for field in fields for made in self._match(field, written)]
+
+    def _match(self, parts: Sequence[_Part], written: str) -> list[Field]:
+        text = "".join(part.text for part in parts)
+        signs = "".join(part.text for part in parts if part.is_active)
+        is_pattern = "*" in signs or "?" in signs or ("[" in signs and "]" in text)
+        if not is_pattern or any(part.unknown for part in parts):
+            return [Field(text, *_unknown_in(parts), written)]
+        pattern = "".join(part.text if part.is_active else _as_it_is(part.text) for part in parts)
+        if any(sign in pattern for sign in ("[:", "[.", "[=")):
+            return [Field(text, "value", written=written)]
+        matches = self._find(pattern.replace("[^", "[!"), self.bases)
+        if matches is None:
+            return [Field(text, "many", written=written)]
+        self.spend(len(matches))
+        return [*map(Field, matches)] or [Field(text)]
+
+
+def _unknown_in(parts: Sequence[_Part]) -> tuple[str, str]:
+    """Why parts cannot be told, the gravest reason, and what stands behind the last of these."""
+    reasons = [part.unknown for part in parts if part.unknown]
+    if not reasons:
+        return "", ""
+    last = max(at for at, part in enumerate(parts) if part.unknown)
+    grave = next((reason for reason in reasons if reason not in HARMLESS), reasons[0])
+    return grave, "".join(part.text for part in parts[last + 1 :])
+
+
+def _unquoted(written: str) -> str:
+    is_quoted = len(written) > 1 and written[0] == written[-1] == '"' and written.count('"') == 2
+    return written[1:-1] if is_quoted else written
+
+
+def _as_it_is(text: str) -> str:
+    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
+
+
+def _without_braces(pieces: Sequence[Piece]) -> list[Sequence[Piece]]:
+    """The words that braces make of one, each as its pieces."""
+    signs = [(at, p.text) for at, p in enumerate(pieces) if isinstance(p, Pattern)]
+    if sum(text == "{" for _, text in signs) > _MOST_BRACES:
+        raise TooMuchError
+    opened = next((at for at, text in signs if text == "{"), None)
+    if opened is None:
+        return [pieces]
+    depth, marks = 0, [opened]
+    for at, text in signs:
+        depth += at >= opened and {"{": 1, "}": -1}.get(text, 0)
+        if at > opened and ((depth == 1 and text == ",") or depth == 0):
+            marks.append(at)
+        if at > opened and depth == 0:
+            break
+    if depth or len(marks) == 2:
+        # No list: it stays as it is written, or it is a range.
+        end = len(pieces) if depth else marks[-1] + 1
+        written = Word(tuple(pieces[opened:end]), is_exact=False).fill({})
+        if not depth and ".." in written:
+            kept: list[Piece] = [Unmade(written, "value")]
+        else:
+            kept = ["{", *pieces[opened + 1 : end]]
+            kept[-1:] = ["}"] if not depth else kept[-1:]
+        rest = _without_braces([*kept[1:], *pieces[end:]])
+        return [[*pieces[:opened], kept[0], *each] for each in rest]
+    tails = _without_braces(pieces[marks[-1] + 1 :])
+    inner = [
+        each
+        for start, end in itertools.pairwise(marks)
+        for each in _without_braces(pieces[start + 1 : end])
+    ]
+    if len(inner) * len(tails) > MOST_CHOICES:
+        raise TooMuchError
+    return [[*pieces[:opened], *each, *tail] for each in inner for tail in tails]

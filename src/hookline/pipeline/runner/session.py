@@ -8,6 +8,7 @@ Also a program, for when the agent is gone: ``python session.py PID...`` ends th
 processes lead. The interpreter of a warm hook may run it, so it keeps to Python 3.8.
 """
 
+import errno
 import os
 import signal
 import sys
@@ -36,7 +37,7 @@ class Process:
     __slots__ = ("group", "parent", "pid", "session", "start", "state")
 
     def __init__(
-        self, pid: int, state: str, parent: int, group: int, session: int, start: str
+        self, pid: int, state: str, parent: int, group: int, session: int, start: int
     ) -> None:
         self.pid = pid
         self.state = state
@@ -60,7 +61,9 @@ class Sessions:
         self._members: list[Process] = []
         self._is_blind = True
         self._certainty = 0
+        self._unseen: dict[int, int] = {}
         self.numbers = set(self._leaders)
+        self.lacks_descriptor = False
 
     def remain(self) -> bool:
         """Whether any of them runs; those that nobody has reaped do not."""
@@ -74,25 +77,32 @@ class Sessions:
 
     def freeze(self) -> "Iterator[float]":
         """Stop them all; gives the seconds to wait before it can go on, as ``kill`` does."""
-        return self._repeat(signal.SIGSTOP, _FREEZE_SECONDS)
+        self._look()
+        self.signal(signal.SIGSTOP)
+        yield from self._repeat(signal.SIGSTOP, _FREEZE_SECONDS)
 
     def kill(self) -> "Iterator[float]":
         """Kill them all, whatever they do meanwhile."""
         yield from self.freeze()
-        if self._members or self._is_blind:
-            self.signal(signal.SIGKILL)
+        if self.signal(signal.SIGKILL):
             yield from self._repeat(signal.SIGKILL, _KILL_SECONDS)
 
     def signal(self, number: int) -> bool:
         """Send a signal to those that the last look found; whether there was anybody.
 
-        The last who came are the first to get it: when they go on, no parent sees a child stopped.
+        Parents stop before their children and go on after them: a shell with job control that saw
+        a child stopped would take up its next command, and the end of a parent is a SIGHUP for
+        children in a group of their own that are stopped.
         """
-        groups = {process.group: None for process in self._members if process.state not in _ENDED}
+        living = [process.group for process in self._members if process.state not in _ENDED]
         if self._is_blind:
-            groups.update(dict.fromkeys(self._leaders & self.numbers))
+            living += self._leaders & self.numbers
+        # In the order of their oldest members.
+        groups = list(dict.fromkeys(living))
+        if number == signal.SIGCONT:
+            groups.reverse()
         self._certainty = 0
-        return any(tuple(_send(group, number) for group in groups))
+        return any([_send(group, number) for group in groups])  # noqa: C419  # to all of them
 
     def _repeat(self, number: int, seconds: float) -> "Iterator[float]":
         """Look for them and send a signal, until it has reached everybody."""
@@ -117,10 +127,11 @@ class Sessions:
                 everybody.append(process)
                 if process.session in self.numbers and process.state not in done:
                     self._reach(process, number, reached)
-        except OSError:
+        except OSError as error:
             # The system does not tell, or no descriptor is left to ask it with.
             self._is_blind = True
-            return self.signal(number) and number != signal.SIGSTOP
+            self.lacks_descriptor = error.errno in (errno.EMFILE, errno.ENFILE)
+            return self.signal(number)
         self._is_blind = False
         self._members = self._find_members(everybody)
         for process in self._members:
@@ -129,14 +140,14 @@ class Sessions:
             elif process.parent == os.getpid() and process.pid not in self._leaders:
                 # The first process of a container has to reap those that were handed to it.
                 _reap(process.pid)
-        if reached:
-            self._certainty = 0
-            return True
-        self._certainty += _CERTAIN if before == _last_pid() else 1
-        if self._certainty < _CERTAIN:
-            return True
-        self.numbers = {process.session for process in self._members}
-        return False
+        gained = _CERTAIN if before == _last_pid() else 1
+        seen = {process.session for process in self._members}
+        self._unseen = {
+            number: self._unseen.get(number, 0) + gained for number in self.numbers - seen
+        }
+        self.numbers -= {number for number, times in self._unseen.items() if times >= _CERTAIN}
+        self._certainty = 0 if reached else self._certainty + gained
+        return self._certainty < _CERTAIN
 
     def _reach(self, process: Process, number: int, reached: "set[int]") -> None:
         if process.group not in reached and process.session != self._own:
@@ -145,7 +156,10 @@ class Sessions:
                 _send(process.group, number)
 
     def _find_members(self, everybody: "list[Process]") -> "list[Process]":
-        """Those of the sessions, their descendants, and all of the sessions these are in."""
+        """Those of the sessions, their descendants, and all of the sessions these are in.
+
+        The oldest come first; numbers begin anew one day, and so do not tell.
+        """
         sessions: dict[int, list[Process]] = {}
         children: dict[int, list[Process]] = {}
         for process in everybody:
@@ -162,7 +176,8 @@ class Sessions:
                 self.numbers.add(process.session)
                 waiting += children.get(process.pid, ())
                 waiting += sessions.pop(process.session, ())
-        return [process for process in everybody if process.pid in found]
+        members = [process for process in everybody if process.pid in found]
+        return sorted(members, key=lambda process: (process.start, process.pid))
 
 
 def _send(group: int, number: int) -> bool:
@@ -217,8 +232,8 @@ def _read(pid: int) -> "Process | None":
         os.close(file)
     # The name in parentheses may itself hold parentheses, spaces and line ends.
     fields = text.rpartition(b")")[2].split()
-    state, start = fields[0].decode(), fields[19].decode()
-    return Process(pid, state, int(fields[1]), int(fields[2]), int(fields[3]), start)
+    parent, group, session, start = (int(fields[at]) for at in (1, 2, 3, 19))
+    return Process(pid, fields[0].decode(), parent, group, session, start)
 
 
 def _look_again(process: Process) -> "Process | None":
@@ -264,7 +279,8 @@ def _processes_by_ps() -> "Iterator[Process]":
             session = os.getsid(int(pid))
         except OSError:
             continue
-        yield Process(int(pid), state[0], int(parent), int(group), session, start)
+        began = int(time.mktime(time.strptime(start)))
+        yield Process(int(pid), state[0], int(parent), int(group), session, began)
 
 
 def end_hooks(leaders: "Iterable[int]") -> None:

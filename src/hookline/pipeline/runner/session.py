@@ -23,6 +23,8 @@ _FIRST_PAUSE = 0.001
 _LONGEST_PAUSE = 0.02
 _ORPHAN_GRACE = 0.3
 _PS_SECONDS = 2.0
+_FEWEST_ROUNDS = 10
+_ORPHAN_ROUNDS = 5
 # A look that finds nobody is certain if no process was started meanwhile, by anybody. If there
 # was, one that forks and ends all the time may have been missed, but not so often in a row.
 _CERTAIN = 5
@@ -56,8 +58,9 @@ class Sessions:
     """
 
     def __init__(self, leaders: "Iterable[int]") -> None:
-        self._leaders = frozenset(leaders)
-        self._own = os.getsid(0)
+        # Never the session of this process, nor what stands for the first one or for nobody's.
+        self._strangers = frozenset((0, 1, os.getsid(0)))
+        self._leaders = frozenset(leaders) - self._strangers
         self._members: list[Process] = []
         self._is_blind = True
         self._certainty = 0
@@ -77,9 +80,9 @@ class Sessions:
 
     def freeze(self) -> "Iterator[float]":
         """Stop them all; gives the seconds to wait before it can go on, as ``kill`` does."""
-        self._look()
-        self.signal(signal.SIGSTOP)
-        yield from self._repeat(signal.SIGSTOP, _FREEZE_SECONDS)
+        if self._look():
+            self.signal(signal.SIGSTOP)
+            yield from self._repeat(signal.SIGSTOP, _FREEZE_SECONDS)
 
     def kill(self) -> "Iterator[float]":
         """Kill them all, whatever they do meanwhile."""
@@ -105,13 +108,16 @@ class Sessions:
         return any([_send(group, number) for group in groups])  # noqa: C419  # to all of them
 
     def _repeat(self, number: int, seconds: float) -> "Iterator[float]":
-        """Look for them and send a signal, until it has reached everybody."""
+        """Look for them and send a signal, until it has reached everybody.
+
+        A machine that is too busy to look more often in that time does so anyway.
+        """
         deadline = time.monotonic() + seconds
-        pause = _FIRST_PAUSE
+        pause, rounds = _FIRST_PAUSE, 0
         self._certainty = 0
-        while self._look(number) and time.monotonic() < deadline:
+        while self._look(number) and (rounds < _FEWEST_ROUNDS or time.monotonic() < deadline):
             yield pause
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            pause, rounds = min(2 * pause, _LONGEST_PAUSE), rounds + 1
 
     def _look(self, number: int = 0) -> bool:
         """Look for them; those who run get a signal, if it is for them, as soon as they are seen.
@@ -141,16 +147,14 @@ class Sessions:
                 # The first process of a container has to reap those that were handed to it.
                 _reap(process.pid)
         gained = _CERTAIN if before == _last_pid() else 1
-        seen = {process.session for process in self._members}
-        self._unseen = {
-            number: self._unseen.get(number, 0) + gained for number in self.numbers - seen
-        }
-        self.numbers -= {number for number, times in self._unseen.items() if times >= _CERTAIN}
+        unseen = self.numbers - {process.session for process in self._members}
+        self._unseen = {session: self._unseen.get(session, 0) + gained for session in unseen}
+        self.numbers -= {session for session in unseen if self._unseen[session] >= _CERTAIN}
         self._certainty = 0 if reached else self._certainty + gained
         return self._certainty < _CERTAIN
 
     def _reach(self, process: Process, number: int, reached: "set[int]") -> None:
-        if process.group not in reached and process.session != self._own:
+        if process.group not in reached:
             reached.add(process.group)
             if number:
                 _send(process.group, number)
@@ -165,16 +169,15 @@ class Sessions:
         for process in everybody:
             sessions.setdefault(process.session, []).append(process)
             children.setdefault(process.parent, []).append(process)
-        # Nobody gets into a session but by descent, so none of these is a stranger's.
-        sessions.pop(self._own, None)
         found: set[int] = set()
         waiting = [process for number in self.numbers for process in sessions.pop(number, ())]
         while waiting:
             process = waiting.pop()
-            if process.pid not in found:
+            if process.pid not in found and process.session not in self._strangers:
                 found.add(process.pid)
                 self.numbers.add(process.session)
                 waiting += children.get(process.pid, ())
+                # Nobody gets into a session but by descent, so these are no strangers either.
                 waiting += sessions.pop(process.session, ())
         members = [process for process in everybody if process.pid in found]
         return sorted(members, key=lambda process: (process.start, process.pid))
@@ -293,8 +296,12 @@ def end_hooks(leaders: "Iterable[int]") -> None:
     deadline = time.monotonic() + _ORPHAN_GRACE
     while sessions.remain() and time.monotonic() < deadline:
         time.sleep(_LONGEST_PAUSE)
-    for pause in sessions.kill():
-        time.sleep(pause)
+    # Nobody waits for this, and nobody would end what it left.
+    for _ in range(_ORPHAN_ROUNDS):
+        for pause in sessions.kill():
+            time.sleep(pause)
+        if not sessions.remain():
+            break
 
 
 if __name__ == "__main__":

@@ -214,6 +214,8 @@ class _Run:
         """Leave nothing behind; a coroutine closed half way can only be cleaned up like this."""
         if self._is_a_copy():
             return
+        for flow in (self._input, self._stdout, self._stderr):
+            flow.close()
         if not self._is_settled:
             for pause in self._all_sessions().kill():
                 time.sleep(pause)
@@ -221,8 +223,6 @@ class _Run:
             self._watch.close()
         else:
             self._child.abandon()
-        for flow in (self._input, self._stdout, self._stderr):
-            flow.close()
         self._release()
         # They call this run: without this, only the garbage collector could part them from it.
         self._watch, self._is_done = None, _never
@@ -259,16 +259,19 @@ class _Run:
             self._was_asked_to_end = True
             try:
                 for pause in sessions.freeze():
+                    if sessions.lacks_descriptor:
+                        # To find all of them is worth more than the last of what they say.
+                        self._stderr.close()
                     await self._until(_never, self._loop.time() + pause)
             finally:
                 self._have_guarded(sessions)
                 sessions.signal(signal.SIGTERM)
                 # A stopped process sees the request only when it goes on.
                 sessions.signal(signal.SIGCONT)
-        await self._until(lambda: self._has_exited, deadline)
         pause = _FIRST_PAUSE
-        while self._has_exited and sessions.remain() and self._loop.time() < deadline:
-            await self._until(_never, min(self._loop.time() + pause, deadline))
+        while (sessions.remain() or not self._has_exited) and self._loop.time() < deadline:
+            is_done = _never if self._has_exited else lambda: self._has_exited
+            await self._until(is_done, min(self._loop.time() + pause, deadline))
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _have_guarded(self, sessions: Sessions) -> None:

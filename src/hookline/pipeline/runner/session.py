@@ -8,6 +8,7 @@ Also a program, for when the agent is gone: ``python session.py PID...`` ends th
 processes lead. The interpreter of a warm hook may run it, so it keeps to Python 3.8.
 """
 
+import errno
 import os
 import signal
 import sys
@@ -22,6 +23,8 @@ _FIRST_PAUSE = 0.001
 _LONGEST_PAUSE = 0.02
 _ORPHAN_GRACE = 0.3
 _PS_SECONDS = 2.0
+_FEWEST_ROUNDS = 10
+_ORPHAN_ROUNDS = 5
 # A look that finds nobody is certain if no process was started meanwhile, by anybody. If there
 # was, one that forks and ends all the time may have been missed, but not so often in a row.
 _CERTAIN = 5
@@ -36,7 +39,7 @@ class Process:
     __slots__ = ("group", "parent", "pid", "session", "start", "state")
 
     def __init__(
-        self, pid: int, state: str, parent: int, group: int, session: int, start: str
+        self, pid: int, state: str, parent: int, group: int, session: int, start: int
     ) -> None:
         self.pid = pid
         self.state = state
@@ -55,12 +58,15 @@ class Sessions:
     """
 
     def __init__(self, leaders: "Iterable[int]") -> None:
-        self._leaders = frozenset(leaders)
-        self._own = os.getsid(0)
+        # Never the session of this process, nor what stands for the first one or for nobody's.
+        self._strangers = frozenset((0, 1, os.getsid(0)))
+        self._leaders = frozenset(leaders) - self._strangers
         self._members: list[Process] = []
         self._is_blind = True
         self._certainty = 0
+        self._unseen: dict[int, int] = {}
         self.numbers = set(self._leaders)
+        self.lacks_descriptor = False
 
     def remain(self) -> bool:
         """Whether any of them runs; those that nobody has reaped do not."""
@@ -74,34 +80,44 @@ class Sessions:
 
     def freeze(self) -> "Iterator[float]":
         """Stop them all; gives the seconds to wait before it can go on, as ``kill`` does."""
-        return self._repeat(signal.SIGSTOP, _FREEZE_SECONDS)
+        if self._look():
+            self.signal(signal.SIGSTOP)
+            yield from self._repeat(signal.SIGSTOP, _FREEZE_SECONDS)
 
     def kill(self) -> "Iterator[float]":
         """Kill them all, whatever they do meanwhile."""
         yield from self.freeze()
-        if self._members or self._is_blind:
-            self.signal(signal.SIGKILL)
+        if self.signal(signal.SIGKILL):
             yield from self._repeat(signal.SIGKILL, _KILL_SECONDS)
 
     def signal(self, number: int) -> bool:
         """Send a signal to those that the last look found; whether there was anybody.
 
-        The last who came are the first to get it: when they go on, no parent sees a child stopped.
+        Parents stop before their children and go on after them: a shell with job control that saw
+        a child stopped would take up its next command, and the end of a parent is a SIGHUP for
+        children in a group of their own that are stopped.
         """
-        groups = {process.group: None for process in self._members if process.state not in _ENDED}
+        living = [process.group for process in self._members if process.state not in _ENDED]
         if self._is_blind:
-            groups.update(dict.fromkeys(self._leaders & self.numbers))
+            living += self._leaders & self.numbers
+        # In the order of their oldest members.
+        groups = list(dict.fromkeys(living))
+        if number == signal.SIGCONT:
+            groups.reverse()
         self._certainty = 0
-        return any(tuple(_send(group, number) for group in groups))
+        return any([_send(group, number) for group in groups])  # noqa: C419  # to all of them
 
     def _repeat(self, number: int, seconds: float) -> "Iterator[float]":
-        """Look for them and send a signal, until it has reached everybody."""
+        """Look for them and send a signal, until it has reached everybody.
+
+        A machine that is too busy to look more often in that time does so anyway.
+        """
         deadline = time.monotonic() + seconds
-        pause = _FIRST_PAUSE
+        pause, rounds = _FIRST_PAUSE, 0
         self._certainty = 0
-        while self._look(number) and time.monotonic() < deadline:
+        while self._look(number) and (rounds < _FEWEST_ROUNDS or time.monotonic() < deadline):
             yield pause
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            pause, rounds = min(2 * pause, _LONGEST_PAUSE), rounds + 1
 
     def _look(self, number: int = 0) -> bool:
         """Look for them; those who run get a signal, if it is for them, as soon as they are seen.
@@ -117,10 +133,11 @@ class Sessions:
                 everybody.append(process)
                 if process.session in self.numbers and process.state not in done:
                     self._reach(process, number, reached)
-        except OSError:
+        except OSError as error:
             # The system does not tell, or no descriptor is left to ask it with.
             self._is_blind = True
-            return self.signal(number) and number != signal.SIGSTOP
+            self.lacks_descriptor = error.errno in (errno.EMFILE, errno.ENFILE)
+            return self.signal(number)
         self._is_blind = False
         self._members = self._find_members(everybody)
         for process in self._members:
@@ -129,40 +146,41 @@ class Sessions:
             elif process.parent == os.getpid() and process.pid not in self._leaders:
                 # The first process of a container has to reap those that were handed to it.
                 _reap(process.pid)
-        if reached:
-            self._certainty = 0
-            return True
-        self._certainty += _CERTAIN if before == _last_pid() else 1
-        if self._certainty < _CERTAIN:
-            return True
-        self.numbers = {process.session for process in self._members}
-        return False
+        gained = _CERTAIN if before == _last_pid() else 1
+        unseen = self.numbers - {process.session for process in self._members}
+        self._unseen = {session: self._unseen.get(session, 0) + gained for session in unseen}
+        self.numbers -= {session for session in unseen if self._unseen[session] >= _CERTAIN}
+        self._certainty = 0 if reached else self._certainty + gained
+        return self._certainty < _CERTAIN
 
     def _reach(self, process: Process, number: int, reached: "set[int]") -> None:
-        if process.group not in reached and process.session != self._own:
+        if process.group not in reached:
             reached.add(process.group)
             if number:
                 _send(process.group, number)
 
     def _find_members(self, everybody: "list[Process]") -> "list[Process]":
-        """Those of the sessions, their descendants, and all of the sessions these are in."""
+        """Those of the sessions, their descendants, and all of the sessions these are in.
+
+        The oldest come first; numbers begin anew one day, and so do not tell.
+        """
         sessions: dict[int, list[Process]] = {}
         children: dict[int, list[Process]] = {}
         for process in everybody:
             sessions.setdefault(process.session, []).append(process)
             children.setdefault(process.parent, []).append(process)
-        # Nobody gets into a session but by descent, so none of these is a stranger's.
-        sessions.pop(self._own, None)
         found: set[int] = set()
         waiting = [process for number in self.numbers for process in sessions.pop(number, ())]
         while waiting:
             process = waiting.pop()
-            if process.pid not in found:
+            if process.pid not in found and process.session not in self._strangers:
                 found.add(process.pid)
                 self.numbers.add(process.session)
                 waiting += children.get(process.pid, ())
+                # Nobody gets into a session but by descent, so these are no strangers either.
                 waiting += sessions.pop(process.session, ())
-        return [process for process in everybody if process.pid in found]
+        members = [process for process in everybody if process.pid in found]
+        return sorted(members, key=lambda process: (process.start, process.pid))
 
 
 def _send(group: int, number: int) -> bool:
@@ -217,8 +235,8 @@ def _read(pid: int) -> "Process | None":
         os.close(file)
     # The name in parentheses may itself hold parentheses, spaces and line ends.
     fields = text.rpartition(b")")[2].split()
-    state, start = fields[0].decode(), fields[19].decode()
-    return Process(pid, state, int(fields[1]), int(fields[2]), int(fields[3]), start)
+    parent, group, session, start = (int(fields[at]) for at in (1, 2, 3, 19))
+    return Process(pid, fields[0].decode(), parent, group, session, start)
 
 
 def _look_again(process: Process) -> "Process | None":
@@ -264,7 +282,8 @@ def _processes_by_ps() -> "Iterator[Process]":
             session = os.getsid(int(pid))
         except OSError:
             continue
-        yield Process(int(pid), state[0], int(parent), int(group), session, start)
+        began = int(time.mktime(time.strptime(start)))
+        yield Process(int(pid), state[0], int(parent), int(group), session, began)
 
 
 def end_hooks(leaders: "Iterable[int]") -> None:
@@ -277,8 +296,12 @@ def end_hooks(leaders: "Iterable[int]") -> None:
     deadline = time.monotonic() + _ORPHAN_GRACE
     while sessions.remain() and time.monotonic() < deadline:
         time.sleep(_LONGEST_PAUSE)
-    for pause in sessions.kill():
-        time.sleep(pause)
+    # Nobody waits for this, and nobody would end what it left.
+    for _ in range(_ORPHAN_ROUNDS):
+        for pause in sessions.kill():
+            time.sleep(pause)
+        if not sessions.remain():
+            break
 
 
 if __name__ == "__main__":

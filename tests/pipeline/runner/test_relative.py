@@ -72,6 +72,11 @@ COMMANDS: list[tuple[str, tuple[str, ...] | None]] = [
             *("</dev/null sh hooks/x.sh", "((1)) && hooks/x.sh", "f() { hooks/x.sh; }; f"),
         )
     ],
+    ("bash -c 'hooks/x.sh'", None),
+    ("true; sh -ec 'true && hooks/x.sh' sh a | cat", None),
+    ("A=1 bash -c 'sh -c \"exec hooks/x.sh\"'", None),
+    ("sh", ("-c", "hooks/x.sh | cat; exit 2")),
+    ("env", ("bash", "-o", "pipefail", "-c", "python3 hooks/x.py | cat")),
     ("hooks/x.sh", ("--now",)),
     ("python3", ("-u", "hooks/x.py")),
     ("env", ("A=1", "bash", "-e", "hooks/x.sh")),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=- \t")
 _QUOTING = frozenset("'\"\\$")
+_QUOTING_IN_BACKTICKS = frozenset("'\"\\$`")
 # What a shell keeps for itself: words of its grammar, and programs that it has built in.
 _OF_THE_SHELL = frozenset(
     {
@@ -312,6 +313,9 @@ def resolve_in_command(
                 edits.setdefault(changed.place, _quoted(file))
     pieces, done = [], 0
     for (start, end), text in sorted(edits.items()):
+        if "`" in command and not _QUOTING_IN_BACKTICKS.isdisjoint(text[1:-1]):
+            # Inside backticks it might be read twice.
+            continue
         pieces += [command[done:start], text]
         done = end
     return "".join([*pieces, command[done:]])

@@ -140,6 +140,24 @@ async def test_a_folder_that_is_entered_first_cannot_be_shadowed_either(
 @pytest.mark.parametrize(
     "command",
     [
+        *("o=`hooks/x.sh`", 'o="`sh hooks/x.sh | cat`"', "cat <<E\n$(hooks/x.sh)\nE"),
+        "o=`echo \\`hooks/x.sh\\``",
+    ],
+)
+async def test_a_guard_in_backticks_or_a_here_document_cannot_be_shadowed(
+    places: Path, command: str
+) -> None:
+    hook = script(command, source=HookSource.PROJECT)
+    assert await where(hook, places) == str(places / "project")
+    # What backticks might read twice is left to the shell.
+    user = places / "user's $(touch x) settings"
+    await run_one(script(command, source=HookSource.USER, directory=str(user)), cwd=str(user))
+    assert not list(places.rglob("x"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
         *("cd / && hooks/x.sh", 'cd "$HOME" && hooks/x.sh', "cd - ; hooks/x.sh", "echo hooks/x.sh"),
         *("cat hooks/x.sh", "ls -d hooks", "KIND=other; $KIND/x.sh", "hooks/*.sh", "# hooks/x.sh"),
         *("for KIND in a; do $KIND/x.sh; done", "[[ hooks/x.sh == y ]]", "cat <<E\nhooks/x.sh\nE"),

@@ -5,6 +5,7 @@ program. Files are looked at, nothing is executed.
 """
 
 import errno
+import functools
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -237,7 +238,8 @@ def _files_in(words: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...] | Non
         if "/" in words[at] or (at and words[at].endswith(".py")):
             yield at, ("",)
         name = os.path.basename(words[at]).lower()
-        interpreter = interpreter_in(words[at:]) if name != "env" else None
+        is_known = name.rstrip("0123456789.") in _INTERPRETERS
+        interpreter = interpreter_in(words[at:]) if is_known else None
         if interpreter is not None:
             if interpreter.script_at is not None:
                 # Node finds these by a name without.
@@ -294,13 +296,12 @@ def resolve_in_command(
         if "cd" in texts[:2] or texts[0] in ("pushd", "popd"):
             is_plain = texts[0] == "cd" and len(words) == 2 and not texts[1].startswith(("/", "-"))
             is_followed = is_plain and _is_settled(words[1], command, values)
-            trails[depth] = [*trail, words[1]] if is_followed else None
+            trails[depth] = [*trail, words[1]] if is_followed and len(trail) < 16 else None
             continue
         for at, endings in _files_in(texts):
-            is_known = _is_settled(words[at], command, values)
             if endings is None:
                 place, inner = words[at].place, texts[at]
-                if is_known and not trail:
+                if not trail and _is_settled(words[at], command, values):
                     inner = resolve_in_command(inner, {}, hook, cwd=cwd, project_dir=project_dir)
                 if place and inner != texts[at]:
                     edits[place] = _quoted(inner)
@@ -308,7 +309,7 @@ def resolve_in_command(
             path = os.path.join(*(word.fill(values) for word in trail), texts[at])
             base = _base_of(path, hook, cwd=cwd, project_dir=project_dir, endings=endings)
             changed = (trail or words[at:])[0]
-            if base != cwd and changed.place and is_known:
+            if base != cwd and changed.place and _is_settled(words[at], command, values):
                 file = os.path.join(base, changed.fill(values).removeprefix("./"))
                 edits.setdefault(changed.place, _quoted(file))
     pieces, done = [], 0
@@ -328,12 +329,14 @@ def _quoted(text: str) -> str:
 
 
 def _is_settled(word: "Word", command: str, values: Mapping[str, str]) -> bool:
-    """Whether a word's text is known, and no part of the command can give a variable in it another
-    value: each is only read there."""
+    """Whether a word's text is known, and nothing in the command changes a variable of it."""
     names = {piece.name for piece in word.pieces if not isinstance(piece, str)}
-    return word.is_known(values) and not any(
-        name in command.replace(f"${{{name}}}", "").replace(f"${name}", "") for name in names
-    )
+    return word.is_known(values) and all(_is_only_read(name, command) for name in names)
+
+
+@functools.lru_cache(maxsize=256)
+def _is_only_read(name: str, command: str) -> bool:
+    return name not in command.replace(f"${{{name}}}", "").replace(f"${name}", "")
 
 
 def _simple_commands(command: str) -> "Iterator[tuple[int, list[Word]]]":

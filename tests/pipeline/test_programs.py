@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from hookline.pipeline.programs import (
     read_shebang,
     started_by,
 )
-from hookline.wire.hooks import CommandHook
+from hookline.wire.hooks import CommandHook, HookSource
 from tests.harness.scratch import Project
 
 
@@ -237,3 +238,31 @@ def test_a_program_is_looked_up_on_the_path_it_is_started_with(
     found = started(command.format(tools.path), PATH=str(tools.path))
     assert found is not None
     assert found.program_file == str(tools.path / "third/tool")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *(
+            "env ",
+            "nice ",
+            "env -S ",
+            "bash -c ",
+            "sh ",
+            "x/y;",
+            "cd a;",
+            "$HOOKLINE_CWD/x;",
+            "$A/x;",
+        ),
+        *("`x/y`;", "$(x/y)", "(x/y);", "A=1 ", "x/y|", ">a ", "sh -c 'x/y';", "eval "),
+        *("$HOOKLINE_CWD/x;", "awk "),
+    ],
+)
+def test_a_long_command_is_looked_at_in_a_moment(unit: str) -> None:
+    command = unit * (200_000 // len(unit))
+    variables = {"HOOKLINE_CWD": "c", "A": "a", "HOOKLINE_PROJECT_DIR": "/p"}
+    started_at = time.process_time()
+    for args in (None, (*command.split(), "$HOOKLINE_PROJECT_DIR")):
+        hook = CommandHook(name="h", command=command, args=args, source=HookSource.PROJECT)
+        started_by(hook, variables, cwd="/", project_dir="/tmp", environ={})
+    assert time.process_time() - started_at < 8

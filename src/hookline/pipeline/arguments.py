@@ -17,6 +17,9 @@ from hookline.pipeline.shell import expand
 # Which of the words behind a program are code, given the place of the program.
 _FindCode: TypeAlias = Callable[[Sequence[str], int], Iterator[int]]
 
+# Beyond that many words no directory is put in: to tell code from text takes a look at all of them
+# for each.
+_MOST_WORDS = 1000
 # Words of other characters are programs to those who take either a program or a file.
 _OF_PATHS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=-${}")
 
@@ -29,26 +32,35 @@ def fill_arguments(words: Sequence[str], values: Mapping[str, str]) -> list[str]
 
 def code_in(words: Sequence[str]) -> set[int]:
     """Which of a command's words are read as code."""
-    # What env splits at blanks may name an interpreter, with options, for the words behind it.
-    split = [(text, at) for at, word in enumerate(words) for text in _split_by_env(words, at, word)]
-    texts = [text for text, _ in split]
-    code = {at for at, word in enumerate(words) if _split_by_env(words, at, word) != [word]}
+    if len(words) > _MOST_WORDS:
+        return set(range(1, len(words)))
+    texts: list[str] = []
+    # Where each of the texts stands among the words.
+    places: list[int] = []
+    code = set()
+    is_behind_env = False
+    for at, word in enumerate(words):
+        # What env splits at blanks may name an interpreter, with options, for the words behind it.
+        split = _split_by_env(words[at - 1], word) if is_behind_env else [word]
+        if split != [word]:
+            code.add(at)
+        texts += split
+        places += [at] * len(split)
+        is_behind_env |= os.path.basename(word) == "env"
     for at, text in enumerate(texts):
         name = os.path.basename(text).lower().removesuffix(".exe")
         find = _READERS.get(name) or _READERS.get(name.rstrip("0123456789."))
         if find is not None:
-            code |= {split[found][1] for found in find(texts, at) if found < len(split)}
+            code |= {places[found] for found in find(texts, at) if found < len(places)}
     return code
 
 
-def _split_by_env(words: Sequence[str], at: int, word: str) -> list[str]:
-    """The words that ``env -S`` makes of a word; the word alone where it is for nobody to split."""
-    if not any(os.path.basename(before) == "env" for before in words[:at]):
-        return [word]
+def _split_by_env(before: str, word: str) -> list[str]:
+    """The words that ``env -S`` makes of a word; the word alone where there is nothing to split."""
     if _asks_to_split(word):
         joined = word.partition("=" if word.startswith("--") else "S")[2]
         return ["-S", *joined.split()] if joined else [word]
-    is_value = _asks_to_split(words[at - 1]) and words[at - 1].endswith(("S", "-string"))
+    is_value = _asks_to_split(before) and before.endswith(("S", "-string"))
     return word.split() if is_value else [word]
 
 

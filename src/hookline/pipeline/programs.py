@@ -5,6 +5,7 @@ program. Files are looked at, nothing is executed.
 """
 
 import errno
+import functools
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=- \t")
 _QUOTING = frozenset("'\"\\$")
+_QUOTING_IN_BACKTICKS = frozenset("'\"\\$`")
 # What a shell keeps for itself: words of its grammar, and programs that it has built in.
 _OF_THE_SHELL = frozenset(
     {
@@ -218,26 +220,37 @@ def resolve_words(
     """A command's words, with relative programs and scripts as ``resolve_relative`` has them."""
     resolved = list(words)
     if len(words) > 1 or not words[0].startswith("/"):
+        places = {"cwd": cwd, "project_dir": project_dir}
         for at, endings in _files_in(words):
-            resolved[at] = resolve_relative(
-                words[at], hook, cwd=cwd, project_dir=project_dir, endings=endings
-            )
+            if endings is None:
+                resolved[at] = resolve_in_command(words[at], {}, hook, **places)
+            else:
+                resolved[at] = resolve_relative(words[at], hook, endings=endings, **places)
     return resolved
 
 
-def _files_in(words: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
-    """Which words of a command are paths of what it starts, and endings that they may lack."""
+def _files_in(words: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...] | None]]:
+    """Which words of a command are paths of what it starts, and endings that they may lack; None
+    with a word that is itself a command for a shell."""
     at = 0
     while at < len(words):
-        if "/" in words[at]:
+        # What uv runs is a program or a script.
+        if "/" in words[at] or (at and words[at].endswith(".py")):
             yield at, ("",)
         name = os.path.basename(words[at]).lower()
-        interpreter = interpreter_in(words[at:]) if name != "env" else None
+        is_known = name.rstrip("0123456789.") in _INTERPRETERS
+        interpreter = interpreter_in(words[at:]) if is_known else None
         if interpreter is not None:
             if interpreter.script_at is not None:
                 # Node finds these by a name without.
                 endings = ("", ".js", ".json", ".node") if interpreter.kind == "node" else ("",)
                 yield at + interpreter.script_at, endings
+            elif interpreter.kind == "sh":
+                from hookline.pipeline.arguments import code_in
+
+                code = max(code_in(words[at:]), default=0)
+                if 0 < code < len(words) - at:
+                    yield at + code, None
             return
         if name in (".", "source"):
             yield from ((at + 1, ("",)) for word in words[at + 1 : at + 2] if "/" in word)
@@ -282,33 +295,50 @@ def resolve_in_command(
             continue
         if "cd" in texts[:2] or texts[0] in ("pushd", "popd"):
             is_plain = texts[0] == "cd" and len(words) == 2 and not texts[1].startswith(("/", "-"))
-            is_known = is_plain and _is_settled(words[1], command, values)
-            trails[depth] = [*trail, words[1]] if is_known else None
+            is_followed = is_plain and _is_settled(words[1], command, values)
+            trails[depth] = [*trail, words[1]] if is_followed and len(trail) < 16 else None
             continue
         for at, endings in _files_in(texts):
+            if endings is None:
+                place, inner = words[at].place, texts[at]
+                if not trail and _is_settled(words[at], command, values):
+                    inner = resolve_in_command(inner, {}, hook, cwd=cwd, project_dir=project_dir)
+                if place and inner != texts[at]:
+                    edits[place] = _quoted(inner)
+                continue
             path = os.path.join(*(word.fill(values) for word in trail), texts[at])
             base = _base_of(path, hook, cwd=cwd, project_dir=project_dir, endings=endings)
             changed = (trail or words[at:])[0]
             if base != cwd and changed.place and _is_settled(words[at], command, values):
                 file = os.path.join(base, changed.fill(values).removeprefix("./"))
-                quoted = file.replace("'", "'\\''")
-                edits.setdefault(changed.place, f"'{quoted}'")
+                edits.setdefault(changed.place, _quoted(file))
     pieces, done = [], 0
     for (start, end), text in sorted(edits.items()):
+        if "`" in command and not _QUOTING_IN_BACKTICKS.isdisjoint(text[1:-1]):
+            # Inside backticks it might be read twice.
+            continue
         pieces += [command[done:start], text]
         done = end
     return "".join([*pieces, command[done:]])
 
 
+def _quoted(text: str) -> str:
+    """What a shell reads as just this text."""
+    escaped = text.replace("'", "'\\''")
+    return f"'{escaped}'"
+
+
 def _is_settled(word: "Word", command: str, values: Mapping[str, str]) -> bool:
-    """Whether a word's text is known, and no part of the command can give a variable in it another
-    value: each is only read there."""
+    """Whether a word's text is known, and nothing in the command changes a variable of it."""
     from hookline.pipeline.shell import Variable
 
     names = {piece.name for piece in word.pieces if isinstance(piece, Variable)}
-    return word.is_known(values) and not any(
-        name in command.replace(f"${{{name}}}", "").replace(f"${name}", "") for name in names
-    )
+    return word.is_known(values) and all(_is_only_read(name, command) for name in names)
+
+
+@functools.lru_cache(maxsize=256)
+def _is_only_read(name: str, command: str) -> bool:
+    return name not in command.replace(f"${{{name}}}", "").replace(f"${name}", "")
 
 
 def _simple_commands(command: str) -> "Iterator[tuple[int, list[Word]]]":

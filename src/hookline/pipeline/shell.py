@@ -482,11 +482,12 @@ class _Reader:
             at = reader._quoted_piece(at)
         reader.commands(at)
         self.is_whole &= reader.is_whole
-        # Their places are those of another text, where quotes may mean something else.
-        inner = (
-            t if isinstance(t, str) else msgspec.structs.replace(t, place=None)
-            for t in reader.tokens
-        )
+        inner: list[Token] = []
+        for token in reader.tokens:
+            if not isinstance(token, str) and token.place is not None:
+                start, end = token.place
+                token = msgspec.structs.replace(token, place=(origins[start], origins[end]))
+            inner.append(token)
         self.tokens += ["(", *inner, ")"]
         self.bare += [(origins[start], origins[end], name) for start, end, name in reader.bare]
 

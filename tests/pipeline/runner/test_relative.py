@@ -72,6 +72,11 @@ COMMANDS: list[tuple[str, tuple[str, ...] | None]] = [
             *("</dev/null sh hooks/x.sh", "((1)) && hooks/x.sh", "f() { hooks/x.sh; }; f"),
         )
     ],
+    ("bash -c 'hooks/x.sh'", None),
+    ("true; sh -ec 'true && hooks/x.sh' sh a | cat", None),
+    ("A=1 bash -c 'sh -c \"exec hooks/x.sh\"'", None),
+    ("sh", ("-c", "hooks/x.sh | cat; exit 2")),
+    ("env", ("bash", "-o", "pipefail", "-c", "python3 hooks/x.py | cat")),
     ("hooks/x.sh", ("--now",)),
     ("python3", ("-u", "hooks/x.py")),
     ("env", ("A=1", "bash", "-e", "hooks/x.sh")),
@@ -130,6 +135,24 @@ async def test_a_folder_that_is_entered_first_cannot_be_shadowed_either(
     shutil.rmtree(project / "sub/hooks")
     result = await run_one(hook, cwd=str(project / "sub"), project_dir=str(project))
     assert result.stderr.strip().endswith(f" in {project}/hooks")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("o=`hooks/x.sh`", 'o="`sh hooks/x.sh | cat`"', "cat <<E\n$(hooks/x.sh)\nE"),
+        "o=`echo \\`hooks/x.sh\\``",
+    ],
+)
+async def test_a_guard_in_backticks_or_a_here_document_cannot_be_shadowed(
+    places: Path, command: str
+) -> None:
+    hook = script(command, source=HookSource.PROJECT)
+    assert await where(hook, places) == str(places / "project")
+    # What backticks might read twice is left to the shell.
+    user = places / "user's $(touch x) settings"
+    await run_one(script(command, source=HookSource.USER, directory=str(user)), cwd=str(user))
+    assert not list(places.rglob("x"))
 
 
 @pytest.mark.parametrize(

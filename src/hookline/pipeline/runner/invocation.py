@@ -209,6 +209,8 @@ def _bytecode_variables(env: Mapping[str, str], project_dir: str) -> dict[str, s
     }
 
 
+# Only the user can lead them elsewhere while the agent runs.
+@functools.lru_cache(maxsize=16)
 def _is_inside(path: str, directory: str) -> bool:
     try:
         place, around = os.path.realpath(path), os.path.realpath(directory)

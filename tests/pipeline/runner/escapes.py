@@ -36,10 +36,10 @@ for _ in range(15000):
     os.setpgid(0, 0)
     time.sleep(0.002)
 """
-# As many as double every twentieth of a second, if nobody ends them before they are 2000.
+# As many as double every twentieth of a second, if nobody ends them before they are 500.
 _BOMB = """
 import os, time
-for _ in range(11):
+for _ in range(9):
     time.sleep(0.05)
     if os.fork() == 0:
         os.setpgid(0, 0)

@@ -23,7 +23,7 @@ _FIRST_PAUSE = 0.001
 _LONGEST_PAUSE = 0.02
 _ORPHAN_GRACE = 0.3
 _PS_SECONDS = 2.0
-_FEWEST_ROUNDS = 10
+_FEWEST_ROUNDS = 4
 _ORPHAN_ROUNDS = 5
 # A look that finds nobody is certain if no process was started meanwhile, by anybody. If there
 # was, one that forks and ends all the time may have been missed, but not so often in a row.
@@ -69,14 +69,19 @@ class Sessions:
         self.lacks_descriptor = False
 
     def remain(self) -> bool:
-        """Whether any of them runs; those that nobody has reaped do not."""
-        if not self._is_blind:
-            members = [again for known in self._members if (again := _look_again(known))]
-            if {process.session for process in members} == self.numbers:
-                self._members = members
-                if any(process.state not in _ENDED for process in members):
-                    return True
-        return self._look()
+        """Whether any of them runs; those that nobody has reaped do not.
+
+        One who is known and still there in each session spares the look at all processes.
+        """
+        missing, runs = set(self.numbers), False
+        for known in () if self._is_blind else self._members:
+            if runs and known.session not in missing:
+                continue
+            again = _look_again(known)
+            if again is not None:
+                missing.discard(again.session)
+                runs = runs or again.state not in _ENDED
+        return (runs and not missing) or self._look()
 
     def freeze(self) -> "Iterator[float]":
         """Stop them all; gives the seconds to wait before it can go on, as ``kill`` does."""

@@ -139,3 +139,17 @@ def test_a_block_is_left_out_only_for_a_reason() -> None:
 def test_a_block_may_run_in_a_copy_of_the_tree() -> None:
     read("```console in=repository\n$ touch new; ls new Makefile\nMakefile\nnew\n```")
     assert not (REPOSITORY / "new").exists()
+
+
+def test_every_promise_of_the_security_page_names_a_test_that_is_there() -> None:
+    page = (REPOSITORY / "docs/security.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)((?:::\w+)*)`", page)
+    assert len(named) >= 30
+    for file, path in named:
+        source = (REPOSITORY / file).read_text(encoding="utf-8")
+        for name in filter(None, path.split("::")):
+            assert re.search(rf"(def|class) {name}\b", source), f"{file} has no {name}"
+    rows = [line for line in page.splitlines() if line.startswith("| ") and "tests/" not in line]
+    # What stands in a table of promises and names no test is a heading, or a word of another table.
+    promises = page.partition("## Promises")[2].partition("## What is not")[0]
+    assert not [row for row in rows if row in promises and "attacked by" not in row]

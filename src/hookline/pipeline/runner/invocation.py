@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from hookline.debuglog import SECRET_WORDS
+from hookline.hiding import SECRET_WORDS
 from hookline.pipeline.programs import argv_of, find_program, read_shebang
 from hookline.wire.hooks import CommandHook, Redaction
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from hookline.check.findings import Finding, Fix, Replace, Severity
 from hookline.check.reading import Checked, CheckedFile, HookSite, definitions, raw_hooks
+from hookline.check.shells import code_at
 from hookline.nearest import ask_which, only_one
 from hookline.pipeline.definitions import RESERVED_KEYS
 from hookline.pipeline.jsonc import Path, spoken
@@ -245,10 +246,20 @@ def environments(checked: Checked) -> Iterator[Finding]:
 def arguments(checked: Checked) -> Iterator[Finding]:
     """With ``args`` there is no shell; what only a shell understands stays as it is."""
     ours = hook_variables(project_dir="", cwd="", session_id="", event="")
+    of_events = {name for name in ours if name.endswith(("_SESSION_ID", "_EVENT"))}
     for site in checked.hooks:
+        code = code_at([site.hook.command, *(site.hook.args or ())])
         for index, word in enumerate(site.hook.args or ()):
-            variables = re.finditer(VARIABLE, word)
+            if index + 1 == code:
+                continue
+            variables = list(re.finditer(VARIABLE, word))
             unknown = (v for v in variables if (v[1] or v[2]) not in {**ours, **site.hook.env})
+            told = (v for v in variables if (v[1] or v[2]) in of_events - set(site.hook.env))
+            if found := next(told, None):
+                message = f"{found[0]} stays as it is: with args no value of an event is put in"
+                remedy = "read it from the environment"
+                yield site.finding("args-shell", Severity.WARNING, ("args", index), message, remedy)
+                continue
             if found := next(unknown, None):
                 what, why = found[0], "with args only the hook's own variables are put in"
             elif re.fullmatch(_SHELL_WORDS, word, re.DOTALL):

@@ -66,6 +66,11 @@ def hook_variables(*, project_dir: str, cwd: str, session_id: str, event: str) -
     }
 
 
+def is_of_shell(word: str) -> bool:
+    """Whether a shell keeps a word for itself: one of its grammar, or a program built into it."""
+    return word in _OF_THE_SHELL
+
+
 def words_in(command: str, values: Mapping[str, str]) -> list[str]:
     """Every word of a command, wherever it stands; a variable without a value stays as written."""
     from hookline.pipeline.shell import read_tokens

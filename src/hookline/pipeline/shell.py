@@ -178,7 +178,7 @@ class _Reader:
                 end = self._arithmetic(at + 2) if is_double else None
                 if end is None:
                     end = self.commands(at + 1, closer=")")
-                    self.tokens.append(")")
+                self.tokens.append(")")
                 at, begins = end, True
             else:
                 word = self._reserved(at)
@@ -457,6 +457,7 @@ class _Reader:
                     at += 1
                     break
                 at = self._piece(at, wrap=True)
+            self.tokens.append(";")
             at = self.commands(at, closer=";;")
         return self.end
 

@@ -8,7 +8,9 @@ them wherever the secret stands in a longer text. All of it takes time in propor
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 # In the name of a variable, whatever else is.
 SECRET_WORDS = (
@@ -36,7 +38,7 @@ _PIECE = 4_096
 _OF_BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 
 
-class _Secret(NamedTuple):
+class _Secret(msgspec.Struct, frozen=True):
     """A value to hide, and what to search for: itself, also without what looks like an escape in
     it, and what does not depend on the bytes around it in base64, for each place it may have in a
     group of three, and in hex."""

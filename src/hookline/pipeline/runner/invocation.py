@@ -18,7 +18,6 @@ from typing import Any
 
 import msgspec
 
-from hookline.hiding import SECRET_WORDS
 from hookline.pipeline.programs import argv_of, find_program, read_shebang
 from hookline.wire.hooks import CommandHook, Redaction
 
@@ -129,6 +128,8 @@ def redact(parent: Mapping[str, str], redaction: Redaction) -> dict[str, str]:
     strict = "GITHUB_SHA" in parent or parent.get("SURFACE") == "Github"
     if not (redaction.enabled or strict):
         return dict(parent)
+    from hookline.hiding import SECRET_WORDS
+
     allowed = {name.upper() for name in redaction.allowed}
     blocked = {name.upper() for name in redaction.blocked}
     kept = {}

@@ -36,7 +36,16 @@ def missing(project: Project, command: str) -> list[str]:
 def test_a_program_that_is_missing_inside_a_script_is_found(project: Project) -> None:
     """To the script it looks as if there were nothing to refuse."""
     script = project.script("guard.sh", GUARD)
-    for command in ("./guard.sh", "sh guard.sh", "bash ./guard.sh x", "cd . && ./guard.sh"):
+    for command in (
+        *(
+            "./guard.sh",
+            "sh guard.sh",
+            "bash ./guard.sh x",
+            "cd . && ./guard.sh",
+            "cat | ./guard.sh",
+        ),
+        *("if true; then $HOOKLINE_PROJECT_DIR/guard.sh; fi", "test -x guard.sh && ./guard.sh"),
+    ):
         found = only(review(project, on("BeforeTool", hook(command))), "program-missing")
         assert (found.file, found.line, found.column) == (str(script), 5, 28)
         assert found.severity is WARNING
@@ -144,6 +153,8 @@ def test_a_script_that_a_shell_cannot_parse_is_an_error(
 ) -> None:
     script = project.script("x.sh", text)
     (found,) = of(review(project, on("BeforeAgent", hook("./x.sh"))), "script-syntax")
+    if text.startswith("#!"):
+        assert of(review(project, on("BeforeAgent", hook("cat | ./x.sh"))), "script-syntax")
     assert (found.file, found.severity) == (str(script), ERROR)
     assert line is None or found.line == line
     assert "so the script exits with 2, which blocks" in found.message

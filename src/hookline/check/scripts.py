@@ -26,7 +26,7 @@ from hookline.pipeline.programs import (
 from hookline.wire.hooks import HookSource
 
 # Enough for any script; a program that was compiled is recognised by its beginning.
-_MOST_READ = 262_144
+MOST_READ = 262_144
 LANGUAGES = {".py": "python3", ".js": "node", ".mjs": "node", ".rb": "ruby", ".pl": "perl"}
 
 
@@ -45,7 +45,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_whole(self) -> bool:
         """Whether ``content`` is all of it."""
-        return len(self.content) < _MOST_READ
+        return len(self.content) < MOST_READ
 
     @property
     def kind(self) -> str | None:
@@ -130,7 +130,7 @@ def found_scripts(checked: Checked) -> tuple[tuple[HookSite, Started | None, Scr
         with contextlib.suppress(OSError, ValueError):
             if started is not None and path is not None:
                 with open_regular(path) as file:
-                    content = file.read(_MOST_READ)
+                    content = file.read(MOST_READ)
                 shebang = shebang_in(content)
                 script = Script(
                     site=site, started=started, path=path, content=content, shebang=shebang

@@ -6,6 +6,7 @@ parse exits with 2, which blocks. A shell is run to parse it, without executing 
 of the project's own.
 """
 
+import contextlib
 import os
 import re
 import sys
@@ -15,11 +16,18 @@ import msgspec
 
 from hookline.check.findings import Finding, Severity
 from hookline.check.reading import Checked, HookSite
-from hookline.check.scripts import LANGUAGES, Script, found_scripts, variables_of
+from hookline.check.scripts import LANGUAGES, MOST_READ, Script, found_scripts, variables_of
 from hookline.check.uses import find_uses
 from hookline.files import open_regular
 from hookline.pipeline.jsonc import Path
-from hookline.pipeline.programs import argv_of, find_program, interpreter_in, program_at
+from hookline.pipeline.programs import (
+    argv_of,
+    find_program,
+    interpreter_in,
+    program_at,
+    shebang_in,
+    words_in,
+)
 from hookline.pipeline.shell import VARIABLE, quote_variables
 
 # Only of these it is known what they parse, and that they then execute nothing.
@@ -47,22 +55,55 @@ _READING = {
 
 def missing_programs(checked: Checked) -> Iterator[Finding]:
     """Programs that a command or a shell script starts, wherever in it, and that nobody has."""
-    seen: set[str] = set()
-    for site, started, script in found_scripts(checked):
-        known = {"PATH": checked.environ.get("PATH", os.defpath), **variables_of(site, checked)}
-        shell_text, at = _shell_text(site)
-        for name, what, remedy in _missing(shell_text, known, checked):
+    for site, started, _ in found_scripts(checked):
+        text, at = _shell_text(site)
+        for name, what, remedy in _missing(text, site, checked):
             # What it starts first was looked at more closely.
             if started is None or started.program != name:
                 yield site.finding("program-missing", Severity.WARNING, at, what, remedy)
-        if script is None or script.path in seen or not script.is_whole or not _shell_of(script):
-            continue
-        seen.add(script.path)
+    for script in _shell_scripts(checked):
         text = script.content.decode(errors="replace")
-        for name, what, remedy in _missing(text, known, checked):
-            found = site.finding("program-missing", Severity.WARNING, ("command",), what, remedy)
+        for name, what, remedy in _missing(text, script.site, checked):
+            at = ("command",)
+            found = script.site.finding("program-missing", Severity.WARNING, at, what, remedy)
             line, column = _place_of(name, text)
             yield msgspec.structs.replace(found, file=script.path, line=line, column=column)
+
+
+class _ShellScript(msgspec.Struct, frozen=True):
+    """All of a script, and the name of the shell that reads it."""
+
+    site: HookSite
+    path: str
+    content: bytes
+    shell: str
+
+
+def _shell_scripts(checked: Checked) -> Iterator[_ShellScript]:
+    """Each script that a shell reads: those that hooks start, and those that they name wherever a
+    command begins."""
+    seen: set[str] = set()
+    for site, _, script in found_scripts(checked):
+        if script is not None and script.path not in seen and script.is_whole:
+            seen.add(script.path)
+            if shell := _shell_of(script):
+                yield _ShellScript(site, script.path, script.content, shell)
+        variables = {"HOME": os.path.expanduser("~"), **variables_of(site, checked)}
+        for word in words_in(_shell_text(site)[0], variables):
+            path = os.path.normpath(os.path.join(checked.cwd, word))
+            # Programs of the system are not the author's to mend.
+            homes = (os.path.join(home, "") for home in (checked.project_dir, variables["HOME"]))
+            if path in seen or "/" not in word or not path.startswith(tuple(homes)):
+                continue
+            seen.add(path)
+            content = b""
+            with contextlib.suppress(OSError, ValueError), open_regular(path) as file:
+                content = file.read(MOST_READ)
+            words = shebang_in(content) or ()
+            program = program_at(words)
+            shell = "" if program is None else os.path.basename(words[program])
+            if shell in _SHELLS and len(content) < MOST_READ:
+                yield _ShellScript(site, path, content, shell)
 
 
 def _shell_text(site: HookSite) -> tuple[str, Path]:
@@ -76,8 +117,9 @@ def _shell_text(site: HookSite) -> tuple[str, Path]:
     return words[code], ("args", code - 1)
 
 
-def _missing(text: str, known: dict[str, str], checked: Checked) -> Iterator[tuple[str, str, str]]:
-    uses = find_uses(text, known)
+def _missing(text: str, site: HookSite, checked: Checked) -> Iterator[tuple[str, str, str]]:
+    path = checked.environ.get("PATH", os.defpath)
+    uses = find_uses(text, {"PATH": path, **variables_of(site, checked)})
     for name in uses.names:
         if "/" in name:
             if not os.path.lexists(name):
@@ -103,13 +145,13 @@ def syntax(checked: Checked) -> Iterator[Finding]:
         text, at = _shell_text(site)
         if text and (at != ("command",) or argv_of(site.hook, variables_of(site, checked)) is None):
             yield from _parse_command(site, text, at, checked)
-        if script is None or script.path in seen or not script.is_whole:
-            continue
-        seen.add(script.path)
-        if script.kind == "python":
-            yield from _parse_python(script)
-        elif (name := _shell_of(script)) and b"\r\n" not in script.content:
-            yield from _parse_script(script, name, checked)
+        if script is not None and script.path not in seen and script.is_whole:
+            seen.add(script.path)
+            if script.kind == "python":
+                yield from _parse_python(script)
+    for shell_script in _shell_scripts(checked):
+        if b"\r\n" not in shell_script.content:
+            yield from _parse_script(shell_script, checked)
 
 
 def _shell_of(script: Script) -> str | None:
@@ -133,8 +175,8 @@ def _parse_command(site: HookSite, text: str, at: Path, checked: Checked) -> Ite
         yield site.finding("script-syntax", Severity.ERROR, at, what, "correct it")
 
 
-def _parse_script(script: Script, name: str, checked: Checked) -> Iterator[Finding]:
-    shell = _find_shell(name, checked)
+def _parse_script(script: _ShellScript, checked: Checked) -> Iterator[Finding]:
+    name, shell = script.shell, _find_shell(script.shell, checked)
     if shell is None:
         return
     options = ["-n"]
@@ -167,10 +209,10 @@ def _parse(argv: list[str], file: str | None) -> tuple[int, str] | None:
     # No variable of ours makes it read or run anything (BASH_ENV, ENV, exported functions).
     variables = {"PATH": os.defpath, "LC_ALL": "C"}
     try:
-        with open_regular(file or os.path.realpath(argv[0])) as opened:
+        with contextlib.ExitStack() as stack:
             done = subprocess.run(
                 argv,
-                stdin=opened if file else subprocess.DEVNULL,
+                stdin=stack.enter_context(open_regular(file)) if file else subprocess.DEVNULL,
                 capture_output=True,
                 cwd="/",
                 env=variables,

@@ -17,6 +17,7 @@ import hookline
 from hookline import debuglog
 from hookline.answer import ProcessedHookResult
 from hookline.bus import InProcessMessageBus, request_hook_execution
+from hookline.config import Config
 from hookline.debuglog import (
     CLIP_CHARACTERS,
     CLIP_ITEMS,
@@ -383,3 +384,24 @@ def test_a_trace_without_a_place_to_be_is_said_and_the_events_go_on(
     logger = DebugLogger.from_environment(warn=said.append)
     assert logger.enabled is False
     assert said == ["there is no home to keep the trace in; set HOME or XDG_STATE_HOME"]
+
+
+def test_a_secret_that_a_hook_prints_as_json_is_neither_in_the_trace_nor_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_API_TOKEN", 'se"cret\\of/mine')
+    said = "import json, os, sys; print(json.dumps(dict(os.environ)), file=sys.stderr); sys.exit(1)"
+    own = {"HOOK_TOKEN": 'an"other\\one'}
+    hook = {"type": "command", "command": sys.executable, "args": ["-c", said], "env": own}
+    log = DebugLogger(JsonLinesSink(tmp_path / "trace.jsonl"))
+    config = Config(hooks={"BeforeAgent": [{"hooks": [hook]}]}, debug_logger=log)
+    system = config.get_hook_system()
+    assert system is not None
+    system.fire_blocking("BeforeAgent", {"prompt": json.dumps('of se"cret\\of/mine')})
+    written = (tmp_path / "trace.jsonl").read_text()
+    for kept in (written, caplog.text):
+        assert "[MY_API_TOKEN hidden]" in kept
+        assert "[HOOK_TOKEN hidden]" in kept
+        assert "se\\" not in kept
+        assert "of/mine" not in kept
+        assert "other" not in kept.replace("another", "").replace("one after the other", "")

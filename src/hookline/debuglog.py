@@ -26,6 +26,8 @@ from hookline.wire.results import HookExecutionResult
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hookline.hiding import Secrets
+
 Record: TypeAlias = dict[str, Any]
 Sink: TypeAlias = Callable[[Record], None]
 
@@ -35,55 +37,6 @@ CLIP_CHARACTERS = 8_192
 CLIP_ITEMS = 1_000
 # None that could be taken for another.
 _ID_LETTERS = "23456789abcdefghijkmnpqrstuvwxyz"
-# In the name of a variable, whatever else is.
-SECRET_WORDS = (
-    *("TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY"),
-    *("AUTH", "CREDENTIAL", "CREDS", "PRIVATE", "CERT"),
-)
-_SECRET_NAMES = frozenset({"CONNECTION_STRING", "DATABASE_URL", "DB_URI", "SLACK_WEBHOOK_URL"})
-# A shorter value is found in ordinary text by chance, and is no secret worth the name.
-_SHORTEST_SECRET = 8
-
-
-class Secrets:
-    """The values to hide, of the environments that were learned so far.
-
-    A hook may print its variables, and an agent may be given a token to pass on: it is the values
-    that must not be kept, wherever they turn up.
-    """
-
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        # The longest first, as one may be part of another.
-        self._found: list[tuple[str, str]] = []
-        self.learn(environment or {})
-
-    def learn(self, environment: Mapping[str, str]) -> None:
-        """Hide what is secret among these variables from now on."""
-        new: dict[str, str] = {}
-        for name, value in environment.items():
-            _, separator, rest = value.partition("://")
-            user, at, _ = rest.partition("@")
-            has_password = bool(separator and at) and ":" in user and "/" not in user
-            upper = name.upper()
-            is_named = upper in _SECRET_NAMES or any(word in upper for word in SECRET_WORDS)
-            if len(value) >= _SHORTEST_SECRET and (is_named or has_password):
-                new[value] = name
-        if new:
-            found = {**dict(self._found), **new}
-            self._found = sorted(found.items(), key=lambda pair: -len(pair[0]))
-
-    def hidden(self, value: Any) -> Any:
-        """A copy of a JSON value in which the names of the variables stand for their values."""
-        if not self._found:
-            return value
-        if isinstance(value, str):
-            for secret, name in self._found:
-                if secret in value:
-                    value = value.replace(secret, f"[{name} hidden]")
-            return value
-        if isinstance(value, Mapping):
-            return {self.hidden(key): self.hidden(item) for key, item in value.items()}
-        return [self.hidden(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 class DebugLogger:
@@ -94,7 +47,7 @@ class DebugLogger:
     ) -> None:
         self._sink = sink
         self._warn = warn or warn_people
-        self._secrets = Secrets()
+        self._secrets: Secrets | None = None
 
     @classmethod
     def from_environment(cls, *, default: bool = False, **options: Any) -> "DebugLogger":
@@ -115,15 +68,15 @@ class DebugLogger:
 
     def warning(self, message: str, *, kind: str = "", **fields: Any) -> None:
         """Say something people must see, and record it; ``kind`` is that of a Notice."""
-        self._guarded(self._warn, Notice(message, kind))
+        self._say(message, kind)
         if self._sink is not None:
             self.record("warning", message=message, **fields)
 
     def record(self, kind: str, **fields: Any) -> None:
         """Hand one record to the sink; a sink that fails is reported and the event goes on."""
         if self._sink is not None:
-            facts = {"kind": kind, "time": timestamp(), **self._secrets.hidden(fields)}
-            self._guarded(self._sink, facts)
+            hidden = fields if self._secrets is None else self._secrets.hidden(fields)
+            self._guarded(self._sink, {"kind": kind, "time": timestamp(), **hidden})
 
     def event(
         self,
@@ -144,7 +97,6 @@ class DebugLogger:
         id = "".join(_ID_LETTERS[byte & 31] for byte in os.urandom(6))
         common = {"id": id, "session_id": session_id, "event": event, "target": target}
         for result in processed.results:
-            self._secrets.learn(getattr(result.hook, "env", {}))
             self._tell(result, common)
             facts = {
                 "hook": result.hook.name,
@@ -178,11 +130,25 @@ class DebugLogger:
         )
 
     def _tell(self, result: HookExecutionResult, common: Record) -> None:
+        if env := getattr(result.hook, "env", None):
+            from hookline.hiding import Secrets
+
+            self._secrets = self._secrets or Secrets()
+            self._secrets.learn(env)
         who = f"hook {result.hook.name!r} on {result.event_name.value}"
         for warning in result.warnings:
             self.warning(f"{who}: {warning}", **common, hook=result.hook.name)
         if result.failed is not None:
-            self._guarded(self._warn, Notice(f"{who} failed: {result.error}", "hook-failed"))
+            self._say(f"{who} failed: {result.error}", "hook-failed")
+
+    def _say(self, message: str, kind: str) -> None:
+        """Tell people, who may keep what they are told in a log."""
+        from hookline.hiding import Secrets
+
+        message = Secrets(os.environ).hidden(message)
+        if self._secrets is not None:
+            message = self._secrets.hidden(message)
+        self._guarded(self._warn, Notice(message, kind))
 
     def _guarded(self, call: Callable[..., object], *arguments: object) -> None:
         try:
@@ -202,13 +168,17 @@ class JsonLinesSink:
     def __init__(self, path: str | os.PathLike[str], *, max_bytes: int = MAX_FILE_BYTES) -> None:
         from pathlib import Path
 
+        from hookline.hiding import Secrets
+
         self.path = Path(path)
         self._max_bytes = max_bytes
+        self._secrets = Secrets()
         self._lock = threading.Lock()
 
     def __call__(self, record: Record) -> None:
-        hidden = Secrets(os.environ).hidden(record)
-        line = codec.encode(clipped(hidden)) + b"\n"
+        # The environment may have changed; what was a secret stays one.
+        self._secrets.learn(os.environ)
+        line = codec.encode(clipped(self._secrets.hidden(record))) + b"\n"
         with self._lock:
             if not self._append(line, rotating=True):
                 self._append(line, rotating=False)

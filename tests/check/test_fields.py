@@ -202,12 +202,3 @@ def test_args_have_no_shell(project: Project, word: str, said: str) -> None:
 )
 def test_args_that_mean_what_they_say(project: Project, word: str) -> None:
     assert review(project, on("BeforeAgent", hook(args=[word, "a > b"]))) == []
-
-
-def test_a_directory_in_code_is_told(project: Project) -> None:
-    args = ["-c", "cat $HOOKLINE_PROJECT_DIR/x | sort >&2"]
-    finding = only(review(project, on("BeforeAgent", hook("sh", args=args))), "args-code")
-    assert finding.severity is HINT
-    assert "$HOOKLINE_PROJECT_DIR stays as it is: this argument is code" in finding.message
-    assert finding.path[-2:] == ("args", 1)
-    assert review(project, on("BeforeAgent", hook("sh", args=["-c", "cat $HOME | sort"]))) == []

@@ -286,11 +286,14 @@ def test_the_hooks_of_the_examples_are_beyond_reproach(call: Call) -> None:
 
 def test_check_loads_no_terminal_no_engine_and_no_regex(project: Project) -> None:
     project.script("hooks/x.sh", "#!/bin/sh\necho '{}'\n")
+    project.settings(settings("BeforeTool", command_hook("cat"), matcher="write_file"))
+    assert "subprocess" not in loaded(project, "check")
+    # A shell is asked whether it can parse a script.
     project.settings(settings("BeforeTool", command_hook("hooks/x.sh"), matcher="write_file"))
     modules = loaded(project, "check")
     assert own(modules) == EVERY_VERB | {"check"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
-    unused = {"asyncio", "subprocess", "logging", "tempfile", "pathlib", "difflib", "shutil"}
+    unused = {"asyncio", "logging", "tempfile", "pathlib", "difflib", "shutil"}
     assert not modules & unused
     assert not {name for name in modules if name.startswith("hookline.check.fix")}
     assert "hookline.check.explosion" not in modules

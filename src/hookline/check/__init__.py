@@ -1,4 +1,4 @@
-"""What a reviewer would say about the settings and scripts of a project; nothing is executed.
+"""What a reviewer would say about the settings and scripts of a project; none of it is executed.
 
 Each rule is a function of what was read (``reading.Checked``), one module a subject; a new one is
 a function there and a row in ``RULES``.
@@ -13,6 +13,7 @@ from hookline.check.matchers import matchers
 from hookline.check.noise import noise
 from hookline.check.reading import Checked, read
 from hookline.check.scripts import scripts, warmth
+from hookline.check.shells import code_arguments, missing_programs, syntax
 
 __all__ = ["RULES", "Checked", "Finding", "Severity", "check", "read"]
 
@@ -22,6 +23,7 @@ RULES: tuple[Rule, ...] = (
     *(fields.unknown_events, fields.unknown_keys, fields.types, fields.timeouts),
     *(fields.environments, fields.arguments, matchers, fields.duplicates, fields.switches),
     *(fields.disabled_names, fields.disabled_hooks, fields.overreach, scripts, noise, warmth),
+    *(missing_programs, syntax, code_arguments),
 )
 
 

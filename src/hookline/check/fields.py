@@ -245,21 +245,20 @@ def environments(checked: Checked) -> Iterator[Finding]:
 
 def arguments(checked: Checked) -> Iterator[Finding]:
     """With ``args`` there is no shell; what only a shell understands stays as it is."""
+    ours = hook_variables(project_dir="", cwd="", session_id="", event="")
+    of_events = {name for name in ours if name.endswith(("_SESSION_ID", "_EVENT"))}
     for site in checked.hooks:
         code = code_in((site.hook.command, *(site.hook.args or ())))
         directories = directory_names(site.hook)
         for index, word in enumerate(site.hook.args or ()):
-            variables = list(re.finditer(VARIABLE, word))
-            unknown = (v for v in variables if (v[1] or v[2]) not in directories)
             if index + 1 in code:
-                if found := next((v for v in variables if (v[1] or v[2]) in directories), None):
-                    message = f"{found[0]} stays as it is: this argument is code"
-                    remedy = "the code finds the variable in its environment"
-                    where = ("args", index)
-                    yield site.finding("args-code", Severity.HINT, where, message, remedy)
                 continue
-            if found := next(unknown, None):
+            variables = re.finditer(VARIABLE, word)
+            remedy = "leave args out and write the whole line as the command"
+            if found := next((v for v in variables if (v[1] or v[2]) not in directories), None):
                 what, why = found[0], "with args only the project's directory is put in"
+                if (found[1] or found[2]) in of_events:
+                    why, remedy = "no value of an event is put in", "read it from the environment"
             elif re.fullmatch(_SHELL_WORDS, word, re.DOTALL):
                 what, why = repr(word), "with args there is no shell"
             elif re.fullmatch(_GLOB, word) and ("/" in word or word.startswith("*.")):
@@ -267,7 +266,6 @@ def arguments(checked: Checked) -> Iterator[Finding]:
             else:
                 continue
             message = f"{what} stays as it is: {why}"
-            remedy = "leave args out and write the whole line as the command"
             yield site.finding("args-shell", Severity.WARNING, ("args", index), message, remedy)
 
 

@@ -28,8 +28,8 @@ from hookline.pipeline.programs import (
 from hookline.wire.hooks import HookSource
 
 # Enough for any script; a program that was compiled is recognised by its beginning.
-_MOST_READ = 262_144
-_LANGUAGES = {".py": "python3", ".js": "node", ".mjs": "node", ".rb": "ruby", ".pl": "perl"}
+MOST_READ = 262_144
+LANGUAGES = {".py": "python3", ".js": "node", ".mjs": "node", ".rb": "ruby", ".pl": "perl"}
 
 
 class Script(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +43,11 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     content: bytes
     shebang: tuple[str, ...] | None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether ``content`` is all of it."""
+        return len(self.content) < MOST_READ
 
     @property
     def kind(self) -> str | None:
@@ -105,7 +110,7 @@ def warmth(checked: Checked) -> Iterator[Finding]:
 def _why_cold(site: HookSite, checked: Checked) -> str | None:
     from hookline.pipeline.runner.warm.script import python_script
 
-    argv = argv_of(site.hook, _variables(site, checked))
+    argv = argv_of(site.hook, variables_of(site, checked))
     if argv is None:
         return "its command needs a shell"
     try:
@@ -123,7 +128,7 @@ def found_scripts(checked: Checked) -> tuple[tuple[HookSite, Started | None, Scr
     # Kept for the other rules that look at scripts.
     found = []
     for site in checked.hooks:
-        variables = _variables(site, checked)
+        variables = variables_of(site, checked)
         started = started_by(
             site.hook,
             variables,
@@ -135,7 +140,7 @@ def found_scripts(checked: Checked) -> tuple[tuple[HookSite, Started | None, Scr
         with contextlib.suppress(OSError, ValueError):
             if started is not None and path is not None:
                 with open_regular(path) as file:
-                    content = file.read(_MOST_READ)
+                    content = file.read(MOST_READ)
                 shebang = shebang_in(content)
                 script = Script(
                     site=site, started=started, path=path, content=content, shebang=shebang
@@ -144,7 +149,7 @@ def found_scripts(checked: Checked) -> tuple[tuple[HookSite, Started | None, Scr
     return tuple(found)
 
 
-def _variables(site: HookSite, checked: Checked) -> dict[str, str]:
+def variables_of(site: HookSite, checked: Checked) -> dict[str, str]:
     """What the hook finds in its environment, beside what it inherits."""
     variables = hook_variables(
         project_dir=checked.project_dir,
@@ -196,7 +201,7 @@ def _startable(script: Script, checked: Checked) -> Iterator[Finding]:
         what, fix = f"{name} is not executable", MakeExecutable(script.path)
         yield finding("script-not-executable", what, f"run chmod +x {name}", fix)
     if by_itself and shebang is None:
-        language = _LANGUAGES.get(os.path.splitext(name)[1])
+        language = LANGUAGES.get(os.path.splitext(name)[1])
         if language is not None:
             what = f"{name} does not say what runs it, so a shell would"
             yield finding("script-shebang", what, f"begin it with #!/usr/bin/env {language}")

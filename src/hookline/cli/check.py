@@ -1,4 +1,4 @@
-"""``hookline check``: reviews the settings and the scripts they name; it executes nothing.
+"""``hookline check``: reviews the settings and the scripts they name; it executes none of them.
 
 A finding is a line that editors and people can follow, in a group a file. Exit status: 0 also with
 warnings and hints, 1 with errors, and with warnings when ``--strict``.

@@ -118,6 +118,8 @@ def _say(text: str) -> None:
     if sys.stderr is None:
         return
     try:
-        print(printable(f"hookline: {text}"), file=sys.stderr, flush=True)
+        # A further line of it must not pass for one of ours.
+        shown = printable(f"hookline: {text}").replace("\n", "\n    ")
+        print(shown, file=sys.stderr, flush=True)
     except OSError:
         discard(sys.stderr)

@@ -2,7 +2,8 @@
 
 Piped output is plain, whole lines: nothing is cut and nothing wrapped. A terminal gets colour, and
 lines and tables that fit. What people must see beside the result goes to stderr. Text of hooks and
-settings may come from a project nobody has reviewed yet, so nothing in it may steer the terminal.
+settings may come from a project nobody has reviewed yet, so nothing in it may steer the terminal or
+pass for a line of ours: further lines of a text are indented, and a name has none.
 """
 
 import os
@@ -46,6 +47,8 @@ STYLES: dict[str, str] = {
     "change": "35",
 }
 _WRAPPED = "↪"
+# The roles of what is a name, and has one line.
+_NAMES = frozenset({"title", "name", "matcher"})
 
 
 class Screen:
@@ -281,9 +284,10 @@ def diff(before: Sequence[str], after: Sequence[str], *, around: int) -> list[st
 
 def fit_line(spans: Row, *, indent: int, width: int | None, mark: str = "") -> Iterator[Line]:
     """A line, wrapped between words; what goes on is indented as its beginning, and has a mark
-    before it where it must not be taken for a line of its own."""
+    before it where it must not be taken for a line of its own. Lines that are in the text itself
+    are indented further."""
     start: Piece = (" " * indent, "")
-    for line in _wrap([_piece(span) for span in spans], _room(width, indent)):
+    for line in _wrap([_piece(span) for span in spans], _room(width, indent), hang=_HANG):
         yield [start, *line]
         start = (f"{mark} ".rjust(indent) if mark else start[0], "faint" if mark else "")
 
@@ -320,7 +324,7 @@ def fit_table(
 
 def _piece(span: Span) -> Piece:
     text, role = (span, "") if isinstance(span, str) else span
-    return printable(text), role
+    return printable(text.replace("\n", "\\n") if role in _NAMES else text), role
 
 
 def _room(width: int | None, used: int) -> int | None:
@@ -357,9 +361,12 @@ def _column_widths(
     return widths
 
 
-def _wrap(pieces: Sequence[Piece], room: int | None) -> Iterator[Line]:
+def _wrap(pieces: Sequence[Piece], room: int | None, *, hang: int = 0) -> Iterator[Line]:
+    """Lines of so many columns; those behind the end of a line in a text are indented by ``hang``,
+    where there is room for it."""
     line: Line = []
-    used, wrapped = 0, False
+    used, margin, wrapped = 0, 0, False
+    hang = hang if room is None or room > 2 * hang else 0
     for text, role in pieces:
         words = re.findall(_WORDS, text)
         if room is not None and "`hookline " in text:
@@ -369,14 +376,15 @@ def _wrap(pieces: Sequence[Piece], room: int | None) -> Iterator[Line]:
             words = [word for part in fits for word in part]
         for word in words:
             size = width_of(word)
-            if word == "\n" or (room is not None and used + size > room and used):
+            if word == "\n" or (room is not None and used + size > room and used > margin):
                 yield line
-                line, used, wrapped = [], 0, word != "\n"
-            if word == "\n" or (wrapped and not used and word.isspace()):
+                margin, wrapped = hang if word == "\n" else margin, word != "\n"
+                line, used = [(" " * margin, "")] if margin else [], margin
+            if word == "\n" or (wrapped and used == margin and word.isspace()):
                 continue
-            while room is not None and size > room:
-                first = head(word, room)
-                yield [(first, role)]
+            while room is not None and size > room - margin:
+                first = head(word, room - margin)
+                yield [*line, (first, role)]
                 word = word[len(first) :]
                 size = width_of(word)
             line.append((word, role))

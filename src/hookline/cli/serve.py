@@ -14,7 +14,8 @@ from hookline.cli.firing import ENDING_SIGNALS, open_bus
 from hookline.cli.options import TRUST, Option, Options, flag
 from hookline.cli.screen import Screen, count, duration
 from hookline.config import Config
-from hookline.notices import warn
+from hookline.hiding import Secrets
+from hookline.notices import one_line, warn
 from hookline.wire.events import narrow_event
 
 if TYPE_CHECKING:
@@ -89,13 +90,14 @@ def run(options: Options, screen: Screen) -> int:
         return _show_statistics(options, screen, bus)
     from hookline.serving import Worker
 
-    # What people must see has the time before it, as the log of a service does.
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    handler.setFormatter(_LogFormatter("%(asctime)s %(message)s"))
     logger = logging.getLogger("hookline")
-    logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     logger.propagate = False
+    # What asyncio and the bus's library log goes the same way.
+    for each in (logger, logging.getLogger()):
+        each.addHandler(handler)
     config = Config.load(options.cwd, settings_files=options.settings, trusted=options.trust)
     worker = Worker(
         bus,
@@ -117,6 +119,15 @@ def run(options: Options, screen: Screen) -> int:
     if options.json:
         screen.document(worker.status())
     return 0
+
+
+class _LogFormatter(logging.Formatter):
+    """The time and what people must see, as in the log of a service. A record is one line, whatever
+    a hook or a request put into it, and has no secret of this process's environment in it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
+        return one_line(Secrets(os.environ).hidden(super().format(record)))
 
 
 def _show_statistics(options: Options, screen: Screen, bus: "NatsMessageBus") -> int:

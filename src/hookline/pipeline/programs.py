@@ -125,6 +125,11 @@ def own_variables(hook: CommandHook, variables: Mapping[str, str]) -> Mapping[st
     return {name: expand(value, known) for name, value in hook.env.items()}
 
 
+def is_of_shell(word: str) -> bool:
+    """Whether a shell keeps a word for itself: one of its grammar, or a program built into it."""
+    return word in _OF_THE_SHELL
+
+
 def words_in(command: str, values: Mapping[str, str]) -> list[str]:
     """Every word of a command, wherever it stands; a variable without a value stays as written."""
     from hookline.pipeline.shell import read_tokens

@@ -24,6 +24,8 @@ _ESCAPES = {
     "\u2028": "\\u2028",
     "\u2029": "\\u2029",
 }
+# What turns the direction of a text is written out, for people to see.
+_TURNING = "[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 
 
 def page(events: Sequence[TracedEvent], *, total: int) -> bytes:
@@ -37,6 +39,7 @@ def page(events: Sequence[TracedEvent], *, total: int) -> bytes:
     text = codec.encode(data).decode()
     for character, escape in _ESCAPES.items():
         text = text.replace(character, escape)
+    text = re.sub(_TURNING, lambda found: f"\\\\u{ord(found[0]):04x}", text)
     parts = {"POLICY": policy, "STYLE": style, "SCRIPT": script, "DATA": text}
     # In one pass, so that nothing is filled in within what was filled in.
     return re.sub("%([A-Z]+)%", lambda found: parts[found[1]], _file("page.html")).encode()

@@ -19,7 +19,6 @@ from typing import Any
 
 import msgspec
 
-from hookline.debuglog import SECRET_WORDS
 from hookline.pipeline.programs import argv_of, find_program, read_shebang, resolve_words
 from hookline.places import home_dir, user_state_dir
 from hookline.wire.hooks import CommandHook, Redaction
@@ -224,6 +223,8 @@ def redact(parent: Mapping[str, str], redaction: Redaction) -> dict[str, str]:
     strict = "GITHUB_SHA" in parent or parent.get("SURFACE") == "Github"
     if not (redaction.enabled or strict):
         return dict(parent)
+    from hookline.hiding import SECRET_WORDS
+
     allowed = {name.upper() for name in redaction.allowed}
     blocked = {name.upper() for name in redaction.blocked}
     kept = {}

@@ -1,0 +1,295 @@
+"""What a shell or Python would trip over while a hook runs: programs that are not there, and text
+that cannot be parsed; and variables that stand in code, where nothing replaces them.
+
+A missing program looks like success to a script that does not ask; a script that a shell cannot
+parse exits with 2, which blocks. A shell is run to parse it, without executing anything; never one
+of the project's own.
+"""
+
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from hookline.check.findings import Finding, Severity
+from hookline.check.reading import Checked, HookSite
+from hookline.check.scripts import LANGUAGES, MOST_READ, Script, found_scripts, variables_of
+from hookline.check.uses import find_uses
+from hookline.files import open_regular
+from hookline.pipeline.jsonc import Path
+from hookline.pipeline.programs import (
+    argv_of,
+    find_program,
+    interpreter_in,
+    program_at,
+    shebang_in,
+    words_in,
+)
+from hookline.pipeline.shell import VARIABLE, quote_variables
+
+# Only of these it is known what they parse, and that they then execute nothing.
+_SHELLS = frozenset({"sh", "bash", "dash"})
+_LONGEST_PARSE = 5.0
+_BASH_ERROR = re.compile(r"line (\d+): (.*(?:error|unexpected).*)")
+_DASH_ERROR = re.compile(r": (\d+): (.*(?:error|unexpected|expecting).*)")
+_OLD_PYTHON = re.compile(r"python2")
+# The options that have code behind them.
+_CODE_OPTIONS = {
+    "python": ("-c",),
+    "sh": ("-c",),
+    "node": ("-e", "--eval", "-p", "--print"),
+    "ruby": ("-e",),
+    "perl": ("-e", "-E"),
+}
+# How each kind of interpreter reads a variable of its environment.
+_READING = {
+    "python": 'os.environ["{name}"]',
+    "node": "process.env.{name}",
+    "ruby": 'ENV["{name}"]',
+    "perl": "$ENV{{{name}}}",
+}
+
+
+def missing_programs(checked: Checked) -> Iterator[Finding]:
+    """Programs that a command or a shell script starts, wherever in it, and that nobody has."""
+    for site, started, _ in found_scripts(checked):
+        text, at = _shell_text(site)
+        for name, what, remedy in _missing(text, site, checked):
+            # What it starts first was looked at more closely.
+            if started is None or started.program != name:
+                yield site.finding("program-missing", Severity.WARNING, at, what, remedy)
+    for script in _shell_scripts(checked):
+        text = script.content.decode(errors="replace")
+        for name, what, remedy in _missing(text, script.site, checked):
+            at = ("command",)
+            found = script.site.finding("program-missing", Severity.WARNING, at, what, remedy)
+            line, column = _place_of(name, text)
+            yield msgspec.structs.replace(found, file=script.path, line=line, column=column)
+
+
+class _ShellScript(msgspec.Struct, frozen=True):
+    """All of a script, and the name of the shell that reads it."""
+
+    site: HookSite
+    path: str
+    content: bytes
+    shell: str
+
+
+def _shell_scripts(checked: Checked) -> Iterator[_ShellScript]:
+    """Each script that a shell reads: those that hooks start, and those that they name wherever a
+    command begins."""
+    seen: set[str] = set()
+    for site, _, script in found_scripts(checked):
+        if script is not None and script.path not in seen and script.is_whole:
+            seen.add(script.path)
+            if shell := _shell_of(script):
+                yield _ShellScript(site, script.path, script.content, shell)
+        variables = {"HOME": os.path.expanduser("~"), **variables_of(site, checked)}
+        for word in words_in(_shell_text(site)[0], variables):
+            path = os.path.normpath(os.path.join(checked.cwd, word))
+            # Programs of the system are not the author's to mend.
+            homes = (os.path.join(home, "") for home in (checked.project_dir, variables["HOME"]))
+            if path in seen or "/" not in word or not path.startswith(tuple(homes)):
+                continue
+            seen.add(path)
+            content = b""
+            with contextlib.suppress(OSError, ValueError), open_regular(path) as file:
+                content = file.read(MOST_READ)
+            words = shebang_in(content) or ()
+            program = program_at(words)
+            shell = "" if program is None else os.path.basename(words[program])
+            if shell in _SHELLS and len(content) < MOST_READ:
+                yield _ShellScript(site, path, content, shell)
+
+
+def _shell_text(site: HookSite) -> tuple[str, Path]:
+    """What a shell reads of a command, empty where none does, and in which field that is."""
+    if site.hook.args is None:
+        return site.hook.command, ("command",)
+    words = [site.hook.command, *site.hook.args]
+    code, interpreter = code_at(words), interpreter_in(words)
+    if code is None or interpreter is None or interpreter.kind != "sh":
+        return "", ()
+    return words[code], ("args", code - 1)
+
+
+def _missing(text: str, site: HookSite, checked: Checked) -> Iterator[tuple[str, str, str]]:
+    path = checked.environ.get("PATH", os.defpath)
+    uses = find_uses(text, {"PATH": path, **variables_of(site, checked)})
+    for name in uses.names:
+        if "/" in name:
+            if not os.path.lexists(name):
+                yield name, f"there is no program {name}", "install it, or correct the path"
+        elif find_program(name, uses.path, cwd=checked.cwd) is None:
+            # An agent may have another PATH.
+            remedy = f"install it, or let the hook ask: command -v {name} || exit 2"
+            yield name, f"{name} is not on the PATH of this shell", remedy
+
+
+def _place_of(name: str, text: str) -> tuple[int, int]:
+    word = re.compile(rf"(?<![\w./-]){re.escape(name)}(?![\w./-])")
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.lstrip().startswith("#") and (found := word.search(line)):
+            return number, found.start() + 1
+    return 1, 1
+
+
+def syntax(checked: Checked) -> Iterator[Finding]:
+    """Commands and scripts that cannot be parsed."""
+    seen: set[str] = set()
+    for site, _, script in found_scripts(checked):
+        text, at = _shell_text(site)
+        if text and (at != ("command",) or argv_of(site.hook, variables_of(site, checked)) is None):
+            yield from _parse_command(site, text, at, checked)
+        if script is not None and script.path not in seen and script.is_whole:
+            seen.add(script.path)
+            if script.kind == "python":
+                yield from _parse_python(script)
+    for shell_script in _shell_scripts(checked):
+        if b"\r\n" not in shell_script.content:
+            yield from _parse_script(shell_script, checked)
+
+
+def _shell_of(script: Script) -> str | None:
+    """The name of the shell that reads a script, None where none of ours does."""
+    words = script.shebang or ()
+    if script.started.interpreter is not None:
+        words = (script.started.program,)
+    is_mistaken = not words and os.path.splitext(script.path)[1] in LANGUAGES
+    if script.kind != "sh" or is_mistaken:
+        return None
+    at = program_at(words)
+    name = "bash" if at is None else os.path.basename(words[at])
+    return name if name in _SHELLS else None
+
+
+def _parse_command(site: HookSite, text: str, at: Path, checked: Checked) -> Iterator[Finding]:
+    shell = _find_shell("bash", checked) or _find_shell("sh", checked)
+    error = shell and _parse([shell, "-n", "-c", "--", text], None)
+    if error:
+        what = f"a shell cannot parse the command, so it exits with 2, which blocks: {error[1]}"
+        yield site.finding("script-syntax", Severity.ERROR, at, what, "correct it")
+
+
+def _parse_script(script: _ShellScript, checked: Checked) -> Iterator[Finding]:
+    name, shell = script.shell, _find_shell(script.shell, checked)
+    if shell is None:
+        return
+    options = ["-n"]
+    if name == "bash" and re.search(rb"\bextglob\b", script.content):
+        # It is turned on by a command, and nothing is executed here.
+        options += ["-O", "extglob"]
+    error = _parse([shell, *options], script.path)
+    if error is None:
+        return
+    line, said = error
+    what = f"{name} cannot parse this, so the script exits with 2, which blocks: {said}"
+    found = script.site.finding("script-syntax", Severity.ERROR, ("command",), what, "correct it")
+    yield msgspec.structs.replace(found, file=script.path, line=line, column=1)
+
+
+def _find_shell(name: str, checked: Checked) -> str | None:
+    """A shell of the system's or the user's; what the project has under that name is its code."""
+    project = os.path.join(os.path.realpath(checked.project_dir), "")
+    for entry in f"{checked.environ.get('PATH', '')}{os.pathsep}{os.defpath}".split(os.pathsep):
+        file = find_program(name, entry, cwd="/") if os.path.isabs(entry) else None
+        if file is not None and not os.path.realpath(file).startswith(project):
+            return file
+    return None
+
+
+def _parse(argv: list[str], file: str | None) -> tuple[int, str] | None:
+    """What a shell says against a command, or the file it reads: the line and the words."""
+    import subprocess
+
+    # No variable of ours makes it read or run anything (BASH_ENV, ENV, exported functions).
+    variables = {"PATH": os.defpath, "LC_ALL": "C"}
+    try:
+        with contextlib.ExitStack() as stack:
+            done = subprocess.run(
+                argv,
+                stdin=stack.enter_context(open_regular(file)) if file else subprocess.DEVNULL,
+                capture_output=True,
+                cwd="/",
+                env=variables,
+                timeout=_LONGEST_PARSE,
+            )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    if done.returncode == 0:
+        return None
+    for line in done.stderr.decode(errors="replace").splitlines():
+        if found := _BASH_ERROR.search(line) or _DASH_ERROR.search(line):
+            return int(found[1]), found[2]
+    return None
+
+
+def _parse_python(script: Script) -> Iterator[Finding]:
+    words = (script.started.program,) if script.started.interpreter else script.shebang or ()
+    if any(_OLD_PYTHON.search(word) for word in words):
+        return
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(script.content, script.path, "exec", dont_inherit=True)
+        return
+    except SyntaxError as error:
+        said, line, column = error.msg, error.lineno or 1, error.offset or 1
+    except (ValueError, RecursionError, MemoryError) as error:
+        said, line, column = str(error) or type(error).__name__, 1, 1
+    what, severity = f"Python cannot parse this: {said}", Severity.ERROR
+    program = script.started.program_file
+    if program is None or os.path.realpath(program) != os.path.realpath(sys.executable):
+        # Another Python may know more.
+        version = ".".join(map(str, sys.version_info[:2]))
+        what, severity = f"Python {version} cannot parse this: {said}", Severity.WARNING
+    found = script.site.finding("script-syntax", severity, ("command",), what, "correct it")
+    yield msgspec.structs.replace(found, file=script.path, line=line, column=max(column, 1))
+
+
+def code_arguments(checked: Checked) -> Iterator[Finding]:
+    """Variables in an argument that is read as code, where they are not replaced."""
+    for site in checked.hooks:
+        words = [site.hook.command, *(site.hook.args or ())]
+        at = code_at(words)
+        if at is None:
+            continue
+        names = variables_of(site, checked)
+        found = [v for v in re.finditer(VARIABLE, words[at]) if (v[1] or v[2]) in names]
+        interpreter = interpreter_in(words)
+        if not found or interpreter is None:
+            continue
+        name = found[0][1] or found[0][2]
+        what = f"{found[0][0]} is not replaced in what {interpreter.kind} reads as code"
+        if interpreter.kind in _READING:
+            reading = _READING[interpreter.kind].format(name=name)
+            remedy = f"it is in the environment: write {reading}"
+        elif quote_variables(words[at], [name]) != words[at]:
+            remedy = f'the shell takes it from the environment: write "${name}", in double quotes'
+        else:
+            continue
+        yield site.finding("args-code", Severity.WARNING, ("args", at - 1), what, remedy)
+
+
+def code_at(words: Sequence[str]) -> int | None:
+    """Which of the words of a command without a shell is read as code."""
+    for at in range(1, len(words)):
+        interpreter = interpreter_in(words[: at + 1])
+        if interpreter is None or interpreter.script_at is not None or not interpreter.options:
+            continue
+        kind, option = interpreter.kind, interpreter.options[-1][0]
+        if option not in _CODE_OPTIONS.get(kind, ()):
+            continue
+        joined = words[at].partition("=" if option.startswith("--") else option[-1])[2]
+        if joined and kind != "sh":
+            return at
+        behind = range(at + 1, len(words))
+        # A shell takes further options before the code.
+        return next((i for i in behind if kind != "sh" or words[i][:1] not in ("-", "+")), None)
+    return None

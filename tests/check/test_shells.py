@@ -1,0 +1,298 @@
+"""Programs that are missing inside commands and scripts, and text that cannot be parsed."""
+
+import os
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from hookline.check import Finding, check
+from hookline.wire.hooks import HookSource
+from tests.check.review import ERROR, WARNING, checked, hook, on, only, review
+from tests.harness.scratch import Project
+
+REPOSITORY = Path(__file__).parents[2]
+GUARD = """#!/bin/sh
+# jqq reads the input
+set -eu
+input=$(cat)
+n=$(printf '%s' "$input" | jqq -r .tool_input.content)
+[ -z "$n" ] || exit 2
+"""
+
+
+def of(findings: list[Finding], rule: str) -> list[Finding]:
+    return [finding for finding in findings if finding.kind == rule]
+
+
+def missing(project: Project, command: str) -> list[str]:
+    """The names that are said to be missing."""
+    findings = of(review(project, on("BeforeAgent", hook(command))), "program-missing")
+    assert all(finding.severity is WARNING for finding in findings)
+    return sorted(finding.message.split()[0] for finding in findings)
+
+
+def test_a_program_that_is_missing_inside_a_script_is_found(project: Project) -> None:
+    """To the script it looks as if there were nothing to refuse."""
+    script = project.script("guard.sh", GUARD)
+    for command in (
+        *(
+            "./guard.sh",
+            "sh guard.sh",
+            "bash ./guard.sh x",
+            "cd . && ./guard.sh",
+            "cat | ./guard.sh",
+        ),
+        *("if true; then $HOOKLINE_PROJECT_DIR/guard.sh; fi", "test -x guard.sh && ./guard.sh"),
+    ):
+        found = only(review(project, on("BeforeTool", hook(command))), "program-missing")
+        assert (found.file, found.line, found.column) == (str(script), 5, 28)
+        assert found.severity is WARNING
+        assert found.message == "jqq is not on the PATH of this shell"
+        assert found.remedy == "install it, or let the hook ask: command -v jqq || exit 2"
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("cat | jqq .", ["jqq"]),
+        ("n=$(jqq .x); test -z $n", ["jqq"]),
+        ("echo `jqq`", ["jqq"]),
+        ('echo "$(jqq .)" | foo2', ["jqq", "foo2"]),
+        ("if jqq -e .; then exit 2; fi", ["jqq"]),
+        ("true && jqq && exit 2", ["jqq"]),
+        ("! jqq", ["jqq"]),
+        ("(jqq; true)", ["jqq"]),
+        ("{ jqq; } > /dev/null", ["jqq"]),
+        ("while read -r l; do jqq; done < <(foo2)", ["jqq", "foo2"]),
+        ("case $x in a) jqq;; *) foo2;; esac", ["jqq", "foo2"]),
+        ("f() { jqq; }; f", ["jqq"]),
+        ("cat <<EOF\n$(jqq)\nEOF", ["jqq"]),
+        ("exec jqq", ["jqq"]),
+        ("A=b jqq", ["jqq"]),
+        ("true | /no/such/program", ["there"]),
+        ('true | "$HOOKLINE_PROJECT_DIR/bin/gone"', ["there"]),
+        (". ./lib.sh; jq2; jq --version | PATH=/nowhere jq", ["jq"]),
+    ],
+)
+def test_programs_are_found_wherever_a_command_begins(
+    project: Project, command: str, names: list[str]
+) -> None:
+    assert missing(project, command) == sorted(names)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("command -v jqq >/dev/null || exit 2\njqq .", "which jqq && jqq", "type jqq && jqq ."),
+        *(
+            "if ! hash jqq 2>/dev/null; then exit 1; fi\njqq",
+            "jqq . || exit 2",
+            "n=$(jqq) || exit 2",
+        ),
+        *("jqq() { cat; }\njqq | cat", "function jqq { cat; }\njqq", "alias jqq=cat\njqq | jqq"),
+        *("for tool in jqq curl; do command -v $tool || exit; done\njqq", "$JQ .", '"$(x || :)" .'),
+        *("# jqq .", "cat <<'EOF'\njqq\n$(jqq)\nEOF\ntrue", "echo jqq; printf '%s' 'a | jqq'"),
+        *("names=(jqq foo2)\ntrue", "for x in jqq foo2; do echo $x; done", "trap 'jqq' EXIT"),
+        *("case $x in jqq|foo2) true;; esac", "[ -x /opt/jqq ] && /opt/jqq", "[[ $x == jqq ]]"),
+        *("PATH=$(dirname x):$PATH\njqq", "PATH=$HERE/bin:$PATH jqq", ". ./lib.sh\nlog_it"),
+        *('case "$(uname)" in Darwin) pbpaste2;; esac', "(( n = jqq + 1 )); true", "./jqq; a/jqq"),
+        *(
+            "true > jqq < /dev/null 2> foo2",
+            "local x=$((jqq)); true",
+            "select x in jqq; do :; done",
+        ),
+        *(
+            "echo ${x:-jqq}",
+            'echo "a; jqq"',
+            "let n=jqq",
+            "test jqq = foo2",
+            "read -r jqq",
+            "export jqq",
+        ),
+    ],
+)
+def test_ordinary_scripts_and_guarded_programs_are_fine(project: Project, text: str) -> None:
+    project.script("x.sh", f"#!/bin/bash\n{text}\n")
+    findings = review(project, on("BeforeAgent", hook("./x.sh")))
+    assert of(findings, "program-missing") == []
+
+
+def test_a_program_that_the_hooks_own_path_has_is_there(project: Project) -> None:
+    project.script("bin/jqq", "#!/bin/sh\n")
+    own = {"PATH": f"{project.path}/bin:{os.environ['PATH']}"}
+    assert review(project, on("BeforeAgent", hook("cat | jqq", env=own))) == []
+
+
+@pytest.mark.parametrize("folder", ["examples", "src/hookline/cli"])
+def test_no_script_that_comes_along_raises_an_alarm(project: Project, folder: str) -> None:
+    scripts = [
+        path
+        for path in (REPOSITORY / folder).rglob("*")
+        if path.suffix in (".sh", ".py") and path.read_bytes().startswith(b"#!")
+    ]
+    assert len(scripts) > 10
+    hooks = [hook(str(path), name=str(number)) for number, path in enumerate(scripts)]
+    findings = review(project, on("BeforeAgent", *hooks))
+    assert [f for f in findings if f.kind in ("program-missing", "script-syntax")] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("#!/bin/bash\nif true; then\n  echo\n", 4, "unexpected end of file"),
+        ("#!/bin/bash\ntrue\nfi\n", 3, "syntax error near unexpected token"),
+        ("#!/usr/bin/env bash\necho 'a\n", 2, "unexpected EOF while looking for matching"),
+        ("#!/bin/sh\na=(1 2)\nx )\n", None, "nexpected"),
+        ("true\n)\n", 2, "unexpected token"),
+    ],
+)
+def test_a_script_that_a_shell_cannot_parse_is_an_error(
+    project: Project, text: str, line: int | None, said: str
+) -> None:
+    script = project.script("x.sh", text)
+    (found,) = of(review(project, on("BeforeAgent", hook("./x.sh"))), "script-syntax")
+    if text.startswith("#!"):
+        assert of(review(project, on("BeforeAgent", hook("cat | ./x.sh"))), "script-syntax")
+    assert (found.file, found.severity) == (str(script), ERROR)
+    assert line is None or found.line == line
+    assert "so the script exits with 2, which blocks" in found.message
+    assert said in found.message
+
+
+@pytest.mark.parametrize("command", ["if true; then echo", "echo 'a", "cat | (", "a && && b"])
+def test_a_command_that_a_shell_cannot_parse_is_an_error(project: Project, command: str) -> None:
+    (found,) = of(review(project, on("BeforeAgent", hook(command))), "script-syntax")
+    assert found.severity is ERROR
+    assert found.settings == found.file
+
+
+def test_patterns_that_a_script_turns_on_can_be_parsed(project: Project) -> None:
+    text = "#!/bin/bash\nshopt -s extglob\ncase $1 in !(a|b)) exit 2;; esac\nrm !(x)\n"
+    project.script("x.sh", text)
+    assert of(review(project, on("BeforeAgent", hook("./x.sh"))), "script-syntax") == []
+
+
+@pytest.mark.parametrize("command", ["./x.py", "python3 x.py"])
+def test_a_python_script_that_cannot_be_parsed_is_told(project: Project, command: str) -> None:
+    script = project.script("x.py", "#!/usr/bin/env python3\nimport json\nif True print(1)\n")
+    (found,) = of(review(project, on("BeforeAgent", hook(command))), "script-syntax")
+    assert (found.file, found.line, found.column) == (str(script), 3, 9)
+    assert "cannot parse this" in found.message
+
+
+@pytest.mark.parametrize("content", ["(" * 100_000, "-" * 100_000 + "1", "a" + ".b" * 50_000, "\0"])
+def test_no_python_script_ends_the_checking(project: Project, content: str) -> None:
+    project.script("x.py", f"#!/usr/bin/env python3\n{content}\n")
+    review(project, on("BeforeAgent", hook("./x.py")))
+
+
+def test_parsing_executes_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the script, nor what the environment names, nor a shell of the project's."""
+    ran = project.path / "ran"
+    touch = f"touch {ran}"
+    monkeypatch.setenv("BASH_ENV", str(project.write("env.sh", touch)))
+    monkeypatch.setenv("ENV", str(project.path / "env.sh"))
+    monkeypatch.setenv("BASH_FUNC_true%%", f"() {{ {touch}; }}")
+    shell = project.script("bin/bash", f"#!/bin/sh\n{touch}\n")
+    project.script("bin/sh", f"#!/bin/sh\n{touch}\n")
+    monkeypatch.setenv("PATH", f"{shell.parent}{os.pathsep}bin{os.pathsep}{os.environ['PATH']}")
+    project.script("x.sh", f"#!{shell}\n{touch}\ntrue $({touch}) `{touch}`\nset +n; {touch}\n")
+    project.script("y.sh", f"#!/usr/bin/env bash\n{touch}\necho $(< {ran})\n")
+    project.script("z.py", f"#!/usr/bin/env python3\nimport os\nos.system({touch!r})\n")
+    commands = ("./x.sh", "./y.sh", "./z.py", f"true; {touch}", f"{shell} ./x.sh", "bin/sh x.sh")
+    review(project, on("BeforeAgent", *(hook(command) for command in commands)))
+    assert not ran.exists()
+
+
+def test_a_script_that_becomes_a_pipe_is_not_waited_for(project: Project) -> None:
+    from hookline.check.scripts import found_scripts
+
+    script = project.script("x.sh", "#!/bin/bash\nif\n")
+    file = project.settings(on("BeforeAgent", hook("./x.sh")))
+    read = checked((file, HookSource.PROJECT), project=project)
+    assert found_scripts(read)
+    script.unlink()
+    os.mkfifo(script)
+    started = time.monotonic()
+    assert of(check(read), "script-syntax") == []
+    assert time.monotonic() - started < 4
+    assert stat.S_ISFIFO(script.stat().st_mode)
+
+
+@pytest.mark.parametrize(
+    ("words", "index", "said"),
+    [
+        (
+            ["python3", "-c", "print('$HOOKLINE_PROJECT_DIR')"],
+            1,
+            (
+                "$HOOKLINE_PROJECT_DIR is not replaced in what python reads as code; "
+                'it is in the environment: write os.environ["HOOKLINE_PROJECT_DIR"]'
+            ),
+        ),
+        (["node", "-e", "f('${GEMINI_CWD}')"], 1, "write process.env.GEMINI_CWD"),
+        (["node", "--eval=f('$GEMINI_CWD')"], 0, "write process.env.GEMINI_CWD"),
+        (["perl", "-ne", "print '$HOOKLINE_CWD'"], 1, "write $ENV{HOOKLINE_CWD}"),
+        (["ruby", "-e", "puts '$HOOKLINE_CWD'"], 1, 'write ENV["HOOKLINE_CWD"]'),
+        (["bash", "-c", "ls $HOOKLINE_CWD"], 1, 'write "$HOOKLINE_CWD", in double quotes'),
+        (["bash", "-ec", "--", "ls $HOOKLINE_CWD"], 2, "from the environment"),
+        (["/usr/bin/env", "python3", "-c", "'$HOOKLINE_CWD'"], 2, "os.environ"),
+        (["python3", "-c", "'$MINE'"], 1, 'write os.environ["MINE"]'),
+    ],
+)
+def test_a_variable_in_code_is_shown_with_the_way_to_read_it(
+    project: Project, words: list[str], index: int, said: str
+) -> None:
+    entry = hook(words[0], args=words[1:], env={"MINE": "x"})
+    (found,) = of(review(project, on("BeforeAgent", entry)), "args-code")
+    assert said in found.text
+    assert found.path[-2:] == ("args", index)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["bash", "-c", 'ls "$HOOKLINE_CWD"'],
+        ["bash", "-c", "ls '$HOOKLINE_CWD'"],
+        ["python3", "$HOOKLINE_PROJECT_DIR/x.py", "-c", "$HOOKLINE_CWD"],
+        ["python3", "-c", "print(1)", "$HOOKLINE_CWD"],
+        ["cat", "-e", "$HOOKLINE_CWD"],
+        ["python3", "-c", "'$'"],
+        ["python3", "-c"],
+    ],
+)
+def test_a_variable_that_is_replaced_or_quoted_is_fine(project: Project, words: list[str]) -> None:
+    findings = review(project, on("BeforeAgent", hook(words[0], args=words[1:])))
+    assert of(findings, "args-code") == []
+
+
+def test_a_value_of_an_event_is_no_argument(project: Project) -> None:
+    entry = hook("cat", args=["$HOOKLINE_SESSION_ID"])
+    found = only(review(project, on("BeforeAgent", entry)), "args-shell")
+    assert "no value of an event is put in; read it from the environment" in found.text
+
+
+def test_what_a_shell_reads_as_code_is_looked_at_as_a_command_is(project: Project) -> None:
+    findings = review(project, on("BeforeAgent", hook("bash", args=["-ec", "cat | jqq"])))
+    found = only(findings, "program-missing")
+    assert (found.path[-2:], found.message) == (("args", 1), "jqq is not on the PATH of this shell")
+    findings = review(project, on("BeforeAgent", hook("sh", args=["-c", "if"])))
+    assert only(findings, "script-syntax").severity is ERROR
+
+
+@pytest.mark.parametrize(
+    "unit", ["(", "((\n", "$(", "`", "cat <<A\n", "$(cat <<A\n", "a;", "case x in a) "]
+)
+def test_no_script_keeps_the_checking_busy(project: Project, unit: str) -> None:
+    for length in (60_000, 250_000):
+        project.script("x.sh", "#!/bin/bash\n" + unit * (length // len(unit)))
+        started = time.monotonic()
+        review(project, on("BeforeAgent", hook("./x.sh")))
+        assert time.monotonic() - started < 20
+
+
+def test_what_a_shell_reads_as_code_may_have_everything_a_shell_knows(project: Project) -> None:
+    entry = hook("bash", args=["-c", 'echo "$MINE" | cat > /dev/null', "bash"])
+    assert review(project, on("BeforeAgent", entry)) == []

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -190,7 +191,8 @@ HIDDEN_WAYS = [
 
 @pytest.mark.parametrize("command", [*WAYS, *HIDDEN_WAYS])
 def test_no_way_to_run_a_file_is_missed(guarded: Project, command: str) -> None:
-    assert runs(guarded, command)
+    # Other systems lack one or the other of these programs.
+    assert runs(guarded, command) or sys.platform != "linux"
     found = covered(guarded, command)
     assert {"tools/x.sh", "my tools/a,b=c.sh"} & set(found.files) or found.uncovered
 

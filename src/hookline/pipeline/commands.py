@@ -169,12 +169,19 @@ class Commands(Words):
         self.read(command)
 
     def start(self, fields: Sequence[Field], *, by_shell: bool = False) -> None:
-        """Follow one program with its arguments."""
+        """Follow one program with its arguments; raises TooMuchError."""
+        self._text += sum(len(field.text) for field in fields)
+        if self._text > _MOST_TEXT:
+            raise TooMuchError
         self._start(list(fields), _Simple(), [], by_shell=by_shell)
 
     def assign(self, name: str, value: str) -> None:
         """A variable of this value; what it names may be loaded or read."""
+        if len(value) > _MOST_TEXT:
+            raise TooMuchError
         super().assign(name, value)
+        if name == "IFS":
+            self._report(name, "words are split in another way", "write it as a script")
         if name in ("PATH", "CDPATH", "PWD", "HOME", "IFS"):
             return
         if name in kinds.OTHER_WAYS:
@@ -257,6 +264,8 @@ class Commands(Words):
 
     def _assigned(self, word: Word, *, is_lasting: bool) -> None:
         name = word.assigned
+        if name == "IFS" and not is_lasting:
+            return
         olds = tuple(self.values.get(name, ())) if word.written.startswith(f"{name}+=") else ("",)
         for made in self.texts_of(word.pieces, word.written):
             value = made.text.partition("=")[2]
@@ -265,13 +274,11 @@ class Commands(Words):
             for old in (*olds, *([] if olds else [""])):
                 if not made.unknown:
                     self.assign(name, old + value)
-        if name == "IFS" and is_lasting:
-            self._report(word.written, "words are split in another way", "write it as a script")
 
     def _forget(self, name: str, field: Field) -> None:
         """A variable gets a value that cannot be told."""
         self.unknown[name] = field.unknown
-        if name in kinds.LOADERS or name in ("PATH", "CDPATH"):
+        if name in kinds.LOADERS or name in ("PATH", "CDPATH", "IFS"):
             self._report_unknown(field)
 
     def _input(self, simple: _Simple, use: Use) -> None:
@@ -292,11 +299,13 @@ class Commands(Words):
             self._operands(rest, Use.DATA)
             self._input(simple, Use.DATA)
             return
-        self._program(program.text, by_shell=by_shell)
-        if name in kinds.OF_THE_SHELL and by_shell and self._run_built_in(name, rest):
+        self._program(program, by_shell=by_shell)
+        # What a project calls cat may do anything.
+        is_known = "/" not in program.text or program.text.startswith(("/bin/", "/usr/"))
+        if program.text in kinds.OF_THE_SHELL and by_shell and self._run_built_in(name, rest):
             self._input(simple, Use.DATA)
             return
-        if name in kinds.WRAPPERS:
+        if name in kinds.WRAPPERS and is_known:
             self._unwrap(name, rest, simple, bodies)
             return
         words = frozenset(field.text for field in rest)
@@ -313,6 +322,8 @@ class Commands(Words):
         self._input(simple, Use.DATA)
         if name in kinds.INTERPRETERS and rest:
             self._interpret_any(name, rest)
+        elif not is_known:
+            self._operands(rest, Use.DATA)
         elif name == "find":
             self._follow_find(rest)
         elif name in kinds.TEXT_ONLY:
@@ -327,17 +338,24 @@ class Commands(Words):
                 self._operand(field, Use.MAYBE if is_text else use, is_text=True)
         else:
             self._operands(rest, Use.DATA)
+            if name in kinds.CONFIGURED:
+                self.remarks[f"{name}: what its configuration starts"] = None
+            for before, field in itertools.pairwise(rest if name in kinds.EVALUATING else ()):
+                if before.text in ("-c", "--command"):
+                    self._evaluate(name, [field])
 
     def _run_built_in(self, name: str, rest: list[Field]) -> bool:
         """Follow what a shell does itself; False for what is like any other program."""
-        operands = [field for field in rest if not field.text.startswith("-")]
+        end = next((at for at, field in enumerate(rest) if field.text == "--"), len(rest))
+        options = [field.text for field in rest[:end] if field.text.startswith("-")]
+        operands = [f for f in rest[:end] if not f.text.startswith("-")] + rest[end + 1 :]
         if name in (".", "source"):
-            if not rest:
+            if not operands:
                 self._report(name, "reads commands from elsewhere", "name the file")
-            else:
-                self._code(rest[0])
-                self._program(rest[0].text, by_shell=False)
-            self._operands(rest[1:], Use.DATA)
+            for field in operands[:1]:
+                self._code(field)
+                self._program(field, by_shell=False)
+            self._operands(operands[1:], Use.DATA)
         elif name == "eval":
             self._evaluate(name, rest)
         elif name == "trap":
@@ -349,6 +367,9 @@ class Commands(Words):
                 variable, equals, value = field.text.partition("=")
                 if field.unknown:
                     self._forget(variable.removesuffix("+"), field)
+                elif set("".join(options)) & set("nuli"):
+                    # It stands for another, or its value is changed.
+                    self._forget(variable, Field(f"{name} {field.text}", "value"))
                 elif equals:
                     self.assign(variable.removesuffix("+"), value)
         elif name in kinds.SETTING:
@@ -378,6 +399,8 @@ class Commands(Words):
             if field.unknown:
                 self._report_unknown(field)
                 continue
+            if _is_of_a_process(field.text):
+                self._report(field.text, "it is another place in every process", _FORM)
             if field.text.startswith(("~+", "~-")):
                 field = Field(field.text[2:].lstrip("/"))
             entries = [e for value in self.values.get("CDPATH", ()) for e in value.split(":")]
@@ -423,9 +446,13 @@ class Commands(Words):
                 return
             option, _, value = text.partition("=")
             field = Field(value)
-            if option not in with_value and text[:2] in with_value and not text.startswith("--"):
-                option, field = text[:2], Field(text[2:])
-            elif option in with_value and not value and at < len(rest):
+            if not text.startswith("--"):
+                # Letters may be joined, and the value joined to the last of them.
+                letters = (i for i, letter in enumerate(text[1:], 2) if f"-{letter}" in with_value)
+                split = next(letters, len(text))
+                option, value = f"-{text[split - 1]}", text[split:]
+                field = Field(value)
+            if option in with_value and not value and at < len(rest):
                 field, at = rest[at], at + 1
             if option in ("-C", "--chdir", "-D") and name in ("env", "sudo"):
                 self._change_directory([field])
@@ -465,8 +492,11 @@ class Commands(Words):
         for option, value in options:
             if value in kinds.OTHER_MATCHING:
                 self._report_matching(f"{name} {option} {value}")
-            if option in kinds.LOADING_OPTIONS and value:
-                self._code(next((f for f in fields if value in f.text), Field(value)))
+            if value == "?":
+                for field in (field for field in fields if field.unknown):
+                    self._report_unknown(field)
+            elif option in kinds.LOADING_OPTIONS and value:
+                self._code(Field(value))
             elif value:
                 self._operand(Field(value), Use.DATA)
         if kind == "sh" and "-c" in told:
@@ -562,11 +592,11 @@ class Commands(Words):
             if len(self.names) > _MOST_NAMES:
                 raise TooMuchError
 
-    def _program(self, text: str, *, by_shell: bool) -> None:
-        if "/" in text:
-            self._name(text, Use.CODE)
-        elif not (by_shell and text in kinds.OF_THE_SHELL):
-            self._name(text, Use.PROGRAM)
+    def _program(self, field: Field, *, by_shell: bool) -> None:
+        if "/" in field.text:
+            self._code(field)
+        elif not (by_shell and field.text in kinds.OF_THE_SHELL):
+            self._name(field.text, Use.PROGRAM)
 
     def _code(self, field: Field, *, suffixes: bool = False) -> None:
         """A word that names what is executed."""
@@ -576,7 +606,7 @@ class Commands(Words):
             self._name(field.tail.lstrip("/"), Use.CODE)
             return
         text = field.text
-        if text in ("-", "/dev/stdin") or text.startswith(("/dev/fd/", "/proc/")):
+        if text == "-" or _is_of_a_process(text):
             self._report(text, "it is another file in every process", "name the script itself")
             return
         self._name(text, Use.CODE)
@@ -632,6 +662,12 @@ def shorten(text: str) -> str:
     if not text.isprintable():
         text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:200])
     return text if len(text) <= 120 else f"{text[:119]}…"
+
+
+def _is_of_a_process(path: str) -> bool:
+    """Whether a path leads every process elsewhere."""
+    plain = "/" + os.path.normpath(path).lstrip("/") if path.startswith("/") else ""
+    return plain == "/dev/stdin" or plain.startswith(("/dev/fd/", "/proc/"))
 
 
 def _pattern_in(name: str, fields: Sequence[Field]) -> Field | None:

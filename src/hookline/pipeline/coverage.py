@@ -42,6 +42,10 @@ _CACHES = frozenset(
 )
 # Where programs of the system live, which no project brings.
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/opt/", "/nix/", "/System/", "/Library/", "/dev/")
+_CODE_SUFFIXES = (
+    *(".sh", ".bash", ".zsh", ".py", ".pyc", ".so", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl"),
+    *(".pm", ".php", ".lua", ".awk", ".jq"),
+)
 _EXECUTABLES = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 
 
@@ -246,8 +250,6 @@ class _Ground:
         if use is Use.WRITTEN:
             self._written.add(name)
             return False
-        if use is not Use.CODE and (name in self._written or _is_state(name)):
-            return False
         try:
             known = os.stat(place)
         except (OSError, ValueError) as error:
@@ -255,11 +257,23 @@ class _Ground:
             if is_name and use is not Use.MAYBE:
                 self.watch(place)
             return False
+        if use is not Use.CODE and self._is_kept_by_hooks(name, known):
+            return False
         if stat.S_ISDIR(known.st_mode):
             self._take_directory(name, place, use)
             return False
         self._add(name, place, known, is_code=use is Use.CODE)
         return stat.S_ISREG(known.st_mode)
+
+    def _is_kept_by_hooks(self, name: str, known: os.stat_result) -> bool:
+        """Whether hooks write a file themselves, so that it changes; never what may be code."""
+        if name not in self._written and not _is_state(name):
+            return False
+        is_code = bool(known.st_mode & 0o111) or name.endswith(_CODE_SUFFIXES)
+        if is_code and stat.S_ISREG(known.st_mode):
+            return False
+        self.remarks[f"{shorten(name)}: hooks write it themselves"] = None
+        return True
 
     def add_own(self, written: str, place: str) -> None:
         """Take up what a variable of the user's own environment loads from the project."""
@@ -382,8 +396,10 @@ class _Ground:
         """The nearest hook folder that a file lives in."""
         folder = os.path.dirname(name)
         while folder:
-            above, last = os.path.split(folder)
-            if last == "hooks" or last in _HOST_FOLDERS or os.path.basename(above) in _HOST_FOLDERS:
+            above = os.path.dirname(folder)
+            # Some file systems take names for the same whatever their case.
+            last, before = (os.path.basename(each).lower() for each in (folder, above))
+            if last == "hooks" or last in _HOST_FOLDERS or before in _HOST_FOLDERS:
                 return folder
             place = os.path.join(self._project_dir, folder)
             if any(os.path.lexists(os.path.join(place, mark)) for mark in _PLUGIN_MARKS):
@@ -409,8 +425,7 @@ class _Ground:
                 return
             for entry in entries:
                 inner, where = os.path.join(name, entry), os.path.join(at, entry)
-                is_own = inner in self._written and inner not in self.code
-                if is_own or _is_left_out(inner, entry, entries):
+                if _is_left_out(inner, entry, entries):
                     continue
                 try:
                     known = os.stat(where)
@@ -418,6 +433,8 @@ class _Ground:
                     self.watch(where)
                     continue
                 if not stat.S_ISDIR(known.st_mode):
+                    if inner not in self.code and self._is_kept_by_hooks(inner, known):
+                        continue
                     files[inner] = where, known
                     size += known.st_size
                 elif entry == "state":

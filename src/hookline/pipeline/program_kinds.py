@@ -85,7 +85,7 @@ ALWAYS_RUNNING = frozenset(
         *("cmake", "ctest", "pre-commit", "lefthook", "husky", "lint-staged", "turbo", "nx"),
         *("lerna", "gulp", "grunt", "jest", "vitest", "mocha", "eslint", "pytest", "py.test"),
         *("mise", "direnv", "rspec", "rails", "phing", "phpunit", "stack", "cabal", "earthly"),
-        *("dagger", "act", "run-parts", "docker-compose", "ansible-playbook", "vagrant", "cargo"),
+        *("dagger", "act", "run-parts", "docker-compose", "ansible-playbook", "vagrant"),
         *("runghc", "nix-shell"),
     }
 )
@@ -93,6 +93,7 @@ RUNNERS: dict[str, frozenset[str]] = {
     **dict.fromkeys(ALWAYS_RUNNING, frozenset()),
     "bun": frozenset({"run", "exec", "test", "x", "install"}),
     "bundle": frozenset({"exec"}),
+    "cargo": frozenset({"run", "test", "build", "check", "clippy", "bench", "xtask", "nextest"}),
     "deno": frozenset({"task", "test", "bench"}),
     "docker": frozenset({"compose", "build", "buildx"}),
     "dotnet": frozenset({"run", "test", "build", "exec", "tool"}),
@@ -110,7 +111,7 @@ RUNNERS: dict[str, frozenset[str]] = {
 }
 # What starts another command: its options that have a value, and how many operands come first.
 WRAPPERS: dict[str, tuple[tuple[str, ...], int]] = {
-    "env": (("-u", "--unset", "-C", "--chdir", "-S", "--split-string", "-P"), 0),
+    "env": (("-u", "--unset", "-C", "--chdir", "-S", "--split-string", "-P", "-a"), 0),
     "timeout": (("-s", "--signal", "-k", "--kill-after"), 1),
     "gtimeout": (("-s", "--signal", "-k", "--kill-after"), 1),
     "nice": (("-n", "--adjustment"), 0),
@@ -136,11 +137,26 @@ WRAPPERS: dict[str, tuple[tuple[str, ...], int]] = {
     "strace": (("-o", "-e", "-p", "-s", "-u"), 0),
     "parallel": (("-j", "-a", "-I", "-S", "--jobs", "--arg-file"), 0),
     "xargs": (
-        ("-I", "-n", "-P", "-d", "-a", "-L", "-s", "-E", "-J", "-R", "--replace", "--max-args"),
+        (
+            *("-I", "-n", "-P", "-d", "-a", "-L", "-s", "-E", "-J", "-R", "--replace"),
+            *("--max-args", "--max-procs", "--delimiter", "--arg-file", "--max-lines", "--eof"),
+        ),
         0,
     ),
     "watch": (("-n", "--interval"), 0),
+    **dict.fromkeys(
+        ("unshare", "setarch", "linux32", "linux64", "fakeroot", "numactl", "pkexec", "ltrace"),
+        ((), 0),
+    ),
+    **dict.fromkeys(
+        ("systemd-run", "systemd-inhibit", "xvfb-run", "dbus-run-session", "valgrind", "rlwrap"),
+        ((), 0),
+    ),
 }
+# They take a command as the value of an option.
+EVALUATING = frozenset({"su", "runuser", "script"})
+# They start what their configuration names, also that of the project.
+CONFIGURED = frozenset({"git", "hg"})
 FROM_INPUT = frozenset({"xargs", "parallel"})
 DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
 SETTING = frozenset({"read", "mapfile", "readarray", "getopts"})

@@ -148,14 +148,16 @@ class Words:
         fields: list[list[_Part]] = []
         is_open = False
         for part in parts:
-            chunks = part.text.split() if part.is_active else [part.text]
-            is_open &= not (part.is_active and part.text[:1].isspace())
+            # A shell splits at these blanks and no others.
+            blank = part.text.replace("\t", " ").replace("\n", " ") if part.is_active else ""
+            chunks = [c for c in blank.split(" ") if c] if part.is_active else [part.text]
+            is_open &= not blank.startswith(" ")
             for chunk in chunks:
                 if not is_open:
                     fields.append([])
                 fields[-1].append(_Part(chunk, part.unknown, part.is_active))
                 is_open = chunk is chunks[-1]
-            is_open &= not (part.is_active and part.text[-1:].isspace())
+            is_open &= not blank.endswith(" ")
         return [made for field in fields for made in self._match(field, written)]
 
     def _match(self, parts: Sequence[_Part], written: str) -> list[Field]:

@@ -181,7 +181,7 @@ def test_a_variable_that_will_not_hold_what_is_written(
     [
         ("$HOME/x", "only the project's directory is put in"),
         ("${MODE}", "only the project's directory is put in"),
-        ("$HOOKLINE_SESSION_ID", "only the project's directory is put in"),
+        ("$HOOKLINE_SESSION_ID", "no value of an event is put in"),
         ("|", "there is no shell"),
         (">log.txt", "there is no shell"),
         ("2>&1", "there is no shell"),

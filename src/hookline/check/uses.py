@@ -189,7 +189,7 @@ def _commands(tokens: Sequence[Token]) -> Iterator[tuple[list[Word], list[_Use]]
 
 
 def _is_grammar(word: Word, words: Collection[str]) -> bool:
-    return len(word.pieces) == 1 and word.pieces[0] in words
+    return word.written in words
 
 
 def _behind_parenthesis(tokens: Sequence[Token], at: int) -> int:

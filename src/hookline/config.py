@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from hookline.bus.messages import MessageBus
     from hookline.debuglog import DebugLogger
+    from hookline.pipeline.coverage import Uncovered
     from hookline.pipeline.settings import Required
     from hookline.pipeline.trust import FolderTrust, Review
     from hookline.remote import Execution, OnUnavailable, RemoteFiring
@@ -329,7 +330,7 @@ class Config:
         """Why a hook may not run now, None if it may."""
         return self._trust.why_untrusted(hook)
 
-    def get_uncovered(self, hook: HookConfig) -> tuple[str, ...]:
+    def get_uncovered(self, hook: HookConfig) -> "tuple[Uncovered, ...]":
         """What of a hook of the project no review covers, by name."""
         return () if self._folder_trust is None else self._folder_trust.get_uncovered(hook)
 

@@ -141,3 +141,22 @@ def test_a_script_with_a_byte_that_is_no_text_is_shown_all_the_same(guarded: Pro
     done = hookline("trust", cwd=guarded.path)
     assert "rm -rf /" in done.out
     assert "\\xff" in done.out
+
+
+def test_disabling_a_reviewed_guard_in_its_project_says_what_that_means(
+    guarded: Project, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(guarded.path)
+    assert call("trust", "--yes").status == 0
+    done = call("disable", "--project", "guard")
+    assert "what it guards is blocked now" in done.err
+    assert call(*WRITE).status == 2
+    assert call("trust", "--yes").status == 0
+    assert call(*WRITE).status == 0
+
+
+def test_check_shows_the_form_that_a_review_covers(guarded: Project, call: Call) -> None:
+    guarded.settings(settings_of(hook(UNCOVERED)))
+    done = call("check", "--cwd", str(guarded.path))
+    assert "a review cannot cover" in done.out
+    assert '"$HOOKLINE_PROJECT_DIR/hooks/guard.sh"' in done.out

@@ -12,7 +12,7 @@ from hookline.check.findings import Finding, Severity
 from hookline.check.matchers import matchers
 from hookline.check.noise import noise
 from hookline.check.reading import Checked, read
-from hookline.check.scripts import scripts, warmth
+from hookline.check.scripts import scripts, uncovered, warmth
 from hookline.check.shells import code_arguments, missing_programs, syntax
 
 __all__ = ["RULES", "Checked", "Finding", "Severity", "check", "read"]
@@ -23,7 +23,7 @@ RULES: tuple[Rule, ...] = (
     *(fields.unknown_events, fields.unknown_keys, fields.types, fields.timeouts),
     *(fields.environments, fields.arguments, matchers, fields.duplicates, fields.switches),
     *(fields.disabled_names, fields.disabled_hooks, fields.overreach, scripts, noise, warmth),
-    *(missing_programs, syntax, code_arguments),
+    *(missing_programs, syntax, code_arguments, uncovered),
 )
 
 

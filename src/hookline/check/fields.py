@@ -21,7 +21,12 @@ from hookline.pipeline.shell import NAME, VARIABLE
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource
 
-_TOP_LEVEL = frozenset({"$schema", "enableHooks", "hooks", "hooksConfig", "hookline", "security"})
+_TOP_LEVEL = frozenset(
+    {
+        *("$schema", "enableHooks", "hooks", "hooksConfig", "hookline", "security", "strict"),
+        "tools",
+    }
+)
 _SECTIONS: dict[Path, frozenset[str]] = {
     ("hooksConfig",): frozenset({"enabled", "disabled", "notifications"}),
     ("hookline",): frozenset({"trace"}),

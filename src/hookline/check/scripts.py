@@ -93,6 +93,25 @@ def scripts(checked: Checked) -> Iterator[Finding]:
         yield site.finding("program-missing", severity, ("command",), what, remedy)
 
 
+def uncovered(checked: Checked) -> Iterator[Finding]:
+    """What of a project's hooks no review can cover, and the form that one could."""
+    from hookline.pipeline.coverage import cover
+
+    for site in checked.hooks:
+        if site.hook.source is not HookSource.PROJECT:
+            continue
+        found = cover(
+            site.hook,
+            site.entry.event,
+            project_dir=checked.project_dir,
+            cwd=checked.cwd,
+            environ=checked.environ,
+        )
+        for each in found.uncovered:
+            what = f"a review cannot cover {each.what} ({each.why})"
+            yield site.finding("uncovered", Severity.HINT, ("command",), what, each.remedy)
+
+
 def warmth(checked: Checked) -> Iterator[Finding]:
     """Hooks whose ``warm`` is missing, or does nothing."""
     for site, _, script in found_scripts(checked):

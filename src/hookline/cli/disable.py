@@ -12,6 +12,7 @@ from hookline.cli.failures import CommandError
 from hookline.cli.options import Options, flag
 from hookline.cli.screen import Screen, shown_path, shown_place
 from hookline.edit import disable
+from hookline.wire.hooks import WithheldHook
 
 EXAMPLES = (
     "hookline init --name guard",
@@ -55,6 +56,12 @@ def run(options: Options, screen: Screen) -> int:
         screen.line((named.name, "name"), f" is disabled{reach} ({named.events})")
         back = enable_command(options, project=options.project)
         screen.line(f"written to {shown_path(place.file)}; `{back}` takes it back")
+    after = find_named(options).entries
+    if any(isinstance(entry.hook, WithheldHook) for entry in after):
+        screen.warning(
+            f"{named.name} was reviewed and fails closed, so what it guards is blocked now; "
+            "`hookline trust` lets it go on without"
+        )
     if managed:
         screen.warning(f"{named.name} of the system's settings is managed and stays enabled")
     return 0

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # A hook, what keeps it off, what it did last, as far as that is known, and what of it no review
 # covers.
-_Listed: TypeAlias = "tuple[HookRegistryEntry, Switch | None, Outcome | None, tuple[str, ...]]"
+_Listed: TypeAlias = "tuple[HookRegistryEntry, Switch | None, Outcome | None, list[str]]"
 EXAMPLES = ("hookline list", "hookline list --event BeforeTool", "hookline list --json")
 OPTIONS = (
     Option("--event", "EVENT", "only the hooks of this event"),
@@ -71,7 +71,7 @@ def run(options: Options, screen: Screen) -> int:
             entry,
             switches.get(id(entry)),
             outcomes.get((entry.event.value, entry.name)),
-            config.get_uncovered(entry.hook) if entry.trusted else (),
+            [str(each) for each in config.get_uncovered(entry.hook)] if entry.trusted else [],
         )
         for entry in entries
     ]
@@ -91,7 +91,7 @@ def _document(
     entry: HookRegistryEntry,
     switch: "Switch | None",
     outcome: "Outcome | None",
-    uncovered: tuple[str, ...],
+    uncovered: list[str],
 ) -> dict[str, Any]:
     hook = entry.hook
     document: dict[str, Any] = {
@@ -165,7 +165,7 @@ def _rows(
     entry: HookRegistryEntry,
     switch: "Switch | None",
     outcome: "Outcome | None",
-    uncovered: tuple[str, ...],
+    uncovered: list[str],
 ) -> Iterator[Row]:
     hook, state = entry.hook, _state(entry)
     matcher = entry.matcher or ("*" if EVENTS[entry.event].target else "")

@@ -111,7 +111,12 @@ def _answer_in_json(
         changes = reviewed.changes_of(now)
     before = known.files if known else {}
     hooks: list[dict[str, Any]] = [
-        hook.entry | {"files": hook.files, "uncovered": hook.uncovered, "remarks": hook.remarks}
+        hook.entry
+        | {
+            "files": hook.files,
+            "uncovered": [each.what for each in hook.uncovered],
+            "remarks": hook.remarks,
+        }
         for hook in now.hooks
     ]
     screen.document(
@@ -226,8 +231,10 @@ def _show_uncovered(screen: Screen, hooks: Sequence[ReviewedHook]) -> list[Revie
         screen.line(("not covered: nobody can say beforehand what these run", "care"))
         for hook in found:
             screen.line((hook.event, "name"), f"  {hook.name}", indent=2)
-            for what in hook.uncovered:
-                screen.quote(what)
+            for each in hook.uncovered:
+                screen.quote(str(each))
+                if each.remedy:
+                    screen.line((f"to have it covered, {each.remedy}", "faint"), indent=4)
         screen.line()
     return found
 

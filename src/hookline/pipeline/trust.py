@@ -17,7 +17,7 @@ import msgspec
 
 from hookline.errors import EXHAUSTED, HooklineError
 from hookline.files import Signature, signature, write_atomically
-from hookline.pipeline.coverage import Coverage, FileState, cover, read_state
+from hookline.pipeline.coverage import Coverage, FileState, Uncovered, cover, read_state
 from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.settings import Layer
@@ -59,7 +59,7 @@ class ReviewedHook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     entry: dict[str, Any]
     files: tuple[str, ...] = ()
-    uncovered: tuple[str, ...] = ()
+    uncovered: tuple[Uncovered, ...] = ()
     remarks: tuple[str, ...] = ()
     enabled: bool = True
 
@@ -146,7 +146,8 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             fault = _compare(name, self.files.get(name), files.get(name))
             if fault is not None:
                 return fault
-        new = [what for what in now.uncovered if what not in known.uncovered]
+        accepted = {each.what for each in known.uncovered}
+        new = [each for each in now.uncovered if each.what not in accepted]
         return f"what it runs cannot be reviewed: {new[0]}" if new else None
 
 
@@ -263,7 +264,7 @@ def _reviewed(entry: HookRegistryEntry, found: Coverage, enabled: bool) -> Revie
     return ReviewedHook(
         entry=describe_entry(entry),
         files=tuple(sorted(found.files)),
-        uncovered=tuple(each.what for each in found.uncovered),
+        uncovered=found.uncovered,
         remarks=found.remarks,
         enabled=enabled,
     )
@@ -417,7 +418,7 @@ class _Look(msgspec.Struct, eq=False):
     is_on: bool
     seen: dict[str, Signature | None] = {}
     fault: str | None = None
-    uncovered: tuple[str, ...] = ()
+    uncovered: tuple[Uncovered, ...] = ()
 
 
 class FolderTrust:
@@ -512,7 +513,7 @@ class FolderTrust:
             return None
         return f"{looks[0].fault}; {_REVIEW}"
 
-    def get_uncovered(self, hook: HookConfig) -> tuple[str, ...]:
+    def get_uncovered(self, hook: HookConfig) -> tuple[Uncovered, ...]:
         """What of a hook no review covers, by name."""
         look = self._looks.get(id(hook))
         return () if look is None else look.uncovered

@@ -203,6 +203,26 @@ def test_a_specific_field_of_the_right_shape_is_not_warned_of() -> None:
 
 
 @pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ("BeforeTool", {"hookSpecificOutput": {"decision": "deny"}}),
+        ("BeforeTool", {"hookSpecificOutput": {"continue": False}}),
+        ("BeforeTool", {"reason": "no", "permissionDecision": " Deny "}),
+        ("BeforeTool", {"reason": "no", "permission_decision": "ask"}),
+        ("AfterTool", {"hookSpecificOutput": {"permissionDecision": "deny"}}),
+        ("BeforeAgent", {"hookSpecificOutput": {"decision": "block", "hookEventName": "x"}}),
+    ],
+)
+def test_a_denial_in_a_place_where_none_is_read_fails_a_hook_that_fails_closed(
+    event: str, said: Json
+) -> None:
+    read = NATIVE.read_value(HookEventName(event), said, strict=True)
+    assert read.failed == "malformed"
+    open_read = NATIVE.read_value(HookEventName(event), said)
+    assert (open_read.failed, len(open_read.warnings)) == (None, 1)
+
+
+@pytest.mark.parametrize(
     ("event", "field", "instead"),
     [
         ("BeforeModel", "llmResponse", "write hookSpecificOutput.llm_response"),

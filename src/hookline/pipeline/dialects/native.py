@@ -11,6 +11,7 @@ from hookline.problem import Problem
 from hookline.wire import codec
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.outputs import (
+    BLOCKING_WORDS,
     DECISION_WORDS,
     SPECIFIC_FIELDS,
     TOP_LEVEL_FIELDS,
@@ -54,6 +55,7 @@ _MODES = ("AUTO", "ANY", "NONE")
 _NEUTRAL_MODES = ("VALIDATED", "MODE_UNSPECIFIED")
 # Without one of these an answer lets the agent go on.
 _DECIDING_FIELDS = ("decision", "continue", "hookSpecificOutput")
+_HOLDING_WORDS = BLOCKING_WORDS | {"ask"}
 # So many fields are looked at for a slip; an answer has a handful.
 _MOST_UNKNOWN = 50
 
@@ -199,7 +201,7 @@ def _clean_output(
             remarks.add(problem, "it has no effect", doubtful=decides)
         elif output[name] is not None and (instead := _find_instead(event, name)) is not None:
             problem = f"{name} is not read at the top of an answer to {event.value}"
-            remarks.add(problem, instead, doubtful=False)
+            remarks.add(problem, instead, doubtful=_holds_back(name, output[name]))
     if unknown and len(unknown) == len(output):
         problem = f"none of its fields is one of {', '.join(TOP_LEVEL_FIELDS)}"
         remarks.add(problem, "it has no effect", doubtful=True)
@@ -239,8 +241,17 @@ def _clean_specific(
         elif value is not None and name != "hookEventName":
             instead = _find_instead(event, name)
             if instead is not None:
-                remarks.add(f"{what} is not read on {event.value}", instead, doubtful=False)
+                problem = f"{what} is not read on {event.value}"
+                remarks.add(problem, instead, doubtful=_holds_back(name, value))
     return specific
+
+
+def _holds_back(name: str, value: Any) -> bool:
+    """Whether a field that is not read where it stands was meant to hold the agent back."""
+    if _bare(name) == "continue":
+        return value is False
+    word = value.strip().lower() if isinstance(value, str) else ""
+    return _bare(name) in ("decision", "permissiondecision") and word in _HOLDING_WORDS
 
 
 def _clean_tool_config(config: Any, remarks: _Remarks) -> Any:

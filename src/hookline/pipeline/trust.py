@@ -103,28 +103,27 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         ]
 
     def changes_of(self, now: "Review") -> list[str]:
-        """What is not as it was looked at, one phrase each; nothing if all of it is."""
-        found = [f"{hook.event} {hook.name}: {why}" for hook, why in self._changed_hooks(now)]
+        """What is not as it was looked at, one phrase each; nothing if all of it is. Raises
+        TrustError for a file that cannot be read."""
+        # A look from another directory may name fewer of the files.
+        others = {n: os.path.join(now.project, n) for n in self.files if n not in now.files}
+        files = {**_read_states(others, now.project), **now.files}
+        whys = [(hook, self.why_changed(hook, files)) for hook in now.hooks]
+        found = [f"{hook.event} {hook.name}: {why}" for hook, why in whys if why is not None]
         gone = [hook for hook in self.hooks if all(hook.entry != each.entry for each in now.hooks)]
         found += [
             f"{hook.event} {hook.name}: it is no longer there"
             for hook in gone
             if not any(hook.has_same_place(each.entry) for each in now.hooks)
         ]
-        found += [f"{name}: a new test, or a changed one" for name in self._changed_tests(now)]
+        found += [
+            f"{name}: a new test, or a changed one"
+            for name in now.tests
+            if name not in self.tests or self.files.get(name) != now.files[name]
+        ]
         if (self.strict, self.required) != (now.strict, now.required):
             found.append("strict or required: the project asks for something else now")
         return found
-
-    def _changed_hooks(self, now: "Review") -> Iterator[tuple[ReviewedHook, str]]:
-        for hook in now.hooks:
-            why = self.why_changed(hook, now.files)
-            if why is not None:
-                yield hook, why
-
-    def _changed_tests(self, now: "Review") -> list[str]:
-        known = {name: self.files.get(name) for name in self.tests}
-        return [name for name in now.tests if known.get(name) != now.files[name]]
 
     def find(self, entry: Mapping[str, Any]) -> ReviewedHook | None:
         """The reviewed hook that has this very entry."""

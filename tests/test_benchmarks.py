@@ -99,7 +99,7 @@ def test_without_node_our_own_side_is_measured_and_nothing_fails(tmp_path: Path)
     printed, results = bench(tmp_path / "results.json", "stages", "--peer", path=str(tmp_path))
     assert printed.startswith("no peer: node and npm are not on the PATH")
     assert {result["baseline_name"] for result in results}.isdisjoint({"peer"})
-    assert len(results) == 4
+    assert len(results) == 5
 
 
 def test_without_a_c_compiler_commands_are_measured_all_the_same(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ system's settings have one place."""
 import platformdirs
 import pytest
 
+from hookline import places
 from hookline.places import home_dir, system_settings_file, user_config_dir, user_state_dir
 
 VARIABLES = ("XDG_CONFIG_HOME", "XDG_STATE_HOME")
@@ -42,6 +43,8 @@ def test_no_variable_moves_the_systems_settings(
 ) -> None:
     for variable in ("XDG_CONFIG_DIRS", "XDG_CONFIG_HOME", "HOME", "HOOKLINE_STATE_DIR"):
         monkeypatch.setenv(variable, "/elsewhere")
+    # That of a test is elsewhere.
+    monkeypatch.delitem(places._SYSTEM_SETTINGS, "linux", raising=False)
     monkeypatch.setattr("sys.platform", platform)
     assert system_settings_file() == place
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.command import answer, command_hook, settings
 from tests.cli.conftest import Call
-from tests.cli.hooktesting import failures_of, run, with_keys
+from tests.cli.hooktesting import failures_of, with_keys
 from tests.harness.scratch import Project
 
 
@@ -120,13 +120,13 @@ def test_files_are_in_the_directory_hooks_run_in_and_gone_afterwards(
     assert list(Path(os.environ["TMPDIR"]).iterdir()) == []
 
 
-def test_a_script_that_is_not_among_the_files_gets_a_hint(call: Call, keys: Project) -> None:
+def test_a_script_of_the_project_is_found_from_among_the_tests_files(
+    call: Call, keys: Project
+) -> None:
     test = {"event": "BeforeTool", "tool": "replace", "tool_input": {}, "files": {}}
-    failures_of(call, keys, {**test, "expect": {}})
     assert (
-        "      warning: no-keys ran in a directory of the test's files; "
-        "let its command name the script by $HOOKLINE_PROJECT_DIR\n"
-    ) in run(call, keys, "t.hooktest.json").out
+        failures_of(call, keys, {**test, "expect": {"hooks": {"no-keys": {"exit_code": 0}}}}) == []
+    )
 
 
 def test_variables_are_set_and_taken_away_for_one_test_only(

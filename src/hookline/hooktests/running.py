@@ -87,13 +87,6 @@ class HookTestRunner:
             failures: tuple[Failure, ...] = (Failure(message=message),)
         else:
             failures = tuple(unmet(test, answer, document))
-            for result in document["results"]:
-                if test.files is not None and result.get("exit_code") in (126, 127):
-                    # Why a script may not be found that is found everywhere else.
-                    heard.append(
-                        f"{result['hook']} ran in a directory of the test's files; "
-                        "let its command name the script by $HOOKLINE_PROJECT_DIR"
-                    )
         return Outcome(
             test=test,
             status="failed" if failures else "passed",

@@ -544,23 +544,29 @@ def _read_file(place: str, known: os.stat_result) -> tuple[str, bool]:
             return "", False
         if known.st_size > _MOST_READ:
             return f"too large to cover ({known.st_size} bytes)", True
-        import hashlib
-
-        checksum, kept, size = hashlib.sha256(), b"", 0
+        chunks: list[bytes] = []
+        size = 0
         while size <= _MOST_READ and (chunk := os.read(descriptor, _CHUNK)):
-            checksum.update(chunk)
+            chunks.append(chunk)
             size += len(chunk)
-            kept = kept + chunk if size <= _KEPT_TEXT else b""
         is_same = size == known.st_size and _mark(os.fstat(descriptor)) == _mark(known)
     finally:
         os.close(descriptor)
-    digest = f"sha256:{checksum.hexdigest()} ({size} bytes)"
-    if size > _KEPT_TEXT or (kept.startswith(_EXECUTABLES) and b"\0" in kept.split(b"\n")[0]):
+    content = b"".join(chunks)
+    is_program = content.startswith(_EXECUTABLES) and b"\0" in content.split(b"\n", 1)[0]
+    is_text = size <= _KEPT_TEXT and not is_program
+    if is_text:
+        try:
+            return f"text:{content.decode()}", is_same
+        except UnicodeDecodeError:
+            pass
+    # Most of what hooks name is text, and is spared the loading of this.
+    import hashlib
+
+    digest = f"sha256:{hashlib.sha256(content).hexdigest()} ({size} bytes)"
+    if not is_text:
         return digest, is_same
-    try:
-        return f"text:{kept.decode()}", is_same
-    except UnicodeDecodeError:
-        return f"escaped:{digest}\n{kept.decode(errors='backslashreplace')}", is_same
+    return f"escaped:{digest}\n{content.decode(errors='backslashreplace')}", is_same
 
 
 def _mark(known: os.stat_result) -> tuple[int, ...]:

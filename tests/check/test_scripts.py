@@ -29,7 +29,7 @@ SH = "#!/bin/sh\ncat > /dev/null\n"
             "sh -e hooks/plain.sh",
             "sh -ec ./gone",
         ),
-        *("test -x gone && ./gone", "python3 -m json.tool", "printf '%s' {}", "(hooks/gone.sh)"),
+        *("test -x gone && ./gone", "printf '%s' {}", "(hooks/gone.sh)"),
     ],
 )
 def test_commands_that_are_fine_or_for_a_shell_to_know(project: Project, command: str) -> None:
@@ -170,3 +170,21 @@ def test_nothing_is_executed(project: Project) -> None:
     review(project, on("SessionStart", *hooks, matcher="$(touch ran)"))
     assert not (project.path / "ran").exists()
     assert not Path("ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "form"),
+    [
+        ("python3 -m hooks.guard", "name the script itself"),
+        ("make guard", "name the script itself"),
+        ('"$(git rev-parse --show-toplevel)/hooks/ok.sh"', '"$HOOKLINE_PROJECT_DIR/hooks/ok.sh"'),
+    ],
+)
+def test_what_no_review_covers_is_told_with_the_form_that_one_would(
+    project: Project, command: str, form: str
+) -> None:
+    project.script("hooks/ok.sh", SH)
+    findings = review(project, on("BeforeAgent", hook(command)))
+    (found,) = [each for each in findings if each.kind == "uncovered"]
+    assert "a review cannot cover" in found.message
+    assert form in found.remedy

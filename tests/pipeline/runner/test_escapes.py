@@ -22,10 +22,14 @@ from tests.pipeline.runner.contained import (
 from tests.pipeline.runner.escapes import ESCAPES
 from tests.pipeline.runner.warm.warmed import warm, warm_pool
 
-pytestmark = [
-    pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs Linux"),
-    pytest.mark.parametrize("script", ESCAPES.values(), ids=ESCAPES),
-]
+pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs Linux")
+each_escape = pytest.mark.parametrize("script", ESCAPES.values(), ids=ESCAPES)
+# Whatever stops a hook stops it in the same way; one of each kind shows that it does.
+KINDS = (
+    *("timeout(1)", "job control", "all three in each other", "all ignore TERM", "stopped"),
+    "a child in a new session every 10 ms",
+)
+each_kind = pytest.mark.parametrize("script", [ESCAPES[name] for name in KINDS], ids=KINDS)
 
 TIMEOUT = 0.2
 GRACE = 0.3
@@ -55,16 +59,19 @@ async def timed_out(script: str) -> float:
     return time.time() - os.stat("begun").st_mtime
 
 
+@each_escape
 def test_nothing_outlives_a_timeout(script: str, no_leaks: Watch) -> None:
     assert asyncio.run(timed_out(script)) < TIMEOUT + GRACE + SLACK
     assert nothing_is_left(no_leaks)
 
 
+@each_escape
 def test_nothing_outlives_a_timeout_of_a_blocking_call(script: str, no_leaks: Watch) -> None:
     assert PollLoop().run(timed_out(script)) < TIMEOUT + GRACE + SLACK
     assert nothing_is_left(no_leaks)
 
 
+@each_kind
 def test_nothing_outlives_a_cancelled_task(script: str, no_leaks: Watch) -> None:
     async def cancel() -> None:
         running = asyncio.create_task(run_script(script, timeout=60))
@@ -77,6 +84,7 @@ def test_nothing_outlives_a_cancelled_task(script: str, no_leaks: Watch) -> None
     assert nothing_is_left(no_leaks)
 
 
+@each_kind
 def test_nothing_outlives_a_cancelled_blocking_call(script: str, no_leaks: Watch) -> None:
     loop = PollLoop()
 
@@ -92,6 +100,7 @@ def test_nothing_outlives_a_cancelled_blocking_call(script: str, no_leaks: Watch
     assert nothing_is_left(no_leaks)
 
 
+@each_kind
 def test_nothing_outlives_a_hook_that_prints_too_much(script: str, no_leaks: Watch) -> None:
     flood = "(while [ ! -e begun ]; do sleep 0.01; done; yes) & "
     outcome = asyncio.run(run_script(flood + script, timeout=60, grace=GRACE, max_stdout=100_000))
@@ -103,6 +112,7 @@ def test_nothing_outlives_a_hook_that_prints_too_much(script: str, no_leaks: Wat
 PYTHON_HOOK = "import subprocess\nsubprocess.run(['bash', '-c', open('script').read()])\n"
 
 
+@each_kind
 def test_nothing_outlives_a_warm_hook(script: str, no_leaks: Watch) -> None:
     argv = [sys.executable, "hook.py"]
     Path("hook.py").write_text(PYTHON_HOOK)
@@ -113,7 +123,7 @@ def test_nothing_outlives_a_warm_hook(script: str, no_leaks: Watch) -> None:
             await warm(pool, argv)
             Path("script").write_text(script)
             with time_begins_with("begun"):
-                return await warm(pool, argv, limits=ProcessLimits(timeout=2, grace=GRACE))
+                return await warm(pool, argv, limits=ProcessLimits(timeout=1, grace=GRACE))
 
     outcome = asyncio.run(time_out())
     assert outcome.ended == "timeout"
@@ -148,6 +158,7 @@ PollLoop().run(run())
 """
 
 
+@each_kind
 @pytest.mark.parametrize("ways", [["guard"], ["guard", "warm"], ["warm"]], ids=" and ".join)
 def test_nothing_outlives_an_agent_that_was_killed(
     script: str, ways: list[str], no_leaks: Watch

@@ -160,3 +160,15 @@ def test_check_shows_the_form_that_a_review_covers(guarded: Project, call: Call)
     done = call("check", "--cwd", str(guarded.path))
     assert "a review cannot cover" in done.out
     assert '"$HOOKLINE_PROJECT_DIR/hooks/guard.sh"' in done.out
+
+
+def test_settings_that_nobody_can_read_are_not_reviewed_away(guarded: Project) -> None:
+    hookline("trust", "--yes", cwd=guarded.path)
+    file = guarded.path / ".hookline/settings.json"
+    file.write_text(file.read_text() + "{")
+    for options in (("--yes",), ("--yes", "--json")):
+        done = hookline("trust", *options, cwd=guarded.path)
+        assert (done.status, "mend it first" in done.err) == (1, True)
+        assert hookline(*WRITE, cwd=guarded.path).status == 2
+    assert hookline("untrust", cwd=guarded.path).status == 0
+    assert hookline(*WRITE, cwd=guarded.path).status == 0

@@ -38,6 +38,9 @@ def run(options: Options, screen: Screen) -> int:
     config = Config.load(options.cwd)
     is_broken = tell_problems(screen, config.get_settings().problems)
     project = config.get_project_dir()
+    inside = os.path.join(os.path.abspath(project), "")
+    problems = config.get_settings().problems
+    broken = [each.place for each in problems if each.broken and each.file.startswith(inside)]
     store, known = TrustStore(), None
     now = config.review_project(_find_tests(project, screen))
     try:
@@ -50,6 +53,8 @@ def run(options: Options, screen: Screen) -> int:
         # Those of a project that this one hides.
         changes = [f"{entry.event.value} {entry.name}: {entry.hook.why}" for entry in guards]  # type: ignore[attr-defined]
     if options.json:
+        if options.yes and changes and not options.check:
+            _refuse_broken(broken)
         return _answer_in_json(options, screen, store, now, known, changes)
     if not changes:
         if known is None:
@@ -67,6 +72,7 @@ def run(options: Options, screen: Screen) -> int:
         screen.line("`hookline trust` shows them, and asks")
         return 1
     _show(screen, now, known, changes)
+    _refuse_broken(broken)
     uncovered = _show_uncovered(screen, now.hooks)
     if not options.yes and not _agrees(screen, "Let these hooks run as they are shown here?"):
         screen.line("not trusted: these hooks do not run")
@@ -136,6 +142,15 @@ def _answer_in_json(
     if changes and options.yes and uncovered and not options.accept_uncovered:
         screen.warning("what is not covered was not trusted; look at it, pass --accept-uncovered")
     return 1 if changes else 0
+
+
+def _refuse_broken(places: Sequence[str]) -> None:
+    """Raise CommandError for settings that nobody can look at: a guard may be among them."""
+    if places:
+        raise CommandError(
+            f"{places[0]} cannot be read, so its hooks cannot be reviewed; mend it first, or "
+            "`hookline untrust` takes the whole review back"
+        )
 
 
 def _find_tests(project: str, screen: Screen) -> list[str]:

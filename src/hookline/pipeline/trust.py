@@ -36,10 +36,10 @@ from hookline.wire.hooks import (
 # The form of the records; those of another are not taken for a review.
 _VERSION = 2
 # What says nothing about what a hook does, or is the same wherever the project is.
-_NOT_REVIEWED = frozenset({"description", "directory", "managed", "function"})
+_NOT_REVIEWED = frozenset({"description", "directory", "managed", "function", "on_failure"})
 _ORDINARY: dict[str, Any] = {
     "timeout": DEFAULT_TIMEOUT_MS,
-    "on_failure": "allow",
+    "onFailure": "allow",
     "dialect": "native",
     "source": "project",
     "type": "command",
@@ -99,7 +99,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return [
             hook
             for hook in self.hooks
-            if hook.enabled and (self.strict or hook.entry.get("on_failure") == "block")
+            if hook.enabled and (self.strict or hook.entry.get("onFailure") == "block")
         ]
 
     def changes_of(self, now: "Review") -> list[str]:
@@ -171,6 +171,7 @@ def describe_entry(entry: HookRegistryEntry) -> dict[str, Any]:
         "sequential": entry.sequential or None,
         "type": entry.hook.type,
         **msgspec.structs.asdict(entry.hook),
+        "onFailure": entry.hook.on_failure,
     }
     shown = {name: value for name, value in said.items() if name not in _NOT_REVIEWED}
     return {

@@ -386,7 +386,11 @@ class HookSystem:
         weakref.finalize(self, self._watch.stop)
 
     def _load(self, settings: Settings) -> None:
-        broken = [str(fault) for fault in settings.problems if fault.broken or fault.skipped]
+        broken = [
+            f"{fault.place}: {fault.message}"
+            for fault in settings.problems
+            if fault.broken or fault.skipped
+        ]
         # Over a bus it is for the worker to have them.
         required = settings.required if self._config.get_remote_firing() is None else ()
         rules = Rules(self._config.is_strict(), required, "; ".join(broken))

@@ -138,8 +138,8 @@ def _fire(options: Options, screen: Screen, config: Config, fired: FiredEvent) -
         _show(screen, fired, answer, [*_changes(document["view"], fired, translator)])
     for warning in heard:
         # A failed event's own sentence is its last line.
-        is_verdict = isinstance(warning, Notice) and warning.kind == "event-failed"
-        if answer.word != "failed" or not is_verdict:
+        is_failure = isinstance(warning, Notice) and warning.kind == "event-failed"
+        if not is_failure or (answer.word != "failed" and str(answer.why) not in warning):
             screen.warning(warning)
     untrusted = [
         entry

@@ -161,7 +161,7 @@ def _snapshot(entries: Iterable[HookRegistryEntry], rules: Rules) -> HookSnapsho
     missing = explain_missing(entries, rules.required) if rules.required else {}
     holds = [f"required hook {each.name!r} is not in force: {why}" for each, why in missing.items()]
     if rules.strict and rules.broken:
-        holds.append(f"the settings cannot be read as they are: {rules.broken}")
+        holds.append(f"not all settings can be read: {rules.broken}")
     return HookSnapshot(
         entries,
         {event: tuple(found) for event, found in by_event.items()},

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
     from hookline.bus.messages import MessageBus
     from hookline.debuglog import DebugLogger
-    from hookline.pipeline.coverage import Uncovered
     from hookline.pipeline.settings import Required
-    from hookline.pipeline.trust import FolderTrust, Review
+    from hookline.pipeline.trust.coverage import Uncovered
+    from hookline.pipeline.trust.folder import FolderTrust
+    from hookline.pipeline.trust.review import Review
     from hookline.remote import Execution, OnUnavailable, RemoteFiring
     from hookline.system import HookSystem
     from hookline.translate import HookTranslator
@@ -219,7 +220,8 @@ class Config:
             **options,
         )
         if not is_given:
-            from hookline.pipeline.trust import FolderTrust, TrustStore
+            from hookline.pipeline.trust.folder import FolderTrust
+            from hookline.pipeline.trust.store import TrustStore
 
             config._trust = config._folder_trust = FolderTrust(
                 TrustStore(), project_dir=project, cwd=here, warn=warn
@@ -382,7 +384,9 @@ class Config:
     def review_project(self, tests: Iterable[str] = ()) -> "Review":
         """What the project's hooks would run now, and those of others that run code of it; raises
         TrustError. ``tests`` are hook tests that bring files or variables of their own."""
-        from hookline.pipeline.trust import FolderTrust, TrustStore, review
+        from hookline.pipeline.trust.folder import FolderTrust
+        from hookline.pipeline.trust.review import review
+        from hookline.pipeline.trust.store import TrustStore
 
         layers = self._reader.read() if self._reader else []
         project_dir, cwd = self._project_dir, self._working_dir

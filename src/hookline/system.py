@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from hookline.bus.messages import MessageBus
     from hookline.config import Config, HookOptions
     from hookline.handler import HookEventHandler
-    from hookline.pipeline.trust import Policy
+    from hookline.pipeline.trust.review import Policy
     from hookline.translate import HookTranslator
     from hookline.watching import FileWatch
 
@@ -187,7 +187,7 @@ class HookSystem:
         snapshot = self.get_registry().snapshot()
         known, policy = self._policy
         if policy is None or known is not snapshot or not policy.is_current():
-            from hookline.pipeline.trust import Policy
+            from hookline.pipeline.trust.review import Policy
 
             policy = Policy.read(
                 [entry for entry in snapshot.entries if entry.enabled and entry.trusted],

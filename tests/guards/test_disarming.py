@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hookline.config import Config
-from hookline.pipeline.trust import TrustStore
+from hookline.pipeline.trust.store import TrustStore
 from tests.guards.project import (
     DENYING,
     PASSING,

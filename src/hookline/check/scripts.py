@@ -95,7 +95,7 @@ def scripts(checked: Checked) -> Iterator[Finding]:
 
 def uncovered(checked: Checked) -> Iterator[Finding]:
     """What of a project's hooks no review can cover, and the form that one could."""
-    from hookline.pipeline.coverage import cover
+    from hookline.pipeline.trust.coverage import cover
 
     for site in checked.hooks:
         if site.hook.source is not HookSource.PROJECT:

@@ -154,7 +154,8 @@ def _show_summary(
     is_projects = any(site.hook.source is HookSource.PROJECT for site in checked.hooks)
     if not is_projects or any(finding.severity is Severity.ERROR for finding in findings):
         return
-    from hookline.pipeline.trust import TrustError, TrustStore, review
+    from hookline.pipeline.trust.review import TrustError, review
+    from hookline.pipeline.trust.store import TrustStore
 
     entries = [
         entry

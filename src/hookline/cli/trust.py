@@ -16,8 +16,9 @@ from hookline.cli.options import Options, flag
 from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
 from hookline.config import Config
 from hookline.hooktests.cases import HookTestError, brings_code, find_test_files
-from hookline.pipeline.coverage import lines_of
-from hookline.pipeline.trust import Review, ReviewedHook, TrustError, TrustStore, accept
+from hookline.pipeline.trust.coverage import lines_of
+from hookline.pipeline.trust.review import Review, ReviewedHook, TrustError, accept
+from hookline.pipeline.trust.store import TrustStore
 
 EXAMPLES = (
     "hookline trust",

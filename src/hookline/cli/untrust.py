@@ -6,7 +6,7 @@ from hookline.cli.options import Option, Options
 from hookline.cli.screen import Screen
 from hookline.cli.trust import refuse_settings
 from hookline.config import Config
-from hookline.pipeline.trust import TrustStore
+from hookline.pipeline.trust.store import TrustStore
 
 EXAMPLES = ("hookline untrust", "hookline untrust --json")
 OPTIONS: tuple[Option, ...] = ()

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from hookline.config import Config
 from hookline.hooktests.cases import SUFFIX
-from hookline.pipeline.coverage import cover
 from hookline.pipeline.settings import find_settings_files
+from hookline.pipeline.trust.coverage import cover
 from hookline.places import home_dir
 from hookline.wire.hooks import CommandHook
 

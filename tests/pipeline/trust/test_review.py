@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from hookline.config import Config
-from hookline.pipeline import trust
-from hookline.pipeline.trust import TrustError, TrustStore
+from hookline.pipeline.trust import store
+from hookline.pipeline.trust.review import TrustError
+from hookline.pipeline.trust.store import TrustStore
 from tests.harness.scratch import Project
 
 
@@ -258,7 +259,7 @@ def test_many_at_once_leave_one_whole_record(guarded: Project) -> None:
 def test_without_a_home_nothing_can_be_trusted(
     guarded: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trust, "user_state_dir", lambda: None)
+    monkeypatch.setattr(store, "user_state_dir", lambda: None)
     assert not is_trusted(guarded)
     with pytest.raises(TrustError, match="set HOME or HOOKLINE_STATE_DIR"):
         let_it(guarded)

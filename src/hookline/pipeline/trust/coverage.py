@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from hookline.pipeline.commands import Commands, Name, Uncovered, expand_home, shorten
-from hookline.pipeline.program_kinds import LOADERS, Use
 from hookline.pipeline.programs import hook_variables, shebang_in
 from hookline.pipeline.shell import expand
-from hookline.pipeline.wording import Field, TooMuchError
+from hookline.pipeline.trust.commands import Commands, Name, Uncovered, expand_home, shorten
+from hookline.pipeline.trust.kinds import LOADERS, Use
+from hookline.pipeline.trust.wording import Field, TooMuchError
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource
 

@@ -1,0 +1,299 @@
+"""What was looked at of a project's hooks, and how that is compared with what is there now.
+
+It is kept as it was, not as a checksum: the next look can be a comparison, and nothing but equal
+content is ever taken for equal. A review is for each hook by itself: its entry, and all that
+``coverage`` finds in its words.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from hookline.errors import EXHAUSTED, HooklineError
+from hookline.files import Signature, signature
+from hookline.pipeline.definitions import HookRegistryEntry
+from hookline.pipeline.trust.coverage import Coverage, FileState, Uncovered, cover, read_state
+from hookline.wire import codec
+from hookline.wire.hooks import DEFAULT_TIMEOUT_MS, CommandHook, HookConfig, HookSource
+
+# The form of the records; those of another are not taken for a review.
+VERSION = 2
+# What says nothing about what a hook does, or is the same wherever the project is.
+_NOT_REVIEWED = frozenset({"description", "directory", "managed", "function", "on_failure"})
+_ORDINARY: dict[str, Any] = {
+    "timeout": DEFAULT_TIMEOUT_MS,
+    "onFailure": "allow",
+    "dialect": "native",
+    "source": "project",
+    "type": "command",
+}
+# Nanoseconds within which a file may change twice and have the same date.
+_TICK_NS = 20_000_000
+
+
+class TrustError(HooklineError):
+    """What was trusted cannot be read or written."""
+
+
+class ReviewedHook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One hook as it was looked at: its entry, the things in the project that it names, and what
+    nobody can look at. ``enabled`` is whether the project let it run."""
+
+    entry: dict[str, Any]
+    files: tuple[str, ...] = ()
+    uncovered: tuple[Uncovered, ...] = ()
+    remarks: tuple[str, ...] = ()
+    enabled: bool = True
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return str(self.entry.get("name", ""))
+
+    @property
+    def event(self) -> str:
+        """The event it is for."""
+        return str(self.entry.get("event", ""))
+
+    def has_same_place(self, entry: Mapping[str, Any]) -> bool:
+        """Whether an entry is for the same event and has the same name."""
+        return (self.event, self.name) == (entry["event"], entry["name"])
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The hooks of a project, and what was in the files they name, by path in the project.
+
+    ``tests`` are those of the files that are hook tests; ``strict`` and ``required`` are what the
+    project asks for itself.
+    """
+
+    version: int = 0
+    project: str
+    hooks: tuple[ReviewedHook, ...]
+    files: dict[str, FileState]
+    tests: tuple[str, ...] = ()
+    strict: bool = False
+    required: tuple[str, ...] = ()
+    trusted_at: str = ""
+
+    def get_guards(self) -> list[ReviewedHook]:
+        """The hooks that must answer: those that fail closed, all of them in strict mode."""
+        return [
+            hook
+            for hook in self.hooks
+            if hook.enabled and (self.strict or hook.entry.get("onFailure") == "block")
+        ]
+
+    def changes_of(self, now: "Review") -> list[str]:
+        """What is not as it was looked at, one phrase each; nothing if all of it is. Raises
+        TrustError for a file that cannot be read."""
+        # A look from another directory may name fewer of the files.
+        others = {n: os.path.join(now.project, n) for n in self.files if n not in now.files}
+        files = {**read_states(others, now.project), **now.files}
+        whys = [(hook, self.why_changed(hook, files)) for hook in now.hooks]
+        found = [f"{hook.event} {hook.name}: {why}" for hook, why in whys if why is not None]
+        gone = [hook for hook in self.hooks if all(hook.entry != each.entry for each in now.hooks)]
+        found += [
+            f"{hook.event} {hook.name}: it is no longer there"
+            for hook in gone
+            if not any(hook.has_same_place(each.entry) for each in now.hooks)
+        ]
+        found += [
+            f"{name}: a new test, or a changed one"
+            for name in now.tests
+            if name not in self.tests or self.files.get(name) != now.files[name]
+        ]
+        if (self.strict, self.required) != (now.strict, now.required):
+            found.append("strict or required: the project asks for something else now")
+        return found
+
+    def find(self, entry: Mapping[str, Any]) -> ReviewedHook | None:
+        """The reviewed hook that has this very entry."""
+        return next((hook for hook in self.hooks if hook.entry == entry), None)
+
+    def why_changed(self, now: ReviewedHook, files: Mapping[str, FileState]) -> str | None:
+        """What of a hook is not as it was looked at, None if all of it is; ``files`` are the
+        states of what it names now and of what it named then."""
+        known = self.find(now.entry)
+        if known is None:
+            if any(hook.has_same_place(now.entry) for hook in self.hooks):
+                return "its entry in the settings has changed since it was reviewed"
+            return "nobody has reviewed it"
+        if now.enabled and not known.enabled:
+            return "it was disabled when it was reviewed"
+        for name in sorted({*now.files, *known.files}):
+            if name not in known.files:
+                return f"{name} was not there when it was reviewed"
+            fault = _compare(name, self.files.get(name), files.get(name))
+            if fault is not None:
+                return fault
+        accepted = {each.what for each in known.uncovered}
+        new = [each for each in now.uncovered if each.what not in accepted]
+        return f"what it runs cannot be reviewed: {new[0]}" if new else None
+
+
+def _compare(name: str, then: FileState | None, now: FileState | None) -> str | None:
+    if then == now:
+        return None
+    if then is None or now is None:
+        return f"{name} has vanished since it was reviewed"
+    if then.kind != now.kind:
+        return f"{name} was a {then.kind} when it was reviewed, and is none any more"
+    if then.leads_to != now.leads_to:
+        return f"{name} leads elsewhere than when it was reviewed"
+    return f"{name} has changed since it was reviewed"
+
+
+def describe_entry(entry: HookRegistryEntry) -> dict[str, Any]:
+    """Every field of an entry that decides what a hook does, as JSON; defaults are left out."""
+    matcher = entry.matcher if isinstance(entry.matcher, str) else ""
+    said = {
+        "event": entry.event.value,
+        "matcher": matcher.strip() or None,
+        "sequential": entry.sequential or None,
+        "type": entry.hook.type,
+        **msgspec.structs.asdict(entry.hook),
+        "onFailure": entry.hook.on_failure,
+    }
+    shown = {name: value for name, value in said.items() if name not in _NOT_REVIEWED}
+    return {
+        name: value
+        for name, value in msgspec.to_builtins(shown).items()
+        if value not in (None, False, {}, _ORDINARY.get(name))
+    }
+
+
+def review(
+    entries: Iterable[HookRegistryEntry],
+    *,
+    project_dir: str,
+    cwd: str,
+    is_on: Callable[[HookConfig], bool] = lambda _hook: True,
+    tests: Iterable[str] = (),
+    strict: bool = False,
+    required: Iterable[str] = (),
+) -> Review:
+    """What a project's hooks would run now; raises TrustError for a file that cannot be read.
+
+    ``is_on`` says which of them the project lets run, ``tests`` are files that bring code.
+    """
+    real, files = os.path.realpath(project_dir), dict[str, FileState]()
+    hooks = []
+    for entry in entries:
+        found = cover_entry(entry, project_dir=project_dir, cwd=cwd)
+        hooks.append(reviewed_now(entry, found, is_on(entry.hook)))
+        files |= read_states(found.files, real)
+    named = {os.path.relpath(os.path.realpath(file), real): file for file in tests}
+    return Review(
+        version=VERSION,
+        project=real,
+        hooks=tuple(hooks),
+        files=files | read_states(named, real),
+        tests=tuple(named),
+        strict=strict,
+        required=tuple(required),
+    )
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """All that a review of some hooks covers, as a checksum, and what of it was looked at when."""
+
+    digest: str
+    seen: dict[str, Signature | None]
+
+    @classmethod
+    def read(cls, entries: Iterable[HookRegistryEntry], *, project_dir: str, cwd: str) -> "Policy":
+        """The policy that hooks of whatever layer make. What a hook of the user's names is counted
+        from the folder of its settings."""
+        import hashlib
+
+        known, seen = [], dict[str, Signature | None]()
+        for entry in entries:
+            root, hook = project_dir, entry.hook
+            said: list[Any] = [describe_entry(entry)]
+            if isinstance(hook, CommandHook):
+                if hook.source is not HookSource.PROJECT and hook.directory is not None:
+                    root = hook.directory
+                found = cover_entry(entry, project_dir=root, cwd=cwd)
+                seen |= sign((*found.watched, *found.files.values()))
+                states = read_states(found.files, os.path.realpath(root))
+                said.append(sorted(msgspec.to_builtins(states).items()))
+            known.append(codec.encode(said))
+        return cls(f"sha256:{hashlib.sha256(b'|'.join(sorted(known))).hexdigest()}", seen)
+
+    def is_current(self) -> bool:
+        """Whether nothing of it has changed since."""
+        return all(signature(place) == seen for place, seen in self.seen.items())
+
+
+def sign(places: Iterable[str]) -> dict[str, Signature | None]:
+    """The signature of each place. What was changed just now may change once more within the same
+    tick of the clock that dates it: it gets one that nothing ever has."""
+    unsettled = time.time_ns() - _TICK_NS
+    signed = {place: signature(place) for place in places}
+    return {
+        place: () if then is not None and max(then[:2]) > unsettled else then
+        for place, then in signed.items()
+    }
+
+
+def cover_entry(entry: HookRegistryEntry, *, project_dir: str, cwd: str) -> Coverage:
+    """What a command hook of settings leads to in a project now."""
+    assert isinstance(entry.hook, CommandHook), "settings have no other kind"
+    return cover(entry.hook, entry.event, project_dir=project_dir, cwd=cwd, environ=os.environ)
+
+
+def reviewed_now(entry: HookRegistryEntry, found: Coverage, enabled: bool) -> ReviewedHook:
+    """A hook as it is now; ``enabled`` is whether the project lets it run."""
+    return ReviewedHook(
+        entry=describe_entry(entry),
+        files=tuple(sorted(found.files)),
+        uncovered=found.uncovered,
+        remarks=found.remarks,
+        enabled=enabled,
+    )
+
+
+def read_states(places: Mapping[str, str], project: str) -> dict[str, FileState]:
+    """What is at each place now, by its path in the project; raises TrustError for what cannot be
+    read."""
+    states = {}
+    for name, place in places.items():
+        try:
+            state = read_state(place, project)
+        except OSError as error:
+            if error.errno in EXHAUSTED:
+                raise
+            text = f"{place} cannot be read ({error.strerror}); make it readable"
+            raise TrustError(text) from None
+        if state is not None:
+            states[name] = state
+    return states
+
+
+def accept(now: Review, known: Review | None, *, uncovered: bool) -> Review:
+    """What is to be kept of a review that somebody agreed to: without ``uncovered``, no hook that
+    nobody could look at whole. A guard that such a one would replace stays in force."""
+    if uncovered:
+        return now
+    kept = [
+        hook
+        for hook in now.hooks
+        if not hook.uncovered or (known is not None and known.why_changed(hook, now.files) is None)
+    ]
+    refused = [hook for hook in now.hooks if hook not in kept]
+    before = [
+        guard
+        for guard in (known.get_guards() if known is not None else ())
+        if any(guard.has_same_place(hook.entry) for hook in refused)
+    ]
+    files = {**(known.files if known is not None else {}), **now.files}
+    named = {name for hook in (*kept, *before) for name in hook.files} | set(now.tests)
+    return msgspec.structs.replace(
+        now,
+        hooks=(*kept, *before),
+        files={name: state for name, state in files.items() if name in named},
+    )

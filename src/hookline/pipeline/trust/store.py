@@ -1,0 +1,112 @@
+"""Where reviews are kept: a file for each project, in the user's state directory."""
+
+import os
+
+import msgspec
+
+from hookline.errors import EXHAUSTED
+from hookline.files import write_atomically
+from hookline.pipeline.trust.review import VERSION, Review, TrustError
+from hookline.places import STATE_VARIABLE, home_dir, user_state_dir
+from hookline.wire import codec
+from hookline.wire.codec import timestamp
+
+
+class TrustStore:
+    """What the user has trusted, a file for each project; only the user may read it."""
+
+    def __init__(self, directory: str | None = None) -> None:
+        state = user_state_dir()
+        self._directory = directory or (None if state is None else os.path.join(state, "trust"))
+
+    def read(self, project_dir: str) -> Review | None:
+        """What was trusted of a project, None if nothing was; raises TrustError."""
+        file = self._place(project_dir)
+        if file is None:
+            return None
+        try:
+            with open(file, "rb") as opened:
+                content = opened.read()
+            record = msgspec.json.decode(content)
+            is_record = isinstance(record, dict) and isinstance(record.get("project"), str)
+            if is_record and record.get("version") != VERSION:
+                raise TrustError(
+                    f"{file} was recorded by another version of hookline, which looked at less; "
+                    "nothing runs on it: review the project again with `hookline trust`"
+                )
+            known = msgspec.convert(record, Review)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            if error.errno in EXHAUSTED:
+                raise
+            raise TrustError(f"{file} cannot be read ({error.strerror}); correct that") from None
+        except (msgspec.DecodeError, ValueError) as error:
+            raise TrustError(
+                f"{file} is damaged ({error}); trust the project again, which replaces it"
+            ) from None
+        return known if known.project == os.path.realpath(project_dir) else None
+
+    def write(self, reviewed: Review) -> str:
+        """Keep a review; gives the file. Raises TrustError, and then what was there before still
+        is."""
+        file = self._place(reviewed.project)
+        if file is None:
+            raise TrustError(f"there is no home to keep it in; set HOME or {STATE_VARIABLE}")
+        kept = msgspec.structs.replace(reviewed, version=VERSION, trusted_at=timestamp())
+        try:
+            os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+            write_atomically(file, codec.encode(msgspec.to_builtins(kept)), mode=0o600)
+        except OSError as error:
+            raise TrustError(
+                f"{file} cannot be written ({error.strerror or error}); nothing was changed, "
+                "make room or correct its permissions"
+            ) from None
+        return file
+
+    def forget(self, project_dir: str) -> bool:
+        """Trust a project no more; whether it was. Raises TrustError."""
+        file = self._place(project_dir)
+        try:
+            if file is None:
+                return False
+            os.unlink(file)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise TrustError(f"{file} cannot be removed ({error.strerror}); remove it") from None
+        return True
+
+    def file_of(self, project_dir: str) -> str | None:
+        """Where it is kept, None for a user without a home."""
+        if self._directory is None:
+            return None
+        # A name that any file system takes, and that a person can still find.
+        path = os.path.realpath(project_dir)
+        readable = "".join(c if c.isascii() and c.isalnum() else "-" for c in path).strip("-")
+        import zlib
+
+        number = zlib.crc32(os.fsencode(path))
+        return os.path.join(self._directory, f"{readable[-100:]}-{number:08x}.json")
+
+    def _place(self, project_dir: str) -> str | None:
+        """The same; raises TrustError for a place that the project itself could write to."""
+        named = os.environ.get(STATE_VARIABLE, "")
+        if named and not os.path.isabs(named):
+            raise TrustError(f"{STATE_VARIABLE} is {named!r}; it must be an absolute path")
+        if self._directory is not None:
+            store, project = os.path.realpath(self._directory), os.path.realpath(project_dir)
+            home = home_dir()
+            # A project that is the home, or holds it, holds all that is the user's anyway.
+            holds_home = home is not None and is_inside(os.path.realpath(home), project)
+            if is_inside(store, project) and not holds_home:
+                raise TrustError(
+                    f"what is trusted would be kept in {store}, in the project itself; "
+                    f"set {STATE_VARIABLE} to a directory outside of it"
+                )
+        return self.file_of(project_dir)
+
+
+def is_inside(path: str, directory: str) -> bool:
+    """Whether a path is a directory or something in it; both are real paths."""
+    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)

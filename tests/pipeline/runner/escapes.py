@@ -56,6 +56,16 @@ signal.signal(signal.SIGTERM, fork)
 while True:
     time.sleep(600)
 """
+# Its parent has ended when it makes a session of its own.
+_LEAVES_ON_TERM = """
+import os, signal, time
+def leave(*_):
+    time.sleep(0.05)
+    os.setsid()
+signal.signal(signal.SIGTERM, leave)
+while True:
+    time.sleep(600)
+"""
 
 ESCAPES = {
     "timeout(1)": f"timeout 600 {_LONG} & {_BEGUN}; wait",
@@ -82,6 +92,7 @@ ESCAPES = {
     + f" & sleep 0.3; {_BEGUN}; wait",
     "another process every 2 ms": f"{_python(_HOPPER)} & sleep 0.3; {_BEGUN}; {_LONG}",
     "twice as many every 50 ms": f"{_python(_BOMB)} & sleep 0.2; echo on > begun; wait",
+    "setsid on TERM": f"{_python(_LEAVES_ON_TERM)} & sleep 0.3; {_BEGUN}; {_LONG}",
     "twenty in new groups on TERM": f"{_python(_ON_TERM)} & sleep 0.3; {_BEGUN}; wait",
     "a name that reads like a line of /proc": (
         f"cp $(which sleep) 'a) S 1 1 1 0'; set -m; './a) S 1 1 1 0' 600 & {_BEGUN}; wait"

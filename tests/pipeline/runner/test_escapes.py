@@ -27,7 +27,7 @@ each_escape = pytest.mark.parametrize("script", ESCAPES.values(), ids=ESCAPES)
 # Whatever stops a hook stops it in the same way; one of each kind shows that it does.
 KINDS = (
     *("timeout(1)", "job control", "all three in each other", "all ignore TERM", "stopped"),
-    "a child in a new session every 10 ms",
+    *("a child in a new session every 10 ms", "setsid on TERM"),
 )
 each_kind = pytest.mark.parametrize("script", [ESCAPES[name] for name in KINDS], ids=KINDS)
 

@@ -22,7 +22,7 @@ from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource
 from tests.harness.scratch import Project
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 FOLDERS = sorted(file.parents[1] for file in EXAMPLES.glob("*/.hookline/settings.json"))
 PATH = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 RUNS = '#!/bin/sh\necho run >> "$MARK"\n'

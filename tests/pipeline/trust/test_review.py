@@ -238,7 +238,7 @@ def test_a_full_disk_leaves_the_old_record_as_it_was(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(trust, "write_atomically", full)
+        patch.setattr(store, "write_atomically", full)
         with pytest.raises(TrustError, match="No space left on device"):
             let_it(guarded)
     assert Path(let_it(guarded)).read_bytes()[:40] == before[:40]

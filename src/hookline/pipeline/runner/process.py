@@ -298,7 +298,11 @@ class _Run:
 
     def _killing(self) -> Iterator[float]:
         """The pauses to make while all of it is killed and the end of the process is reported."""
-        yield from self._all_sessions().kill()
+        sessions = self._all_sessions()
+        for pause in sessions.kill():
+            if sessions.lacks_descriptor:
+                self._stderr.close()
+            yield pause
         deadline = self._loop.time() + _KILL_SECONDS
         while not self._has_exited and self._loop.time() < deadline:
             yield _FIRST_PAUSE

@@ -92,7 +92,7 @@ class Sessions:
     def kill(self) -> "Iterator[float]":
         """Kill them all, whatever they do meanwhile."""
         yield from self.freeze()
-        if self.signal(signal.SIGKILL):
+        if self.signal(signal.SIGKILL) or self.lacks_descriptor:
             yield from self._repeat(signal.SIGKILL, _KILL_SECONDS)
 
     def signal(self, number: int) -> bool:
@@ -139,11 +139,12 @@ class Sessions:
                 if process.session in self.numbers and process.state not in done:
                     self._reach(process, number, reached)
         except OSError as error:
-            # The system does not tell, or no descriptor is left to ask it with.
+            # The system does not tell; or no descriptor is left to ask it with, and then there may
+            # be one in a moment.
             self._is_blind = True
             self.lacks_descriptor = error.errno in (errno.EMFILE, errno.ENFILE)
-            return self.signal(number)
-        self._is_blind = False
+            return self.signal(number) or self.lacks_descriptor
+        self._is_blind = self.lacks_descriptor = False
         self._members = self._find_members(everybody)
         for process in self._members:
             if process.state not in done:
@@ -175,7 +176,10 @@ class Sessions:
             sessions.setdefault(process.session, []).append(process)
             children.setdefault(process.parent, []).append(process)
         found: set[int] = set()
-        waiting = [process for number in self.numbers for process in sessions.pop(number, ())]
+        # Who was seen before may have made a session since, and lost its parent.
+        before = {process.pid: process.start for process in self._members}
+        waiting = [process for process in everybody if before.get(process.pid) == process.start]
+        waiting += (process for number in self.numbers for process in sessions.pop(number, ()))
         while waiting:
             process = waiting.pop()
             if process.pid not in found and process.session not in self._strangers:

@@ -332,6 +332,11 @@ class Config:
         """Why a hook may not run now, None if it may."""
         return self._trust.why_untrusted(hook)
 
+    def adopts(self, hook: HookConfig) -> bool:
+        """Whether code may register a hook in the name of the project."""
+        self.get_settings()
+        return self._trust.adopt(hook)
+
     def get_uncovered(self, hook: HookConfig) -> "tuple[Uncovered, ...]":
         """What of a hook of the project no review covers, by name."""
         return () if self._folder_trust is None else self._folder_trust.get_uncovered(hook)

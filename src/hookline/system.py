@@ -268,7 +268,7 @@ class HookSystem:
                 matches=matches,
                 sequential=sequential,
                 enabled=self._runtime_enabled,
-                trusted=self._config.why_untrusted(config) is None,
+                trusted=layer is not HookSource.PROJECT or self._config.adopts(config),
             )
         )
 

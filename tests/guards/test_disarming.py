@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -322,3 +323,27 @@ def test_a_record_of_an_earlier_version_is_explained_and_nothing_runs_on_it(
     assert "`hookline trust`" in caplog.text
     trust(guarded.path)
     assert fire(guarded.path).reason == "no"
+
+
+def test_while_settings_are_read_again_and_again_no_gap_opens(guarded: Project) -> None:
+    system = Config.load(guarded.path).get_hook_system()
+    assert system is not None
+    system.initialize_blocking()
+    script, is_over = guarded.path / "hooks/guard.sh", threading.Event()
+
+    def reload() -> None:
+        while not is_over.is_set():
+            system.reload_blocking()
+
+    reloading = threading.Thread(target=reload)
+    reloading.start()
+    try:
+        for _ in range(25):
+            script.write_text(f"#!/bin/sh\ntouch {guarded.path}/ran\n")
+            assert system.fire_blocking("BeforeTool", TOOL).blocked
+            script.write_text(DENYING)
+            assert system.fire_blocking("BeforeTool", TOOL).blocked
+    finally:
+        is_over.set()
+        reloading.join()
+    assert not (guarded.path / "ran").exists()

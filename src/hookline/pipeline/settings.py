@@ -352,6 +352,10 @@ class ProjectTrust(Protocol):
         """Why a hook may not run, None if it may."""
         ...
 
+    def adopt(self, hook: HookConfig) -> bool:
+        """Whether code may register a hook in the name of the project."""
+        ...
+
     def get_guards(self) -> Sequence[HookRegistryEntry]:
         """What stands for reviewed hooks that must answer and cannot: it blocks."""
         ...
@@ -376,6 +380,10 @@ class GivenTrust:
         if hook.source is not HookSource.PROJECT or self.is_given():
             return None
         return "the project is not trusted, so its hooks do not run"
+
+    def adopt(self, hook: HookConfig) -> bool:  # noqa: ARG002
+        """Whether the project is trusted."""
+        return self.is_given()
 
     def get_guards(self) -> Sequence[HookRegistryEntry]:
         """Nothing: whoever decides by hand has reviewed nothing."""

@@ -33,15 +33,43 @@ from hookline.wire.hooks import CommandHook, HookConfig, HookSource, WithheldHoo
 _REVIEW = "review it with `hookline trust`"
 
 
+class _Verdict(msgspec.Struct, frozen=True):
+    """What is wrong with a hook, None if nothing is; and all that decides about it, as it was."""
+
+    fault: str | None
+    seen: dict[str, Signature | None]
+    uncovered: tuple[Uncovered, ...] = ()
+
+    def is_current(self) -> bool:
+        """Whether nothing has changed since."""
+        return all(signature(place) == seen for place, seen in self.seen.items())
+
+
 class _Look(msgspec.Struct, eq=False):
-    """A hook, what decides about it as it was when it was looked at, and what is wrong with it."""
+    """A hook, and the last verdict on it: replaced at once, as other threads go by it."""
 
     entry: HookRegistryEntry
     described: dict[str, Any]
     is_on: bool
-    seen: dict[str, Signature | None] = {}
-    fault: str | None = None
-    uncovered: tuple[Uncovered, ...] = ()
+    verdict: _Verdict
+
+
+class _InUse(msgspec.Struct, frozen=True, eq=False):
+    """The hooks that are answered for. ``own`` are those of the caller, whatever their layer;
+    ``guards`` stand for reviewed ones that must answer and cannot."""
+
+    looks: dict[int, _Look] = {}
+    by_identity: dict[object, list[_Look]] = {}
+    own: frozenset[object] = frozenset()
+    guards: tuple[HookRegistryEntry, ...] = ()
+
+    def find(self, hook: HookConfig) -> Sequence[_Look]:
+        """What is known of a hook; of a copy, as of an entry that was listed twice, by what it
+        runs."""
+        look = self.looks.get(id(hook))
+        if look is not None:
+            return (look,)
+        return self.by_identity.get(hook.identity(), ()) if self.by_identity else ()
 
 
 class FolderTrust:
@@ -61,11 +89,9 @@ class FolderTrust:
         self._cwd = cwd
         self._warn = warn
         self._lock = threading.Lock()
-        self._looks: dict[int, _Look] = {}
-        self._by_identity: dict[object, list[_Look]] = {}
-        self._own: set[object] = set()
-        self._guards: tuple[HookRegistryEntry, ...] = ()
-        self._before: tuple[Any, ...] = ({}, {}, set(), ())
+        # Events under way go by what was in use when they began.
+        self._now = self._before = _InUse()
+        self._adopted: set[object] = set()
         self._known: Review | None = None
         self._known_as: tuple[Signature | None, str] | None = None
         self.file = store.file_of(project_dir)
@@ -79,14 +105,13 @@ class FolderTrust:
     ) -> None:
         """Answer for the hooks of these layers from now on; ``is_on`` says which the project lets
         run. Hooks given in code are the caller's own, of whatever layer."""
-        self._before = self._looks, self._by_identity, self._own, self._guards
-        self._looks, self._by_identity = {}, {}
-        self._own = {entry.hook.identity() for layer in in_code for entry in layer.entries}
+        looks: dict[int, _Look] = {}
+        by_identity: dict[object, list[_Look]] = {}
         for entry in self.find_entries(layers):
-            look = _Look(entry, describe_entry(entry), is_on(entry.hook))
-            self._look_at(look)
-            self._looks[id(entry.hook)] = look
-            self._by_identity.setdefault(entry.hook.identity(), []).append(look)
+            described, is_let = describe_entry(entry), is_on(entry.hook)
+            look = _Look(entry, described, is_let, self._judge(entry, described, is_let))
+            looks[id(entry.hook)] = look
+            by_identity.setdefault(entry.hook.identity(), []).append(look)
         unreadable = [
             problem.place
             for layer in layers
@@ -94,11 +119,25 @@ class FolderTrust:
             for problem in layer.problems
             if problem.broken
         ]
-        self._guards = tuple(self._make_guards(unreadable))
+        self._before, self._now = (
+            self._now,
+            _InUse(
+                looks,
+                by_identity,
+                frozenset(entry.hook.identity() for layer in in_code for entry in layer.entries),
+                tuple(self._make_guards([*looks.values()], unreadable)),
+            ),
+        )
 
     def restore(self) -> None:
         """Answer for the hooks again that were in use before."""
-        self._looks, self._by_identity, self._own, self._guards = self._before
+        self._now = self._before
+
+    def adopt(self, hook: HookConfig) -> bool:
+        """Whether code may register a hook in the name of the project: if all of it is trusted."""
+        if self.is_all_trusted:
+            self._adopted.add(hook.identity())
+        return hook.identity() in self._adopted
 
     def find_entries(self, layers: Iterable[Layer]) -> list[HookRegistryEntry]:
         """The hooks that a project's review is for: its own, and those of the user and the system
@@ -115,35 +154,28 @@ class FolderTrust:
         nothing of it, always may."""
         if isinstance(hook, WithheldHook):
             return hook.why
-        look = self._looks.get(id(hook))
-        # A copy of an entry, as of one that was listed twice, is known by what it runs.
-        if look is not None:
-            looks: Sequence[_Look] = (look,)
-        elif self._by_identity or _is_of_project(hook):
-            looks = self._by_identity.get(hook.identity(), ())
-        else:
-            return None
+        now = self._now
+        looks = now.find(hook) or self._before.find(hook)
         if not looks:
-            # Code may register hooks in the name of a project that is trusted.
-            if not _is_of_project(hook) or hook.identity() in self._own or self.is_all_trusted:
+            identity = hook.identity() if _is_of_project(hook) else None
+            if identity is None or identity in now.own or identity in self._adopted:
                 return None
             return f"nobody has reviewed it; {_REVIEW}"
-        for each in looks:
-            if any(signature(place) != seen for place, seen in each.seen.items()):
+        for look in looks:
+            if not look.verdict.is_current():
                 with self._lock:
-                    self._look_at(each)
-        if any(each.fault is None for each in looks):
-            return None
-        return f"{looks[0].fault}; {_REVIEW}"
+                    look.verdict = self._judge(look.entry, look.described, look.is_on)
+        faults = [look.verdict.fault for look in looks]
+        return None if None in faults else f"{faults[0]}; {_REVIEW}"
 
     def get_uncovered(self, hook: HookConfig) -> tuple[Uncovered, ...]:
         """What of a hook no review covers, by name."""
-        look = self._looks.get(id(hook))
-        return () if look is None else look.uncovered
+        look = self._now.looks.get(id(hook))
+        return () if look is None else look.verdict.uncovered
 
     def get_guards(self) -> Sequence[HookRegistryEntry]:
         """What stands for reviewed hooks that must answer and cannot: it blocks."""
-        return self._guards
+        return self._now.guards
 
     def get_words(self, layers: Iterable[Layer]) -> tuple[bool, Sequence[str]]:  # noqa: ARG002
         """Whether the project is strict, and which hooks it requires: as it was reviewed."""
@@ -153,8 +185,8 @@ class FolderTrust:
     @property
     def is_all_trusted(self) -> bool:
         """Whether every one of the hooks may run, and none is missing."""
-        hooks = (look.entry.hook for look in self._looks.values())
-        return not self._guards and all(self.why_untrusted(hook) is None for hook in hooks)
+        hooks = [look.entry.hook for look in self._now.looks.values()]
+        return not self._now.guards and all(self.why_untrusted(hook) is None for hook in hooks)
 
     def trusts_test(self, file: str) -> bool:
         """Whether a hook test that brings code is as it was reviewed."""
@@ -167,37 +199,38 @@ class FolderTrust:
         except OSError:
             return False
 
-    def _look_at(self, look: _Look) -> None:
+    def _judge(self, entry: HookRegistryEntry, described: dict[str, Any], is_on: bool) -> _Verdict:
+        """Look at a hook as it is now. What may change meanwhile is dated before it is read."""
         known = self._read_known()
         project = os.path.realpath(self._project_dir)
-        found = cover_entry(look.entry, project_dir=self._project_dir, cwd=self._cwd)
-        reviewed = None if known is None else known.find(look.described)
+        found = cover_entry(entry, project_dir=self._project_dir, cwd=self._cwd)
+        reviewed = None if known is None else known.find(described)
         places = dict(found.files)
         for name in reviewed.files if reviewed is not None else ():
             places.setdefault(name, os.path.join(project, name))
-        decisive = [*found.watched, *places.values(), *([self.file] if self.file else [])]
-        look.seen = sign(decisive)
-        now = reviewed_now(look.entry, found, look.is_on)
-        look.uncovered = now.uncovered
-        if known is None:
-            look.fault = "nobody has reviewed it"
-            return
+        seen = sign([*found.watched, *places.values(), *([self.file] if self.file else [])])
+        now = reviewed_now(entry, found, is_on)
+        fault: str | None = "nobody has reviewed it"
         try:
-            look.fault = known.why_changed(now, read_states(places, project))
+            if known is not None:
+                fault = known.why_changed(now, read_states(places, project))
         except TrustError as error:
-            look.fault = str(error)
+            fault = str(error)
+        return _Verdict(fault, seen, now.uncovered)
 
     def _read_known(self) -> Review | None:
         """What was trusted of the project, read again when it has changed; people are told of
         what is wrong with it."""
-        now = (signature(self.file) if self.file else None, os.path.realpath(self._project_dir))
-        if now != self._known_as or self._known_as is None:
+        signed = sign([self.file])[self.file] if self.file else None
+        now = signed, os.path.realpath(self._project_dir)
+        if now != self._known_as or signed == ():
             try:
-                self._known = self._store.read(self._project_dir)
+                known = self._store.read(self._project_dir)
             except TrustError as error:
-                self._known = None
-                self._warn(str(error))
-            self._known_as = now
+                known = None
+                if now != self._known_as:
+                    self._warn(str(error))
+            self._known, self._known_as = known, now
         return self._known
 
     def _leads_into_project(self, entry: HookRegistryEntry) -> bool:
@@ -207,21 +240,23 @@ class FolderTrust:
             return False
         return bool(cover_entry(entry, project_dir=self._project_dir, cwd=self._cwd).code)
 
-    def _make_guards(self, unreadable: Sequence[str]) -> Iterator[HookRegistryEntry]:
+    def _make_guards(
+        self, looks: Sequence[_Look], unreadable: Sequence[str]
+    ) -> Iterator[HookRegistryEntry]:
         """An entry that blocks for each reviewed hook that must answer and is not as it was; and
         for each of the user's own that would run what nobody has reviewed."""
-        known, looks = self._read_known(), self._looks.values()
+        known = self._read_known()
         for look in looks:
-            hook = look.entry.hook
-            if look.fault and not _is_of_project(hook) and hook.on_failure == "block":
-                why = f"it runs code of the project, and {look.fault}; {_REVIEW}"
+            hook, fault = look.entry.hook, look.verdict.fault
+            if fault and not _is_of_project(hook) and hook.on_failure == "block":
+                why = f"it runs code of the project, and {fault}; {_REVIEW}"
                 yield _withheld(look.described, why)
         for guard in known.get_guards() if known is not None else ():
             now = [look for look in looks if look.described == guard.entry]
-            if any(look.fault is None and look.is_on for look in now):
+            if any(look.verdict.fault is None and look.is_on for look in now):
                 continue
             if now:
-                why = now[0].fault or "the project's settings disable it"
+                why = now[0].verdict.fault or "the project's settings disable it"
             elif any(guard.has_same_place(look.described) for look in looks):
                 why = "its entry in the settings has changed since it was reviewed"
             elif unreadable:

@@ -338,7 +338,7 @@ def test_while_settings_are_read_again_and_again_no_gap_opens(guarded: Project) 
     reloading = threading.Thread(target=reload)
     reloading.start()
     try:
-        for _ in range(25):
+        for _ in range(60):
             script.write_text(f"#!/bin/sh\ntouch {guarded.path}/ran\n")
             assert system.fire_blocking("BeforeTool", TOOL).blocked
             script.write_text(DENYING)

@@ -352,6 +352,10 @@ class ProjectTrust(Protocol):
         """Why a hook may not run, None if it may."""
         ...
 
+    def admits(self, hook: HookConfig) -> bool:
+        """Whether a hook is planned: as it was when its settings were read."""
+        ...
+
     def adopt(self, hook: HookConfig) -> bool:
         """Whether code may register a hook in the name of the project."""
         ...
@@ -380,6 +384,10 @@ class GivenTrust:
         if hook.source is not HookSource.PROJECT or self.is_given():
             return None
         return "the project is not trusted, so its hooks do not run"
+
+    def admits(self, hook: HookConfig) -> bool:
+        """Whether a hook may run."""
+        return self.why_untrusted(hook) is None
 
     def adopt(self, hook: HookConfig) -> bool:  # noqa: ARG002
         """Whether the project is trusted."""
@@ -417,7 +425,7 @@ def combine(
         msgspec.structs.replace(
             entry,
             enabled=switches.allow_all(entry.hook),
-            trusted=trust.why_untrusted(entry.hook) is None,
+            trusted=trust.admits(entry.hook),
         )
         for layer in layers
         for entry in layer.entries

@@ -168,6 +168,14 @@ class FolderTrust:
         faults = [look.verdict.fault for look in looks]
         return None if None in faults else f"{faults[0]}; {_REVIEW}"
 
+    def admits(self, hook: HookConfig) -> bool:
+        """Whether a hook is planned: by the very verdict by which the guards were made. What has
+        changed since is found before it starts."""
+        looks = self._now.find(hook)
+        if looks:
+            return any(look.verdict.fault is None for look in looks)
+        return not _is_of_project(hook) or hook.identity() in self._now.own
+
     def get_uncovered(self, hook: HookConfig) -> tuple[Uncovered, ...]:
         """What of a hook no review covers, by name."""
         look = self._now.looks.get(id(hook))

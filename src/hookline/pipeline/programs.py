@@ -341,7 +341,7 @@ def _is_settled(word: "Word", command: str, values: Mapping[str, str]) -> bool:
     return word.is_known(values) and all(_is_only_read(name, command) for name in names)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=16)
 def _is_only_read(name: str, command: str) -> bool:
     return name not in command.replace(f"${{{name}}}", "").replace(f"${name}", "")
 

@@ -29,6 +29,7 @@ _OPENING_WORDS = frozenset(
     {"if", "then", "else", "elif", "while", "until", "do", "for", "{", "!", "time", "coproc"}
 )
 # Whether ``((`` is arithmetic shows at its end; a text of parentheses must not take forever.
+_LONGEST_REMEMBERED = 16_384
 _MAX_GUESSES = 50
 _MAX_GUESSED_TEXT = 400_000
 _ESCAPES = bytes.maketrans(b"abeEfnrtv", b"\a\b\x1b\x1b\f\n\r\t\v")
@@ -164,15 +165,14 @@ def quote_variables(command: str, names: Collection[str]) -> str:
     return "".join([*pieces, command[done:]])
 
 
-@functools.lru_cache(maxsize=256)
 def _read(command: str) -> "_Reader":
-    reader = _Reader(command)
-    try:
-        reader.commands(0)
-    except RecursionError:
-        reader.tokens, reader.bare = [Word((command,), is_exact=False)], []
-        reader.is_whole = False
-    return reader
+    # The words of a long one take a hundred times its room, and nobody writes many of these.
+    return _remembered(command) if len(command) <= _LONGEST_REMEMBERED else _Reader(command).run()
+
+
+@functools.lru_cache(maxsize=256)
+def _remembered(command: str) -> "_Reader":
+    return _Reader(command).run()
 
 
 class _Reader:
@@ -195,6 +195,15 @@ class _Reader:
         self._in_substitution = False
         self._not_arithmetic: set[int] = set()
         self._guessed_text = 0
+
+    def run(self) -> "_Reader":
+        """Read all of it; what is nested too deep stays one word."""
+        try:
+            self.commands(0)
+        except RecursionError:
+            self.tokens, self.bare = [Word((self.text,), is_exact=False)], []
+            self.is_whole = False
+        return self
 
     def commands(self, at: int, *, closer: str = "") -> int:
         """A list of commands, up to and with ``closer``: ``)``, or ``;;`` for a case clause."""

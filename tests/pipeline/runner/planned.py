@@ -38,16 +38,21 @@ async def run(
     here = str(Path.cwd())
     options: Json = {"cwd": here, "project_dir": here, "session_id": "s-1", **context}
     options.setdefault("limits", RunLimits(kill_grace=GRACE))
-    return await HookRunner().execute_plan(
-        HookExecutionPlan(event, hooks, sequential),
-        InputDocument(event, TOOL if payload is None else payload, cut),
-        RunContext(
-            why_untrusted=lambda hook: (
-                None if hook.source is not HookSource.PROJECT or is_trusted(hook) else "not trusted"
-            ),
-            **options,
+    rules = RunContext(
+        why_untrusted=lambda hook: (
+            None if hook.source is not HookSource.PROJECT or is_trusted(hook) else "not trusted"
         ),
+        **options,
     )
+    runner = HookRunner()
+    try:
+        return await runner.execute_plan(
+            HookExecutionPlan(event, hooks, sequential),
+            InputDocument(event, TOOL if payload is None else payload, cut),
+            rules,
+        )
+    finally:
+        runner.dispose()
 
 
 async def run_one(hook: HookConfig, **options: Any) -> HookExecutionResult:

@@ -259,10 +259,10 @@ def test_a_program_is_looked_up_on_the_path_it_is_started_with(
     ],
 )
 def test_a_long_command_is_looked_at_in_a_moment(unit: str) -> None:
-    command = unit * (200_000 // len(unit))
+    command = unit * (60_000 // len(unit))
     variables = {"HOOKLINE_CWD": "c", "A": "a", "HOOKLINE_PROJECT_DIR": "/p"}
     started_at = time.process_time()
     for args in (None, (*command.split(), "$HOOKLINE_PROJECT_DIR")):
         hook = CommandHook(name="h", command=command, args=args, source=HookSource.PROJECT)
         started_by(hook, variables, cwd="/", project_dir="/tmp", environ={})
-    assert time.process_time() - started_at < 8
+    assert time.process_time() - started_at < 4

@@ -17,7 +17,7 @@ import msgspec
 from hookline.check.findings import Finding, Severity
 from hookline.check.reading import Checked, HookSite
 from hookline.check.scripts import LANGUAGES, MOST_READ, Script, found_scripts, variables_of
-from hookline.check.uses import find_uses
+from hookline.check.uses import GRAMMAR, find_uses
 from hookline.files import open_regular
 from hookline.pipeline.jsonc import Path
 from hookline.pipeline.programs import (
@@ -35,6 +35,7 @@ _SHELLS = frozenset({"sh", "bash", "dash"})
 _LONGEST_PARSE = 5.0
 _BASH_ERROR = re.compile(r"line (\d+): (.*(?:error|unexpected).*)")
 _DASH_ERROR = re.compile(r": (\d+): (.*(?:error|unexpected|expecting).*)")
+_PLAIN_TEXT = re.compile(r"[\w./:@%+,=\- \t]*", re.ASCII)
 _OLD_PYTHON = re.compile(r"python2")
 # The options that have code behind them.
 _CODE_OPTIONS = {
@@ -143,7 +144,11 @@ def syntax(checked: Checked) -> Iterator[Finding]:
     seen: set[str] = set()
     for site, _, script in found_scripts(checked):
         text, at = _shell_text(site)
-        if text and (at != ("command",) or argv_of(site.hook, variables_of(site, checked)) is None):
+        # A shell is not asked about words, of which there may be hundreds.
+        is_plain = _PLAIN_TEXT.fullmatch(text) and GRAMMAR.isdisjoint(text.split())
+        if not is_plain and (
+            at != ("command",) or argv_of(site.hook, variables_of(site, checked)) is None
+        ):
             yield from _parse_command(site, text, at, checked)
         if script is not None and script.path not in seen and script.is_whole:
             seen.add(script.path)

@@ -20,6 +20,8 @@ _COMMAND_FOLLOWS = frozenset(
 )
 # Behind these come names of variables, patterns or nothing, up to the end of the command.
 _NO_COMMAND_FOLLOWS = frozenset({"for", "select", "fi", "done", "}", "esac", "in"})
+# A text without one of these, and of plain characters, is nothing but commands and their words.
+GRAMMAR = _COMMAND_FOLLOWS | _NO_COMMAND_FOLLOWS | {"case", "function", "[["}
 # They start the program that their first plain argument names; options may have values.
 _STARTERS = frozenset({"command", "exec", "builtin", "nohup", "env", "setsid"})
 _LOOK_UPS = frozenset({"which", "type", "hash", "whence"})

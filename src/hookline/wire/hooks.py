@@ -65,7 +65,7 @@ class CommandHook(HookConfig, frozen=True, kw_only=True):
         # The same words name another file where they are looked for beside other settings: a
         # project's hook must not take the place of the user's guard.
         beside = None if self.source is HookSource.PROJECT else self.directory
-        if not any(map(_may_name_a_file, (self.command, *(self.args or ())))):
+        if beside and not any(map(_may_name_a_file, (self.command, *(self.args or ())))):
             beside = None
         env = tuple(sorted(self.env.items()))
         return (self.type, self.name, self.command, self.args, env, beside)

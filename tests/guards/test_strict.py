@@ -364,6 +364,15 @@ class TestAUsersHookThatLeadsIntoTheProject:
         assert not fire(project.path).blocked
         assert (tmp_path / "ran").exists()
 
+    def test_one_that_the_user_takes_away_guards_no_more(
+        self, leading: Callable[[str, str], Project], tmp_path: Path
+    ) -> None:
+        project = leading("hooks/mine.sh", "block")
+        trust(project.path)
+        write_user_settings(tmp_path / ".test/home", {})
+        assert not fire(project.path).blocked
+        assert Config.load(project.path).is_trusted_folder()
+
     def test_one_that_names_a_file_of_the_project_as_data_runs(
         self, project: Project, tmp_path: Path
     ) -> None:

@@ -58,6 +58,11 @@ class ReviewedHook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         """The event it is for."""
         return str(self.entry.get("event", ""))
 
+    @property
+    def is_of_project(self) -> bool:
+        """Whether it is the project's own, and not one of the user's that runs code of it."""
+        return "source" not in self.entry
+
     def has_same_place(self, entry: Mapping[str, Any]) -> bool:
         """Whether an entry is for the same event and has the same name."""
         return (self.event, self.name) == (entry["event"], entry["name"])
@@ -80,11 +85,14 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     trusted_at: str = ""
 
     def get_guards(self) -> list[ReviewedHook]:
-        """The hooks that must answer: those that fail closed, all of them in strict mode."""
+        """The hooks of the project that must answer: those that fail closed, all of them in strict
+        mode. What becomes of a hook of their own is for the user to say."""
         return [
             hook
             for hook in self.hooks
-            if hook.enabled and (self.strict or hook.entry.get("onFailure") == "block")
+            if hook.enabled
+            and hook.is_of_project
+            and (self.strict or hook.entry.get("onFailure") == "block")
         ]
 
     def changes_of(self, now: "Review") -> list[str]:
@@ -99,7 +107,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         found += [
             f"{hook.event} {hook.name}: it is no longer there"
             for hook in gone
-            if not any(hook.has_same_place(each.entry) for each in now.hooks)
+            if hook.is_of_project and not any(hook.has_same_place(each.entry) for each in now.hooks)
         ]
         found += [
             f"{name}: a new test, or a changed one"

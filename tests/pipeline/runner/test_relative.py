@@ -5,7 +5,6 @@ Each script says where it is; what runs is compared with what ``started_by`` say
 
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,8 @@ WHERE_JS = "console.error(process.argv[1] + ' in ' + process.cwd()); process.exi
 
 
 @pytest.fixture
-def places(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def places(project: Project, tmp_path: Path) -> Path:
     """A project with a guard, a subfolder with one of the same name, and a user's settings."""
-    # What others call python3 may be a shell script that looks for one.
-    path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
-    monkeypatch.setenv("PATH", path)
     for base in (project.path, project.path / "sub", tmp_path / "user's $(touch x) settings"):
         (base / "hooks").mkdir(parents=True)
         for name, text in (("x.sh", WHERE), ("x.py", WHERE_PY), ("x.js", WHERE_JS)):

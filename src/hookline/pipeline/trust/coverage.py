@@ -503,20 +503,24 @@ class FileState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def read_state(place: str, project_dir: str) -> FileState | None:
     """What is at a place now, None where nothing is; raises OSError for what cannot be read."""
     for _ in range(5):
+        # All is read of where it leads: whoever leads a link elsewhere meanwhile must not mix two
+        # files.
         real = os.path.realpath(place)
         try:
-            known = os.stat(place)
+            known = os.lstat(real)
+            if stat.S_ISLNK(known.st_mode):
+                # A ring of links leads nowhere.
+                os.stat(real)
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
                 return None
             raise
-        content, is_same = "", True
+        content, is_same = "", not stat.S_ISLNK(known.st_mode)
         if stat.S_ISREG(known.st_mode):
             try:
-                content, is_same = _read_file(place, known)
+                content, is_same = _read_file(real, known)
             except FileNotFoundError:
                 continue
-        # Whoever leads a link elsewhere meanwhile must not mix two files.
         if is_same and os.path.realpath(place) == real:
             break
     else:
@@ -536,8 +540,13 @@ def read_state(place: str, project_dir: str) -> FileState | None:
 def _read_file(place: str, known: os.stat_result) -> tuple[str, bool]:
     """What a file holds, and whether it is still the one that is known."""
     # What has become a FIFO or a terminal meanwhile must neither hang nor take control.
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    descriptor = os.open(place, flags)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(place, flags)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        return "", False
     try:
         opened = os.fstat(descriptor)
         if _mark(opened) != _mark(known):

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from hookline.pipeline.programs import hook_variables, shebang_in
+from hookline.pipeline.programs import hook_variables, read_shebang
 from hookline.pipeline.shell import expand
 from hookline.pipeline.trust.commands import Commands, Name, Uncovered, expand_home, shorten
 from hookline.pipeline.trust.kinds import LOADERS, Use
@@ -31,8 +31,6 @@ _MOST_MATCHES = 200
 _MOST_ENTRIES = 10_000
 _MOST_DEPTH = 32
 _CHUNK = 1024 * 1024
-# Linux reads no more of a script to find its interpreter.
-_SHEBANG_BYTES = 256
 
 _HOST_FOLDERS = frozenset({".hookline", ".llxprt", ".gemini", ".claude"})
 _PLUGIN_MARKS = (".claude-plugin", "plugin.json", "gemini-extension.json", "llxprt-extension.json")
@@ -148,7 +146,7 @@ class _Finder:
         TooMuchError."""
         while scripts := self.find_known():
             for place in scripts:
-                shebang = shebang_in(_beginning(place))
+                shebang = read_shebang(place)
                 if shebang is not None:
                     self._commands.start([*map(Field, shebang), Field(place)])
         for name, (kind, _) in LOADERS.items():
@@ -581,19 +579,6 @@ def _read_file(place: str, known: os.stat_result) -> tuple[str, bool]:
 def _mark(known: os.stat_result) -> tuple[int, ...]:
     times = known.st_mtime_ns, known.st_ctime_ns
     return (known.st_mode, known.st_dev, known.st_ino, known.st_size, *times)
-
-
-def _beginning(place: str) -> bytes:
-    """The first bytes of a regular file; none of anything else."""
-    try:
-        descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        try:
-            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            return os.read(descriptor, _SHEBANG_BYTES) if is_file else b""
-        finally:
-            os.close(descriptor)
-    except OSError:
-        return b""
 
 
 def lines_of(state: FileState) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from hookline.files import Signature, signature
+from hookline.files import Signature
 from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.settings import Layer
@@ -22,6 +22,7 @@ from hookline.pipeline.trust.review import (
     TrustError,
     cover_entry,
     describe_entry,
+    is_unchanged,
     read_states,
     reviewed_now,
     sign,
@@ -42,7 +43,7 @@ class _Verdict(msgspec.Struct, frozen=True):
 
     def is_current(self) -> bool:
         """Whether nothing has changed since."""
-        return all(signature(place) == seen for place, seen in self.seen.items())
+        return is_unchanged(self.seen)
 
 
 class _Look(msgspec.Struct, eq=False):

@@ -234,7 +234,7 @@ class Policy(msgspec.Struct, frozen=True):
 
     def is_current(self) -> bool:
         """Whether nothing of it has changed since."""
-        return all(signature(place) == seen for place, seen in self.seen.items())
+        return is_unchanged(self.seen)
 
 
 def sign(places: Iterable[str]) -> dict[str, Signature | None]:
@@ -246,6 +246,11 @@ def sign(places: Iterable[str]) -> dict[str, Signature | None]:
         place: () if then is not None and max(then[:2]) > unsettled else then
         for place, then in signed.items()
     }
+
+
+def is_unchanged(signed: Mapping[str, Signature | None]) -> bool:
+    """Whether every place is still as it was signed."""
+    return all(signature(place) == then for place, then in signed.items())
 
 
 def cover_entry(entry: HookRegistryEntry, *, project_dir: str, cwd: str) -> Coverage:

@@ -4,17 +4,24 @@ VENV := .venv
 # Tests wait for processes more than they work, so there may be more than one for each core.
 WORKERS ?= 3
 BIN := $(VENV)/bin
+# Frameworks and model SDKs: heavy, and only their own tests need them.
+ADAPTERS := .venv-adapters
 # -qq: errors only. The pins hold for what builds the package too, as nothing is built in isolation.
-PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq -c constraints.txt
+PIP_FLAGS := --disable-pip-version-check install -qq -c constraints.txt
+PIP := $(BIN)/python -m pip $(PIP_FLAGS)
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-browser check wheel bench bench-peer soak soak-bus clean
+.PHONY: demo test test-adapters test-browser check check-adapters wheel bench bench-peer soak \
+  soak-bus clean
 
 demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 	@$(BIN)/hookline demo
 
 test: check wheel  ## the checks, the wheel in an empty environment, the suite
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+test-adapters: check-adapters  ## the adapters and model SDKs, with the real frameworks
+	$(ADAPTERS)/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/adapters
 
 test-browser: $(VENV)/.dev  ## the page of "hookline trace --html" in a real browser
 	@for name in chromium chromium-browser google-chrome; do \
@@ -30,6 +37,9 @@ check: $(VENV)/.dev  ## lint, format, types, layers, traceability
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/traceability.py
+
+check-adapters: $(ADAPTERS)/.dev  ## the types of what needs a framework
+	$(ADAPTERS)/bin/mypy --config-file mypy-adapters.ini
 
 wheel: $(VENV)/.dev
 	$(BIN)/python tools/wheel_check.py
@@ -47,7 +57,7 @@ soak-bus: $(VENV)/.dev  ## 10,000 requests over NATS while servers, workers and 
 	$(BIN)/python tools/soak_bus/run.py
 
 clean:
-	rm -rf $(VENV) build dist .hypothesis
+	rm -rf $(VENV) $(ADAPTERS) build dist .hypothesis
 	find . -type d \( -name __pycache__ -o -name '.*_cache' \) -prune -exec rm -rf {} +
 
 # The demo needs neither the model SDK nor the tools, so a first look does not wait for them.
@@ -65,4 +75,12 @@ $(VENV)/.dev: $(VENV)/.run
 	@echo 'installing the tools into $(VENV)'
 	@$(PIP) setuptools  # nkeys is built with it, and from Python 3.12 on no venv brings it
 	@$(PIP) --no-build-isolation -e '.[genai,nats,watch,dev]'
+	@touch $@
+
+$(ADAPTERS)/.dev: pyproject.toml constraints.txt constraints-adapters.txt $(VENV)/.run
+	@test -x $(ADAPTERS)/bin/pip || $(PYTHON) -m venv --clear $(ADAPTERS)
+	@echo 'installing the frameworks into $(ADAPTERS)'
+	@$(ADAPTERS)/bin/python -m pip $(PIP_FLAGS) -c constraints-adapters.txt hatchling setuptools
+	@$(ADAPTERS)/bin/python -m pip $(PIP_FLAGS) -c constraints-adapters.txt --no-build-isolation \
+	  -e '.[genai,openai,anthropic,langchain,pydantic-ai,nats,watch,dev]'
 	@touch $@

@@ -71,7 +71,10 @@ def test_the_synchronous_front_has_the_same_methods_under_the_same_names() -> No
     def methods(kind: type) -> set[str]:
         return {name for name in dir(kind) if not name.startswith("_")}
 
-    only_awaited = {"sync", "on", "session", "close", "config", "load", "of", "wrap", "warn"}
+    only_awaited = {
+        *("sync", "on", "session", "close", "config", "load", "of"),
+        *("wrap", "warn", "may_answer"),
+    }
     assert methods(Hooks) - methods(SyncHooks) == only_awaited
     for name in methods(SyncHooks) & methods(HookSession):
         awaited = getattr(Hooks, name)

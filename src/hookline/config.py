@@ -369,9 +369,9 @@ class Config:
         """What turns the model SDK's types into what hooks are shown."""
         with self._lock:
             if self._translator is None:
-                from hookline.translate.genai import GenAITranslator
+                from hookline.translate.choosing import AnyTranslator
 
-                self._translator = GenAITranslator()
+                self._translator = AnyTranslator()
             return self._translator
 
     def run_context(self, session_id: str) -> RunContext:

@@ -39,6 +39,10 @@ class Executor(Protocol):
         """True if carrying this event out takes an event loop of asyncio's."""
         ...
 
+    def may_answer(self, event: HookEventName, target: str = "") -> bool:
+        """False if it is certain that no hook would answer such an event now."""
+        ...
+
     def execute(self, fired: FiredEvent) -> Coroutine[Any, Any, Answer]:
         """Carry out an event; only cancellation is raised."""
         ...
@@ -84,6 +88,13 @@ class LocalExecutor:
         except Exception:
             return False
         return plan is not None and any(hook.type == "runtime" for hook in plan.hooks)
+
+    def may_answer(self, event: HookEventName, target: str = "") -> bool:
+        """Whether a hook matches, or that cannot be told."""
+        try:
+            return self._planner.create_execution_plan(event, target) is not None
+        except Exception:
+            return True
 
     async def execute(self, fired: FiredEvent) -> Answer:
         """Run the hooks that match an event and merge what they answer."""

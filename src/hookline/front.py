@@ -21,6 +21,8 @@ from typing import (
     overload,
 )
 
+import msgspec
+
 from hookline.answer import Answer, make_empty_answer, process_common_hook_output_fields
 from hookline.config import Config, PathLike
 from hookline.errors import describe
@@ -29,6 +31,7 @@ from hookline.notices import warn
 from hookline.toolcall import (
     Confirm,
     Execute,
+    FindTool,
     ToolCall,
     ToolGate,
     ToolInput,
@@ -55,6 +58,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from hookline.config import HookOptions, LoadOptions, Options
+    from hookline.modelcall import ModelGate, ModelOutcome
+    from hookline.translate import HookTranslator
     from hookline.wire.hooks import HookFunction
     from hookline.wire.inputs import (
         AfterAgentEvent,
@@ -123,6 +128,16 @@ class _Engine:
     def warn(self, message: str) -> None:
         self.config.get_debug_logger().warning(message)
 
+    def may_answer(self, event: HookEventName, target: str = "") -> bool:
+        try:
+            system = self.config.get_hook_system()
+            return system is not None and system.may_answer(event, target)
+        except Exception:
+            return True
+
+    def get_translator(self) -> "HookTranslator":
+        return self.config.get_translator()
+
 
 class _HeardEngine(_Engine):
     """The same engine for a caller who hears of each answer before it is applied."""
@@ -158,7 +173,7 @@ class _BlockingEngine(_Engine):
         return run_blocking(lambda: super(_BlockingEngine, self).settle(value))
 
 
-class _Face:
+class Face:
     """The events and what is built on them, in one session."""
 
     def __init__(
@@ -310,6 +325,50 @@ class _Face:
         )
         return outcome.result
 
+    async def call_tool(
+        self,
+        name: str,
+        tool_input: Mapping[str, Any],
+        execute: Execute,
+        *,
+        read: Callable[[Any], ToolResult] | None = None,
+        find_tool: FindTool | None = None,
+        confirm: Confirm | None = None,
+        deferrals: tuple[type[BaseException], ...] = (),
+        mcp_context: Mapping[str, Any] | None = None,
+    ) -> ToolOutcome:
+        """``run_tool`` for an adapter: ``execute(input)`` runs the tool, ``read`` makes a result
+        of what it returns, ``find_tool(name)`` says how a tool is run that hooks want to follow at
+        once. The outcome has the tool's own value, for where hooks changed nothing."""
+        call = self._call(name, tool_input, confirm, deferrals, mcp_context)
+        return await run_call(
+            self._engine,
+            call if read is None else msgspec.structs.replace(call, read=read),
+            execute,
+            find_tool=self._engine.find_tool if find_tool is None else find_tool,
+        )
+
+    async def model_gate(
+        self, request: Any, *, available_tools: Sequence[str] | None = None
+    ) -> "ModelGate":
+        """The first half of ``model_call``, for callers who call the model themselves: whether it
+        may be called (``gate.outcome``) and with what (``gate.request``, ``gate.allowed``).
+        ``gate.finish()`` is the other."""
+        from hookline.modelcall import ModelCall, open_model_gate
+
+        names = None if available_tools is None else list(available_tools)
+        call = ModelCall(
+            request=request,
+            available_tools=names,
+            session_id=self._session_id,
+            transcript_path=self._transcript_path,
+        )
+        return await open_model_gate(self._engine, call)
+
+    def may_answer(self, event: HookEventName | str, target: str = "") -> bool:
+        """False if it is certain that no hook would answer such an event now."""
+        return self._engine.may_answer(narrow_event(event), target)
+
     def warn(self, message: str) -> None:
         """Tell people something, as the engine does: in the log, and in Python's logging."""
         self._engine.warn(message)
@@ -345,7 +404,7 @@ class _Face:
         return await self._fire(event, trigger, (trigger,))
 
 
-class HookSession(_Face):
+class HookSession(Face):
     """The hooks of one conversation: every method of ``Hooks`` that fires an event, under its own
     session id."""
 
@@ -470,7 +529,7 @@ class Hooks(HookSession):
     def of(cls, config: Config) -> "Hooks":
         """The front of a configuration that is there already."""
         hooks = cls.__new__(cls)
-        _Face.__init__(hooks, _Engine(config))
+        Face.__init__(hooks, _Engine(config))
         return hooks
 
     @property
@@ -588,6 +647,24 @@ class SyncToolGate:
         return complete(self._gate.finish(result=result, error=error))
 
 
+class SyncModelGate:
+    """A ``ModelGate`` for code that does not await."""
+
+    def __init__(self, gate: "ModelGate") -> None:
+        self._gate = gate
+        self.request, self.allowed, self.outcome = gate.request, gate.allowed, gate.outcome
+        self.refuse_calls = gate.refuse_calls
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether AfterModel hooks exist."""
+        return self._gate.holds_back
+
+    def finish(self, response: Any) -> "ModelOutcome":
+        """Fire AfterModel with the complete response, and apply what the hooks say."""
+        return complete(self._gate.finish(response))
+
+
 class _Blocking(Generic[P, T]):
     """A method of the front that returns what the coroutine of the same name would give."""
 
@@ -612,22 +689,23 @@ class SyncHooks:
     def __init__(self, hooks: HookSession) -> None:
         self._hooks = hooks
         blocking = _BlockingEngine(hooks._engine)
-        self._face = _Face(blocking, hooks._session_id, hooks._transcript_path)
-        self.wrap, self.warn = hooks.wrap, hooks.warn
+        self._face = Face(blocking, hooks._session_id, hooks._transcript_path)
+        self.wrap, self.warn, self.may_answer = hooks.wrap, hooks.warn, hooks.may_answer
 
-    before_tool = _Blocking(_Face.before_tool)
-    after_tool = _Blocking(_Face.after_tool)
-    before_agent = _Blocking(_Face.before_agent)
-    after_agent = _Blocking(_Face.after_agent)
-    before_model = _Blocking(_Face.before_model)
-    after_model = _Blocking(_Face.after_model)
-    before_tool_selection = _Blocking(_Face.before_tool_selection)
-    session_start = _Blocking(_Face.session_start)
-    session_end = _Blocking(_Face.session_end)
-    pre_compress = _Blocking(_Face.pre_compress)
-    notification = _Blocking(_Face.notification)
-    fire = _Blocking(_Face.fire)
-    run_tool = _Blocking(_Face.run_tool)
+    before_tool = _Blocking(Face.before_tool)
+    after_tool = _Blocking(Face.after_tool)
+    before_agent = _Blocking(Face.before_agent)
+    after_agent = _Blocking(Face.after_agent)
+    before_model = _Blocking(Face.before_model)
+    after_model = _Blocking(Face.after_model)
+    before_tool_selection = _Blocking(Face.before_tool_selection)
+    session_start = _Blocking(Face.session_start)
+    session_end = _Blocking(Face.session_end)
+    pre_compress = _Blocking(Face.pre_compress)
+    notification = _Blocking(Face.notification)
+    fire = _Blocking(Face.fire)
+    run_tool = _Blocking(Face.run_tool)
+    call_tool = _Blocking(Face.call_tool)
 
     def tool_gate(
         self,
@@ -643,6 +721,19 @@ class SyncHooks:
             name, tool_input, confirm=confirm, deferrals=deferrals, mcp_context=mcp_context
         )
         return SyncToolGate(complete(opening))
+
+    def model_gate(
+        self, request: Any, *, available_tools: Sequence[str] | None = None
+    ) -> SyncModelGate:
+        """The first half of ``model_call``, for callers who call the model themselves."""
+        opening = self._face.model_gate(request, available_tools=available_tools)
+        return SyncModelGate(complete(opening))
+
+
+def face_of(hooks: HookSession, *, blocking: bool) -> Face:
+    """The events of a session for an adapter that is written once, as coroutines: those of a
+    blocking face end in their first step (``toolcall.complete``)."""
+    return hooks.sync._face if blocking else hooks
 
 
 def heard_by(hooks: HookSession, hear: Hear) -> HookSession:

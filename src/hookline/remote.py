@@ -22,6 +22,7 @@ from hookline.fired import FiredEvent, translate_values
 from hookline.pipeline.aggregator import merge_outputs
 from hookline.pipeline.settings import Required
 from hookline.wire.codec import show
+from hookline.wire.events import HookEventName
 from hookline.wire.outputs import DefaultHookOutput, ModelCall, create_hook_output
 from hookline.wire.results import (
     AggregatedHookResult,
@@ -145,6 +146,10 @@ class RemoteExecutor:
 
     def needs_asyncio(self, fired: FiredEvent) -> bool:  # noqa: ARG002
         """True: a bus is asyncio's."""
+        return True
+
+    def may_answer(self, event: HookEventName, target: str = "") -> bool:  # noqa: ARG002
+        """True: only a worker knows its hooks."""
         return True
 
     async def execute(self, fired: FiredEvent) -> Answer:

@@ -312,6 +312,14 @@ class HookSystem:
             # A loop takes descriptors, and a thread may not be had.
             return self._executor.judge_failure(self._local.fail(error, stage, fired))
 
+    def may_answer(self, event: HookEventName, target: str = "") -> bool:
+        """False if it is certain that no hook would answer such an event now."""
+        try:
+            self.initialize_blocking()
+        except Exception:
+            return True
+        return self._executor.may_answer(event, target)
+
     def needs_asyncio(self, fired: FiredEvent) -> bool:
         """True if carrying out this event takes an event loop of asyncio's."""
         return self._executor.needs_asyncio(fired)

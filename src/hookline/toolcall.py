@@ -6,7 +6,7 @@ a call reaches the hooks and settles what a tool returns, and a blocking one nev
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from inspect import Parameter, signature
-from typing import Any, Protocol, TypeAlias, TypeVar, get_origin
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, get_origin
 
 import msgspec
 
@@ -16,6 +16,9 @@ from hookline.fired import FiredEvent
 from hookline.wire import codec
 from hookline.wire.codec import show
 from hookline.wire.events import HookEventName
+
+if TYPE_CHECKING:
+    from hookline.translate import HookTranslator
 
 MAX_TAIL_CALLS = 8
 BLOCKED_BY_HOOK = "blocked_by_hook"
@@ -103,10 +106,18 @@ class Firing(Protocol):
         """Tell people something."""
         ...
 
+    def may_answer(self, event: HookEventName, target: str = "") -> bool:
+        """False if it is certain that no hook would answer such an event now."""
+        ...
+
+    def get_translator(self) -> "HookTranslator":
+        """What reads and edits a model's requests and responses."""
+        ...
+
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call before any hook has seen it; ``deferrals`` are exceptions of ``confirm`` that
-    go through as ``Deferred`` does."""
+    go through as ``Deferred`` does, ``read`` makes a result of what the tool returns."""
 
     name: str
     input: ToolInput
@@ -116,6 +127,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     original_request_name: str | None = None
     session_id: str | None = None
     transcript_path: str | None = None
+    read: "Callable[[Any], ToolResult] | None" = None
 
     def event(self, event: HookEventName, *values: Any) -> FiredEvent:
         """An event of this call in its session."""
@@ -150,7 +162,7 @@ class ToolGate:
     ) -> ToolOutcome:
         """Fire AfterTool with what the tool gave, or raised, and apply what the hooks say."""
         if error is None:
-            given = as_tool_result(result)
+            given = as_tool_result(result) if self._call.read is None else self._call.read(result)
         else:
             said = describe(error)
             failure = ToolError("tool_failed", said)

@@ -1,1 +1,1 @@
-"""Hooks in the agent you already have: one module a framework, each of which imports only its own."""
+"""Hooks in the agent you already have: one module a framework, each importing only its own."""

@@ -1,6 +1,6 @@
 """The seam between a model SDK and what hooks are shown; only this package imports an SDK."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 # What only the annotations name is not worth loading for the events that have no model.
@@ -70,4 +70,16 @@ class HookTranslator(Protocol):
 
     def empty_response(self, reason: str, like: object = None) -> Any:
         """A response of one candidate whose text is the reason, for a call that was not made."""
+        ...
+
+    def call_names(self, response: object) -> list[str]:
+        """The names of the tools that a response calls."""
+        ...
+
+    def drop_calls(self, response: Any, names: Collection[str]) -> Any:
+        """The response without the calls of these tools; the same object if it has none."""
+        ...
+
+    def has_system_turns(self, request: object) -> bool:
+        """Whether a request may hold a system message in the midst of its conversation."""
         ...

@@ -12,7 +12,7 @@ The candidates a hook names are all there are to be, matched by position: one it
 alternative taken away, one it adds is new.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import is_
 from typing import Any, cast
 
@@ -226,6 +226,40 @@ class GenAITranslator:
         candidate = CandidateChange(content=content, finish_reason="STOP", index=0)
         form, change = _form_of_response(like), LLMResponseChange(candidates=[candidate])
         return _edit_response(build(form, "GenerateContentResponse", {}), change, form)
+
+    def call_names(self, response: object) -> list[str]:
+        """The names of the functions that a response calls."""
+        return [
+            name
+            for candidate in _read_candidates(response)
+            for part in parts_field(object_field(candidate, "content"))
+            if (name := _called(part)) is not None
+        ]
+
+    def drop_calls(self, response: Any, names: Collection[str]) -> Any:
+        """The response without the calls of these functions."""
+        candidates = _read_candidates(response)
+        kept = []
+        for candidate in candidates:
+            content = object_field(candidate, "content")
+            parts = parts_field(content)
+            left = [part for part in parts if _called(part) not in names]
+            if len(left) < len(parts):
+                changed = with_fields(content, {"parts": left}, form="camel")
+                candidate = with_fields(candidate, {"content": changed}, form="camel")
+            kept.append(candidate)
+        if _are_same(kept, candidates):
+            return response
+        return with_fields(response, {"candidates": kept}, form="camel")
+
+    def has_system_turns(self, request: object) -> bool:
+        """Whether the request is in hooks' own form: Gemini's have no system turns."""
+        return hook_form.is_hook_request(request)
+
+
+def _called(part: object) -> str | None:
+    call = None if isinstance(part, str) else field(part, "functionCall")
+    return None if call is None else field(call, "name")
 
 
 def _check_request(value: object) -> None:

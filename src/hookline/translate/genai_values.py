@@ -16,7 +16,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -47,6 +47,7 @@ class GenerateContentParameters(msgspec.Struct, frozen=True):
     ``contents`` is anything the SDK takes; ``config`` a ``GenerateContentConfig`` or its dict.
     """
 
+    api: ClassVar[str] = "genai"
     model: str = ""
     contents: Any = None
     config: Any = None

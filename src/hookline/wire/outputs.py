@@ -258,11 +258,20 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
 
     def get_allowed_tools(self, request: Any) -> frozenset[str] | None:
         """The names of the tools that the request may use after the hooks, None for all."""
-        selected = self.select_tools(request).tool_config
-        shown = self._model_call().translator.to_hook_tool_config(selected)
-        if shown.get("mode", "").upper() == "NONE":
+        try:
+            own = self._model_call().translator.to_hook_llm_request(request).get("toolConfig", {})
+        except TranslationError:
+            own = {}
+        change = self._specific("toolConfig")
+        selected: Mapping[str, Any] = own
+        if (
+            isinstance(change, dict)
+            and find_fault(HookEventName.BEFORE_TOOL_SELECTION, "toolConfig", change) is None
+        ):
+            selected = {**own, **{name: said for name, said in change.items() if said is not None}}
+        if str(selected.get("mode", "")).upper() == "NONE":
             return frozenset()
-        names = shown.get("allowedFunctionNames")
+        names = selected.get("allowedFunctionNames")
         return None if names is None else frozenset(names)
 
 

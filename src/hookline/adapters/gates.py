@@ -1,0 +1,211 @@
+"""What all adapters share: whose hooks, in which session, and the gates of a tool, a model call
+and a turn.
+
+An adapter is written once, as coroutines over a ``Face``: ``Conversation.face`` is one for callers
+who await, ``Conversation.blocking`` one whose coroutines end in their first step, for ``complete``.
+"""
+
+import os
+import re
+from collections import OrderedDict
+from functools import cached_property
+from importlib.metadata import version
+from threading import Lock
+from typing import TypeAlias
+
+import msgspec
+
+from hookline.answer import Answer
+from hookline.config import Config
+from hookline.front import Face, Hooks, HookSession, face_of
+from hookline.modelcall import ModelGate as ModelGate
+from hookline.modelcall import ModelOutcome as ModelOutcome
+from hookline.modelcall import describe_refused_call as describe_refused_call
+from hookline.notices import warn
+from hookline.toolcall import ToolGate as ToolGate
+from hookline.toolcall import ToolOutcome as ToolOutcome
+from hookline.toolcall import complete as complete
+from hookline.wire.events import SessionStartSource
+
+Given: TypeAlias = HookSession | Config | str | os.PathLike[str] | None
+
+MAX_SENT_BACK = 8
+# Conversations that one adapter remembers; the oldest is forgotten, and starts again when it
+# goes on.
+_MOST_CONVERSATIONS = 10_000
+
+
+def check_version(package: str, extra: str, oldest: str, untested: str) -> None:
+    """Raises ImportError for a release of a framework that is older than what the adapter needs;
+    warns of one that the adapter was not tested with."""
+    found = version(package)
+    if _numbers(found) < _numbers(oldest):
+        raise ImportError(
+            f"hookline's adapter needs {package} {oldest} or newer, and {found} is installed; "
+            f"run pip install 'hookline[{extra}]'"
+        )
+    if _numbers(found) >= _numbers(untested):
+        warn(
+            f"hookline's adapter was tested with {package} {oldest} up to {untested} (exclusive), "
+            f"and {found} is installed; its seams may have moved"
+        )
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", release)[:3])
+
+
+class Conversation:
+    """The hooks of one conversation, and what its turns leave to each other."""
+
+    def __init__(self, hooks: HookSession) -> None:
+        self.hooks = hooks
+        self._lock = Lock()
+        self._has_started = False
+        # What the model is to read with the next request, after the hooks of the last.
+        self._pending: list[str] = []
+
+    @cached_property
+    def face(self) -> Face:
+        """The events for callers who await."""
+        return face_of(self.hooks, blocking=False)
+
+    @cached_property
+    def blocking(self) -> Face:
+        """The events for callers who do not: a coroutine of it never suspends."""
+        return face_of(self.hooks, blocking=True)
+
+    async def start(
+        self, face: Face, source: SessionStartSource | str = SessionStartSource.STARTUP
+    ) -> None:
+        """Fire SessionStart, once; what its hooks add is for the first turn."""
+        with self._lock:
+            if self._has_started:
+                return
+            self._has_started = True
+        for text in texts_for_model(await face.session_start(source)):
+            self.keep(text)
+
+    async def end(self, face: Face, reason: str = "exit") -> None:
+        """Fire SessionEnd, once for each start."""
+        with self._lock:
+            if not self._has_started:
+                return
+            self._has_started = False
+        await face.session_end(reason)
+
+    def keep(self, text: str) -> None:
+        """Keep a text that the model is to read with the next request."""
+        with self._lock:
+            self._pending.append(text)
+
+    def take(self) -> list[str]:
+        """The texts that were kept; nobody else gets them."""
+        with self._lock:
+            taken, self._pending = self._pending, []
+        return taken
+
+
+class Conversations:
+    """The conversations of one adapter, each under its own session id.
+
+    ``hooks`` is a ``Hooks``, a ``hooks.session(id)``, a ``Config``, a directory whose settings are
+    loaded, or None for the working directory's. A session that was given serves all.
+    """
+
+    def __init__(self, hooks: Given = None) -> None:
+        self._is_own = not isinstance(hooks, HookSession | Config)
+        if isinstance(hooks, Config):
+            hooks = Hooks.of(hooks)
+        self.hooks: HookSession = hooks if isinstance(hooks, HookSession) else Hooks.load(hooks)
+        self._lock = Lock()
+        self._known: OrderedDict[str | None, Conversation] = OrderedDict()
+
+    def of(self, session_id: str | None) -> Conversation:
+        """The conversation of a session; without an id that of the hooks themselves."""
+        if not isinstance(self.hooks, Hooks):
+            session_id = None
+        with self._lock:
+            known = self._known.get(session_id)
+            if known is None:
+                hooks = self.hooks
+                if isinstance(hooks, Hooks) and session_id is not None:
+                    hooks = hooks.session(session_id)
+                known = self._known[session_id] = Conversation(hooks)
+                if len(self._known) > _MOST_CONVERSATIONS:
+                    self._known.popitem(last=False)
+            else:
+                self._known.move_to_end(session_id)
+            return known
+
+    def end_all(self, reason: str = "exit") -> None:
+        """Fire SessionEnd for every conversation, and close hooks that were loaded here."""
+        with self._lock:
+            known, self._known = [*self._known.values()], OrderedDict()
+        for conversation in known:
+            complete(conversation.end(conversation.blocking, reason))
+        if self._is_own and isinstance(self.hooks, Hooks):
+            self.hooks.close()
+
+
+class TurnStart(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a turn may begin. ``refusal`` is why not; with ``stop`` the loop should end as well.
+    ``texts`` are for the model to read beside the prompt."""
+
+    refusal: str | None = None
+    stop: bool = False
+    texts: tuple[str, ...] = ()
+
+
+class TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do at the end of a turn: ``send_back`` is the next prompt, where hooks want the
+    agent to go on; ``stop`` why the loop should end; ``clear_context`` says that the conversation
+    so far is to be forgotten."""
+
+    send_back: str | None = None
+    stop: str | None = None
+    clear_context: bool = False
+
+
+class TurnGate:
+    """A turn between its BeforeAgent and its AfterAgent, and as many further ones as hooks ask
+    for."""
+
+    def __init__(self, conversation: Conversation, prompt: str, *, sent_back: int = 0) -> None:
+        self._conversation = conversation
+        self.prompt = prompt
+        self.sent_back = sent_back
+
+    async def open(self, face: Face) -> TurnStart:
+        """Fire SessionStart if this is the first turn, then BeforeAgent."""
+        await self._conversation.start(face)
+        before = await face.before_agent(self.prompt)
+        if before.blocked:
+            return TurnStart(refusal=before.reason or "", stop=before.stopped)
+        return TurnStart(texts=(*self._conversation.take(), *texts_for_model(before)))
+
+    async def close(self, face: Face, text: str) -> TurnEnd:
+        """Fire AfterAgent with what the agent answered. Hooks send a turn back a few times at
+        most; then people are warned, and it ends."""
+        after = await face.after_agent(self.prompt, text, stop_hook_active=self.sent_back > 0)
+        if after.message:
+            self._conversation.keep(f"[System] {after.message}")
+        if after.stopped:
+            return TurnEnd(stop=after.reason or "", clear_context=after.clear_context)
+        if not after.denied:
+            return TurnEnd(clear_context=after.clear_context)
+        reason = after.reason or ""
+        if self.sent_back == MAX_SENT_BACK:
+            face.warn(
+                f"AfterAgent hooks sent the turn back {MAX_SENT_BACK} times; it ends here: {reason}"
+            )
+            return TurnEnd(clear_context=after.clear_context)
+        self.sent_back += 1
+        self.prompt = reason
+        return TurnEnd(send_back=reason, clear_context=after.clear_context)
+
+
+def texts_for_model(answer: Answer) -> list[str]:
+    """What hooks want the model to read beside a prompt."""
+    context, message = answer.context, answer.message
+    return [*([context] if context else []), *([f"[System] {message}"] if message else [])]

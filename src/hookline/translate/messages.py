@@ -1,0 +1,425 @@
+"""What the translators of message APIs share: a translator is its message form, its request fields
+and its response fields.
+
+An API's *choice* is one of the answers that a response offers; a *tool choice* is what its request
+says of the tools that the model may call.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from operator import is_
+from typing import Any, ClassVar, Generic, TypeVar, cast
+
+from hookline.errors import TranslationError
+from hookline.notices import warn
+from hookline.translate.alignment import MessageForm, edit_messages, show_messages
+from hookline.translate.values import get, get_list, put, read_change
+from hookline.wire.model import (
+    CandidateChange,
+    HookToolConfig,
+    HookToolConfigChange,
+    LLMCandidate,
+    LLMConfig,
+    LLMConfigChange,
+    LLMRequest,
+    LLMResponse,
+    LLMResponseChange,
+    LLMUsage,
+    MessageChange,
+    UsageChange,
+    read_llm_request,
+    read_llm_response,
+    read_tool_config,
+    well_formed,
+)
+
+M = TypeVar("M")
+MODES = frozenset({"AUTO", "ANY", "NONE", "VALIDATED", "MODE_UNSPECIFIED"})
+
+
+class MessageTranslator(Generic[M]):
+    """A ``HookTranslator`` over what one API says for itself: the class variables, and the methods
+    that raise NotImplementedError here."""
+
+    # What people call the API, and what it is read from, for errors.
+    api: ClassVar[str]
+    requests: ClassVar[str]
+    responses: ClassVar[str]
+    # A setting of the format -> the API's names for it: the first that is set counts, and the last
+    # is set where none is.
+    settings: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    # A count of the format -> the API's name in the usage of a response.
+    usage: ClassVar[Mapping[str, str]] = {}
+    # Whether a system message may stand in the midst of a conversation.
+    system_turns: ClassVar[bool] = False
+
+    # -- what each API says for itself: requests
+
+    def reads_request(self, request: object) -> bool:
+        """Whether a value is a request of this API."""
+        raise NotImplementedError
+
+    def new_request(self, like: object) -> Any:
+        """A request with no messages."""
+        raise NotImplementedError
+
+    def form(self, request: Any) -> MessageForm[M]:
+        """How messages are read and made in this request."""
+        raise NotImplementedError
+
+    def messages(self, request: Any) -> Sequence[M]:
+        """The messages of a request; raises TranslationError for anything else."""
+        return get_list(request, "messages")
+
+    def with_messages(self, request: Any, messages: list[M]) -> Any:
+        """The request with other messages."""
+        return put(request, {"messages": messages})
+
+    def with_system(self, request: Any, texts: Sequence[str]) -> Any:
+        """The request with texts added to its system prompt; for APIs without system turns."""
+        raise NotImplementedError
+
+    def model_of(self, request: Any) -> str:
+        """The name of the model, empty when there is none."""
+        model = get(request, "model")
+        if model is not None and not isinstance(model, str):
+            raise TranslationError(f"model must be a string, not {type(model).__name__}")
+        return model or ""
+
+    def with_model(self, request: Any, model: str) -> Any:
+        """The request for another model."""
+        return put(request, {"model": model})
+
+    def settings_of(self, request: Any) -> Any:
+        """The value that holds a request's settings."""
+        return request
+
+    def with_settings(self, request: Any, changes: Mapping[str, Any]) -> Any:
+        """The request with other settings, by the API's names."""
+        return put(request, changes)
+
+    # -- what each API says for itself: tools
+
+    def tools_of(self, request: Any) -> Sequence[Any]:
+        """The tools that a request declares."""
+        return get_list(request, "tools")
+
+    def tool_name(self, tool: Any) -> str:
+        """The name that a tool is allowed by; empty for one that has none."""
+        raise NotImplementedError
+
+    def show_tool_choice(self, choice: Any) -> HookToolConfig:
+        """What hooks are shown of a tool choice."""
+        raise NotImplementedError
+
+    def with_tools(
+        self, request: Any, mode: str, allowed: Collection[str] | None, tools: Sequence[Any]
+    ) -> Any:
+        """The request under a mode (AUTO, ANY or NONE) and an allow-list, None for no list; every
+        name of it is declared by ``tools``."""
+        raise NotImplementedError
+
+    # -- what each API says for itself: responses
+
+    def reads_response(self, response: object) -> bool:
+        """Whether a value is a complete response of this API."""
+        raise NotImplementedError
+
+    def choices(self, response: Any) -> list[Any]:
+        """The choices of a response; raises TranslationError for anything else."""
+        raise NotImplementedError
+
+    def with_choices(self, response: Any, choices: list[Any]) -> Any:
+        """The response with other choices."""
+        raise NotImplementedError
+
+    def new_choice(self, response: Any, index: int) -> Any:
+        """A choice without text, in the form of the response."""
+        raise NotImplementedError
+
+    def texts(self, choice: Any) -> list[str]:
+        """The texts of a choice that a person reads."""
+        raise NotImplementedError
+
+    def with_texts(self, choice: Any, texts: list[str]) -> Any:
+        """The choice with these texts for the old: each in its place if there are as many,
+        otherwise all at the place of the first."""
+        raise NotImplementedError
+
+    def finish(self, choice: Any) -> str | None:
+        """Why the model ended a choice, in the API's word."""
+        raise NotImplementedError
+
+    def with_finish(self, choice: Any, word: str) -> Any:
+        """The choice with another such word."""
+        raise NotImplementedError
+
+    def calls(self, choice: Any) -> list[str]:
+        """The names of the tools that a choice calls."""
+        raise NotImplementedError
+
+    def without_calls(self, choice: Any, names: Collection[str]) -> Any:
+        """The choice without the calls of these tools; one that has no other calls left says that
+        the model ended by itself."""
+        raise NotImplementedError
+
+    def new_response(self, like: object) -> Any:
+        """A response with no choices, in the form that fits a value of the same caller."""
+        raise NotImplementedError
+
+    # -- the translator
+
+    def to_hook_llm_request(self, request: object) -> LLMRequest:
+        """What hooks are shown of a request."""
+        self._check_request(request)
+        try:
+            return self._show_request(request)
+        except TranslationError as error:
+            raise TranslationError(f"{error.problem}; {self.requests}") from None
+
+    def from_hook_llm_request(self, hook: object, base: Any = None, *, like: object = None) -> Any:
+        """The request with what the hook names."""
+        change = read_change(read_llm_request, "llm_request", hook)
+        request = self.new_request(like) if base is None else base
+        self._check_request(request)
+        if change.model is not None and change.model != self.model_of(request):
+            request = self.with_model(request, change.model)
+        if change.messages is not None:
+            request = self._edit_messages(request, change.messages)
+        if change.config is not None:
+            request = self._edit_settings(request, change.config)
+        if change.tool_config is not None:
+            request = self._edit_tools(request, change.tool_config)
+        return request
+
+    def to_hook_llm_response(self, response: object) -> LLMResponse:
+        """What hooks are shown of a response."""
+        self._check_response(response)
+        try:
+            return self._show_response(response)
+        except TranslationError as error:
+            raise TranslationError(f"{error.problem}; {self.responses}") from None
+
+    def from_hook_llm_response(self, hook: object, base: Any = None, *, like: object = None) -> Any:
+        """The response with what the hook names; rebuilt from its texts without a base."""
+        change = read_change(read_llm_response, "llm_response", hook)
+        response = self.new_response(like) if base is None else base
+        self._check_response(response)
+        return self._edit_response(response, change)
+
+    def to_hook_tool_config(self, tool_config: object) -> HookToolConfig:
+        """What hooks are shown of a tool choice."""
+        return {} if tool_config is None else self.show_tool_choice(tool_config)
+
+    def from_hook_tool_config(self, hook: object, base: Any = None, *, like: object = None) -> Any:
+        """The tool choice with what the hook names. What an API says by its list of tools alone
+        is no part of it."""
+        change = read_change(read_tool_config, "toolConfig", hook)
+        named = [*self.to_hook_tool_config(base).get("allowedFunctionNames", ())]
+        names = {*named, *(change.allowed_function_names or ())}
+        request = self.new_request(like)
+        request = put(request, {"tools": self.declare(names), "tool_choice": base})
+        return get(self._edit_tools(request, change), "tool_choice")
+
+    def declare(self, names: Collection[str]) -> list[Any]:
+        """Tools of these names, as a request declares them."""
+        raise NotImplementedError
+
+    def tool_names(self, request: object) -> list[str] | None:
+        """The names of the tools a request declares; None when it declares none."""
+        self._check_request(request)
+        return [name for tool in self.tools_of(request) if (name := self.tool_name(tool))] or None
+
+    def tool_selection(self, request: object) -> tuple[Any | None, Any | None]:
+        """The request's own tool choice and tools, as they stand in it."""
+        self._check_request(request)
+        return get(request, "tool_choice"), get(request, "tools")
+
+    def empty_response(self, reason: str, like: object = None) -> Any:
+        """A finished response whose text is the reason."""
+        return self.from_hook_llm_response({"text": reason}, like=like)
+
+    def call_names(self, response: object) -> list[str]:
+        """The names of the tools that a response calls."""
+        self._check_response(response)
+        return [name for choice in self.choices(response) for name in self.calls(choice)]
+
+    def has_system_turns(self, request: object) -> bool:  # noqa: ARG002 - all are alike
+        """Whether a system message may stand in the midst of a conversation."""
+        return self.system_turns
+
+    def drop_calls(self, response: Any, names: Collection[str]) -> Any:
+        """The response without the calls of these tools."""
+        self._check_response(response)
+        choices = self.choices(response)
+        kept = [
+            self.without_calls(choice, names)
+            if not set(names).isdisjoint(self.calls(choice))
+            else choice
+            for choice in choices
+        ]
+        return response if _are_same(kept, choices) else self.with_choices(response, kept)
+
+    # -- how it is done
+
+    def _check_request(self, request: object) -> None:
+        if not self.reads_request(request):
+            raise TranslationError(
+                f"a model request cannot be {type(request).__name__} here; {self.requests}"
+            )
+
+    def _check_response(self, response: object) -> None:
+        if not self.reads_response(response):
+            raise TranslationError(
+                f"a model response cannot be {type(response).__name__} here; {self.responses}"
+            )
+
+    def _show_request(self, request: Any) -> LLMRequest:
+        shown: LLMRequest = {
+            "model": self.model_of(request),
+            "messages": show_messages(self.messages(request), self.form(request)),
+            "config": self._show_settings(request),
+        }
+        tool_config = self.to_hook_tool_config(self.tool_selection(request)[0])
+        if tool_config:
+            shown["toolConfig"] = tool_config
+        return shown
+
+    def _show_settings(self, request: Any) -> LLMConfig:
+        held = self.settings_of(request)
+        found: dict[str, Any] = {}
+        for name, own in self.settings.items():
+            value = next((v for each in own if (v := get(held, each)) is not None), None)
+            if name == "stopSequences" and isinstance(value, str):
+                value = [value]
+            if value is not None:
+                found[name] = list(value) if isinstance(value, tuple) else value
+        return cast(LLMConfig, well_formed(found, LLMConfigChange))
+
+    def _edit_messages(self, request: Any, wanted: Sequence[MessageChange]) -> Any:
+        messages, form = self.messages(request), self.form(request)
+        shown = show_messages(messages, form)
+        if [{"role": each.role, "content": each.content} for each in wanted] == shown:
+            return request
+        apart: list[str] = []
+        if not self.system_turns:
+            wanted, apart = _set_system_apart(shown, wanted)
+        if [{"role": each.role, "content": each.content} for each in wanted] != shown:
+            request = self.with_messages(request, edit_messages(messages, wanted, form))
+        return self.with_system(request, apart) if apart else request
+
+    def _edit_settings(self, request: Any, change: LLMConfigChange) -> Any:
+        shown, held = self._show_settings(request), self.settings_of(request)
+        changes: dict[str, Any] = {}
+        for name, value in change.named().items():
+            if shown.get(name) == value:
+                continue
+            own = self.settings.get(name)
+            if own is None:
+                warn(f"a hook's config.{name} was left out: {self.api} has no such setting")
+                continue
+            set_already = (each for each in own if get(held, each) is not None)
+            changes[next(set_already, own[-1])] = value
+        return self.with_settings(request, changes) if changes else request
+
+    def _edit_tools(self, request: Any, change: HookToolConfigChange) -> Any:
+        shown = self.to_hook_tool_config(self.tool_selection(request)[0])
+        wanted = cast(HookToolConfig, {**shown, **change.named()})
+        if wanted == shown:
+            return request
+        mode, names = wanted.get("mode", "AUTO").upper(), wanted.get("allowedFunctionNames")
+        if mode not in MODES:
+            raise TranslationError(
+                f"toolConfig.mode {wanted['mode']!r} is not one of {', '.join(sorted(MODES))}"
+            )
+        tools = self.tools_of(request)
+        if not tools:
+            # The API refuses a tool choice where nothing is declared.
+            return request
+        if names is not None and mode != "NONE":
+            declared = {self.tool_name(tool) for tool in tools}
+            names = [name for name in names if name in declared]
+            mode = mode if names else "NONE"
+        if mode == "NONE":
+            return self.with_tools(request, "NONE", None, tools)
+        return self.with_tools(request, "ANY" if mode == "ANY" else "AUTO", names, tools)
+
+    def _show_response(self, response: Any) -> LLMResponse:
+        candidates: list[LLMCandidate] = []
+        for place, choice in enumerate(self.choices(response)):
+            candidate: LLMCandidate = {"content": {"role": "model", "parts": self.texts(choice)}}
+            word, index = self.finish(choice), get(choice, "index")
+            if isinstance(word, str):
+                candidate["finishReason"] = word
+            candidate["index"] = index if isinstance(index, int) else place
+            candidates.append(candidate)
+        shown: LLMResponse = {"candidates": candidates}
+        if candidates and candidates[0]["content"]["parts"]:
+            shown = {"text": "".join(candidates[0]["content"]["parts"]), "candidates": candidates}
+        if (usage := self._show_usage(response)) is not None:
+            shown["usageMetadata"] = usage
+        return shown
+
+    def _show_usage(self, response: Any) -> LLMUsage | None:
+        held = get(response, "usage")
+        if held is None:
+            return None
+        counts = {name: get(held, own) for name, own in self.usage.items()}
+        if counts.get("totalTokenCount") is None:
+            both = [counts.get(name) for name in ("promptTokenCount", "candidatesTokenCount")]
+            if all(isinstance(count, int) for count in both):
+                counts["totalTokenCount"] = sum(cast(list[int], both))
+        found = {name: count for name, count in counts.items() if count is not None}
+        return cast(LLMUsage, well_formed(found, UsageChange))
+
+    def _edit_response(self, response: Any, change: LLMResponseChange) -> Any:
+        choices = self.choices(response)
+        texts = [self.texts(choice) for choice in choices]
+        edited = choices
+        if change.candidates is not None:
+            edited = self._edit_choices(response, choices, change.candidates)
+        first = "".join(texts[0]) if texts else None
+        if edited is choices and change.text is not None and change.text != first:
+            start = choices[0] if choices else self.new_choice(response, 0)
+            edited = [self._with_texts(start, [change.text]), *choices[1:]]
+        return response if edited is choices else self.with_choices(response, edited)
+
+    def _edit_choices(
+        self, response: Any, choices: list[Any], wanted: Sequence[CandidateChange]
+    ) -> list[Any]:
+        edited: list[Any] = []
+        for place, change in enumerate(wanted):
+            is_old = place < len(choices)
+            choice = choices[place] if is_old else self.new_choice(response, place)
+            if change.content is not None and change.content.parts is not None:
+                choice = self._with_texts(choice, change.content.parts)
+            word = change.finish_reason
+            if word is not None and is_old and word != self.finish(choice):
+                choice = self.with_finish(choice, word)
+            edited.append(choice)
+        return choices if _are_same(edited, choices) else edited
+
+    def _with_texts(self, choice: Any, texts: list[str]) -> Any:
+        return choice if texts == self.texts(choice) else self.with_texts(choice, texts)
+
+
+def _set_system_apart(
+    shown: Sequence[Mapping[str, Any]], wanted: Sequence[MessageChange]
+) -> tuple[list[MessageChange], list[str]]:
+    """The messages that can be turns, and the texts of those that a hook adds as the system's.
+    System turns that the request has already, left alone or edited, stay turns."""
+    own = [message["content"] for message in shown if message["role"] == "system"]
+    added: list[MessageChange] = []
+    for message in wanted:
+        if message.role == "system":
+            if message.content in own:
+                own.remove(message.content)
+            else:
+                added.append(message)
+    # Those that the hook has another text for.
+    apart = {id(message) for message in added[len(own) :]}
+    turns = [message for message in wanted if id(message) not in apart]
+    return turns, [message.content for message in added[len(own) :] if message.content]
+
+
+def _are_same(edited: Sequence[Any], before: Sequence[Any]) -> bool:
+    return len(edited) == len(before) and all(map(is_, edited, before))

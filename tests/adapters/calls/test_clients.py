@@ -19,18 +19,20 @@ from tests.adapters.calls.test_redaction import ADDRESS, TEXT, as_text, redact
 def test_a_call_that_no_hook_touches_gives_the_clients_own_object(api: Api) -> None:
     given: list[Any] = []
 
-    with ModelService(lambda _body: api.response("hi", "shell")) as service:
-        with api.client(service.url) as client:
+    with (
+        ModelService(lambda _body: api.response("hi", "shell")) as service,
+        api.client(service.url) as client,
+    ):
 
-            @functools.wraps(api.create(client))
-            def create(**request: Any) -> Any:
-                given.append(api.create(client)(**request))
-                return given[-1]
+        @functools.wraps(api.create(client))
+        def create(**request: Any) -> Any:
+            given.append(api.create(client)(**request))
+            return given[-1]
 
-            hooks = Hooks()
-            hooks.on("AfterModel")(lambda _event: None)
-            for each in (Hooks(), hooks):
-                assert each.sync.model_call(create, **api.request("q")) is given[-1]
+        hooks = Hooks()
+        hooks.on("AfterModel")(lambda _event: None)
+        for each in (Hooks(), hooks):
+            assert each.sync.model_call(create, **api.request("q")) is given[-1]
     assert [body.get("tools") for body in service.bodies] == [None, None]
 
 
@@ -90,9 +92,11 @@ def test_what_a_hook_sets_and_the_client_does_not_take_is_left_out(
     api, hooks = Messages(), Hooks()
     changed = {"config": {"temperature": 0.1, "maxOutputTokens": 7}}
     hooks.on("BeforeModel")(lambda _event: {"hookSpecificOutput": {"llm_request": changed}})
-    with ModelService(lambda _body: api.response("hi")) as service:
-        with api.client(service.url) as client:
-            hooks.sync.model_call(client.messages.create, **api.request("q"))
+    with (
+        ModelService(lambda _body: api.response("hi")) as service,
+        api.client(service.url) as client,
+    ):
+        hooks.sync.model_call(client.messages.create, **api.request("q"))
     assert service.bodies[0]["max_tokens"] == 7
     assert "temperature" not in service.bodies[0]
     assert "temperature was left out" in caplog.text
@@ -107,11 +111,13 @@ def test_a_hook_changes_what_the_server_gets(api: Api) -> None:
         messages[-1]["content"] = messages[-1]["content"].replace("my key 123", "[key]")
         return {"hookSpecificOutput": {"llm_request": {"messages": messages}}}
 
-    with ModelService(lambda _body: api.response("hi")) as service:
-        with api.client(service.url) as client:
-            hooks.sync.model_call(
-                api.create(client), **api.request("use my key 123"), extra_headers={"x-a": "b"}
-            )
+    with (
+        ModelService(lambda _body: api.response("hi")) as service,
+        api.client(service.url) as client,
+    ):
+        hooks.sync.model_call(
+            api.create(client), **api.request("use my key 123"), extra_headers={"x-a": "b"}
+        )
     assert "use [key]" in json.dumps(service.bodies[0])
     assert "123" not in json.dumps(service.bodies[0])
 
@@ -121,10 +127,12 @@ def test_arguments_that_are_not_given_in_the_sdks_way_are_not_given(api: Api) ->
     hooks = Hooks()
     seen: list[Any] = []
     hooks.on("BeforeModel")(lambda event: seen.append(event["llm_request"]["messages"]))
-    with ModelService(lambda _body: api.response("hi")) as service:
-        with api.client(service.url) as client:
-            create, request = api.create(client), api.request("q")
-            hooks.sync.model_call(create, **request, tools=package.omit, metadata=package.NOT_GIVEN)
+    with (
+        ModelService(lambda _body: api.response("hi")) as service,
+        api.client(service.url) as client,
+    ):
+        create, request = api.create(client), api.request("q")
+        hooks.sync.model_call(create, **request, tools=package.omit, metadata=package.NOT_GIVEN)
     assert [messages[-1]["content"] for messages in seen] == ["q"]
     assert "tools" not in service.bodies[0]
 
@@ -133,10 +141,12 @@ def test_only_allowed_tools_are_offered(api: Api) -> None:
     hooks = Hooks()
     config = {"mode": "ANY", "allowedFunctionNames": ["read", "gone"]}
     hooks.on("BeforeToolSelection")(lambda _e: {"hookSpecificOutput": {"toolConfig": config}})
-    with ModelService(lambda _body: api.response("", "read")) as service:
-        with api.client(service.url) as client:
-            request = {**api.request("q"), "tools": api.tools("read", "shell")}
-            answer = hooks.sync.model_call(api.create(client), **request)
+    with (
+        ModelService(lambda _body: api.response("", "read")) as service,
+        api.client(service.url) as client,
+    ):
+        request = {**api.request("q"), "tools": api.tools("read", "shell")}
+        answer = hooks.sync.model_call(api.create(client), **request)
     assert api.calls(answer) == ["read"]
     body = service.bodies[0]
     assert "gone" not in json.dumps(body)
@@ -156,12 +166,14 @@ def test_a_refusal_is_redacted() -> None:
     events[2]["choices"][0]["delta"] = {"refusal": ADDRESS[9:]}
     events[2]["choices"][0]["finish_reason"] = "stop"
     for answer in (response, events):
-        with ModelService(lambda _body, answer=answer: answer) as service:
-            with api.client(service.url) as client:
-                got = hooks.sync.model_call(
-                    api.create(client), **api.request("q"), stream=answer is events
-                )
-                got = list(got) if answer is events else got
+        with (
+            ModelService(lambda _body, answer=answer: answer) as service,
+            api.client(service.url) as client,
+        ):
+            got = hooks.sync.model_call(
+                api.create(client), **api.request("q"), stream=answer is events
+            )
+            got = list(got) if answer is events else got
         assert "lovelace" not in as_text(got)
         assert "not [e-mail]" in as_text(got)
 
@@ -171,11 +183,13 @@ def test_anthropics_beta_client_gets_its_own_types() -> None:
     hooks.on("AfterModel")(redact)
     for stream in (False, True):
         answer = api.events(TEXT) if stream else api.response(TEXT)
-        with ModelService(lambda _body, answer=answer: answer) as service:
-            with api.client(service.url) as client:
-                create = client.beta.messages.create
-                got = hooks.sync.model_call(create, **api.request("q"), stream=stream)
-                got = list(got) if stream else got
+        with (
+            ModelService(lambda _body, answer=answer: answer) as service,
+            api.client(service.url) as client,
+        ):
+            create = client.beta.messages.create
+            got = hooks.sync.model_call(create, **api.request("q"), stream=stream)
+            got = list(got) if stream else got
         assert "lovelace" not in as_text(got)
         for each in got if stream else [got]:
             assert type(each).__name__.startswith("Beta")
@@ -224,10 +238,12 @@ def test_a_structured_answer_loses_what_was_parsed_of_a_redacted_text() -> None:
 
     api, hooks = Chat(), Hooks()
     hooks.on("AfterModel")(redact)
-    with ModelService(lambda _body: api.response(json.dumps({"mail": ADDRESS}))) as service:
-        with api.client(service.url) as client:
-            create = client.chat.completions.parse
-            answer = hooks.sync.model_call(create, **api.request("q"), response_format=Contact)
+    with (
+        ModelService(lambda _body: api.response(json.dumps({"mail": ADDRESS}))) as service,
+        api.client(service.url) as client,
+    ):
+        create = client.chat.completions.parse
+        answer = hooks.sync.model_call(create, **api.request("q"), response_format=Contact)
     assert "lovelace" not in as_text(answer)
     assert answer.choices[0].message.parsed is None
 
@@ -236,9 +252,11 @@ def test_a_model_that_does_not_answer_raises_as_its_client_does(api: Api) -> Non
     fired: list[Any] = []
     hooks = Hooks()
     hooks.on("AfterModel")(fired.append)
-    with api.client("http://127.0.0.1:1") as client:
-        with pytest.raises((openai.APIConnectionError, anthropic.APIConnectionError)):
-            hooks.sync.model_call(api.create(client), **api.request("q"))
+    with (
+        api.client("http://127.0.0.1:1") as client,
+        pytest.raises((openai.APIConnectionError, anthropic.APIConnectionError)),
+    ):
+        hooks.sync.model_call(api.create(client), **api.request("q"))
     assert fired == []
 
 
@@ -246,10 +264,12 @@ def test_the_responses_api_takes_a_text_and_instructions() -> None:
     api, hooks = Responses(), Hooks()
     seen: list[Any] = []
     hooks.on("BeforeModel")(lambda event: seen.append(event["llm_request"]["messages"]))
-    with ModelService(lambda _body: api.response("hi")) as service:
-        with api.client(service.url) as client:
-            hooks.sync.model_call(
-                client.responses.create, model="m", input="who?", instructions="be brief"
-            )
+    with (
+        ModelService(lambda _body: api.response("hi")) as service,
+        api.client(service.url) as client,
+    ):
+        hooks.sync.model_call(
+            client.responses.create, model="m", input="who?", instructions="be brief"
+        )
     assert "who?" in str(seen)
     assert service.bodies[0] == {"model": "m", "input": "who?", "instructions": "be brief"}

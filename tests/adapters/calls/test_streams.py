@@ -99,9 +99,11 @@ def test_a_stream_that_breaks_off_raises_and_shows_nothing(caller: Caller) -> No
     fired: list[Any] = []
     hooks.on("AfterModel")(fired.append)
     broken = [*api.events(TEXT)[:-2], None]
-    with ModelService(lambda _body: broken) as service:
-        with pytest.raises(Exception, match=r"(?i)connection|peer|incomplete"):
-            caller.call(hooks, service, api.request("q"), stream=True)
+    with (
+        ModelService(lambda _body: broken) as service,
+        pytest.raises(Exception, match=r"(?i)connection|peer|incomplete"),
+    ):
+        caller.call(hooks, service, api.request("q"), stream=True)
     assert fired == []
 
 
@@ -222,10 +224,12 @@ async def test_a_plain_client_serves_the_awaiting_front(api: Api) -> None:
     """Its stream is read without await, held back or not."""
     hooks = Hooks()
     hooks.on("AfterModel")(redact)
-    with ModelService(lambda _body: api.events(TEXT)) as service:
-        with api.client(service.url) as client:
-            stream = await hooks.model_call(api.create(client), **api.request("q"), stream=True)
-            assert api.streamed_text(stream) == "Write to [e-mail], she knows."
+    with (
+        ModelService(lambda _body: api.events(TEXT)) as service,
+        api.client(service.url) as client,
+    ):
+        stream = await hooks.model_call(api.create(client), **api.request("q"), stream=True)
+        assert api.streamed_text(stream) == "Write to [e-mail], she knows."
 
 
 def test_the_synchronous_front_refuses_an_async_stream(api: Api) -> None:

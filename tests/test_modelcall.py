@@ -593,7 +593,7 @@ class AsyncClosingStream:
 def test_the_clients_stream_is_closed_when_the_filtered_one_is_left() -> None:
     hooks = hooks_that(BeforeToolSelection=select("read"))
     arguments = {"messages": MESSAGES, "tools": TOOLS, "stream": True}
-    stream = ClosingStream(TEXT_STREAM)
+    stream: Any = ClosingStream(TEXT_STREAM)
     for _ in hooks.sync.model_call(lambda **_request: stream, **arguments):
         break
     assert stream.closed
@@ -609,7 +609,7 @@ def test_the_clients_stream_is_closed_when_the_filtered_one_is_left() -> None:
 async def test_the_clients_async_stream_is_closed_when_the_filtered_one_is_left() -> None:
     hooks = hooks_that(BeforeToolSelection=select("read"))
     arguments = {"messages": MESSAGES, "tools": TOOLS, "stream": True}
-    stream = AsyncClosingStream(TEXT_STREAM)
+    stream: Any = AsyncClosingStream(TEXT_STREAM)
     async for _ in await hooks.model_call(lambda **_request: stream, **arguments):
         break
     for _ in range(3):

@@ -5,8 +5,8 @@ As in ``toolcall``, everything is written once, for callers who await and for th
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import lru_cache, partial
-from inspect import Parameter, isawaitable, signature
-from typing import TYPE_CHECKING, Any, cast
+from inspect import Parameter, isawaitable, signature, unwrap
+from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
 import msgspec
 
@@ -14,6 +14,7 @@ from hookline.answer import Answer
 from hookline.errors import TranslationError
 from hookline.fired import FiredEvent
 from hookline.toolcall import Firing
+from hookline.translate.streams import to_json
 from hookline.translate.values import JSONCall, SDKCall, get, is_object
 from hookline.wire.events import HookEventName
 
@@ -277,6 +278,24 @@ class ModelClient(msgspec.Struct, frozen=True):
             )
         return {name: value for name, value in request.items() if name not in unknown}
 
+    def as_own(self, response: Any) -> Any:
+        """A response that hooks made, in the very type that this method of the client gives: some
+        give more than others of the same API."""
+        if self.api is None or isinstance(response, Mapping):
+            return response
+        method = unwrap(getattr(self.create, "__func__", self.create))
+        try:
+            given = get_type_hints(method).get("return")
+        except (NameError, TypeError):
+            return response
+        for kind in get_args(given) or (given,):
+            kind = getattr(kind, "__pydantic_generic_metadata__", {}).get("origin") or kind
+            if isinstance(kind, type) and hasattr(kind, "model_construct"):
+                if isinstance(response, kind):
+                    return response
+                return cast(Any, kind).model_construct(**to_json(response))
+        return response
+
 
 @lru_cache(maxsize=256)
 def _api_of_class(kind: type) -> str | None:
@@ -328,7 +347,7 @@ async def call_model(
     call = ModelCall(request=shown, session_id=session_id, transcript_path=transcript_path)
     gate = await open_model_gate(firing, call)
     if gate.outcome is not None:
-        response = _tell(firing, gate, gate.outcome)
+        response = client.as_own(_tell(firing, gate, gate.outcome))
         return _hold(response) if given.get("stream") else response
     arguments = given if gate.request is shown else client.arguments(gate.request, given, firing)
     answer = client.create(**arguments)
@@ -337,12 +356,21 @@ async def call_model(
     elif blocking and hasattr(answer, "__aiter__"):
         raise _async_stream_error()
     if hasattr(answer, "__next__") or hasattr(answer, "__aiter__"):
-        return await _finish_stream(firing, gate, answer)
-    response = gate.refuse_calls(answer)
-    return _tell(firing, gate, await gate.finish(response)) if gate.holds_back else response
+        return await _finish_stream(firing, gate, answer, client)
+    return await _finish(firing, gate, answer, client)
 
 
-async def _finish_stream(firing: Firing, gate: ModelGate, stream: Any) -> Any:
+async def _finish(firing: Firing, gate: ModelGate, response: Any, client: ModelClient) -> Any:
+    """The complete response as hooks leave it; the very same if they do not touch it."""
+    response = gate.refuse_calls(response)
+    if not gate.holds_back:
+        return response
+    outcome = await gate.finish(response)
+    response = _tell(firing, gate, outcome)
+    return client.as_own(response) if outcome.blocked else response
+
+
+async def _finish_stream(firing: Firing, gate: ModelGate, stream: Any, client: ModelClient) -> Any:
     """What the caller gets for a client's stream; the stream itself where hooks have no say."""
     if not gate.holds_back and gate.allowed is None:
         return stream
@@ -363,8 +391,7 @@ async def _finish_stream(firing: Firing, gate: ModelGate, stream: Any) -> Any:
     except TranslationError:
         # Nobody can show them to hooks: the event fails as for any response of no known shape.
         merged = chunks
-    response = gate.refuse_calls(merged)
-    response = _tell(firing, gate, await gate.finish(response))
+    response = await _finish(firing, gate, merged, client)
     if response is not merged:
         chunks = streams.split_response(response)
     return streams.HeldStream(chunks, http_response)

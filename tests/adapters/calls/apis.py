@@ -58,6 +58,11 @@ def pieces(text: str) -> list[str]:
     return [text[start : start + 3] for start in range(0, len(text), 3)]
 
 
+def token(text: str) -> dict[str, Any]:
+    """What a server says of a piece of text, where it is asked how likely it was."""
+    return {"token": text, "logprob": 0, "bytes": [], "top_logprobs": []}
+
+
 class Chat(Api):
     name = "openai-chat"
 
@@ -80,13 +85,11 @@ class Chat(Api):
         message: dict[str, Any] = {"role": "assistant", "content": text or None, "refusal": None}
         if calls:
             message["tool_calls"] = [self._call(n, name) for n, name in enumerate(calls)]
-        tokens = [{"token": each, "logprob": 0, "bytes": None, "top_logprobs": []}
-                  for each in pieces(text)]  # fmt: skip
         choice = {
             "index": 0,
             "message": message,
             "finish_reason": "tool_calls" if calls else "stop",
-            "logprobs": {"content": tokens, "refusal": None},
+            "logprobs": {"content": [token(piece) for piece in pieces(text)], "refusal": None},
         }
         return {**self._base("chat.completion"), "choices": [choice], "usage": self._usage()}
 
@@ -103,8 +106,7 @@ class Chat(Api):
         made = []
         for delta, finish in ends:
             said = delta.get("content")
-            tokens = [{"token": said, "logprob": 0, "bytes": None, "top_logprobs": []}]
-            logprobs = {"content": tokens, "refusal": None} if said else None
+            logprobs = {"content": [token(said)], "refusal": None} if said else None
             choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": logprobs}
             made.append({**self._base("chat.completion.chunk"), "choices": [choice]})
         last = {**self._base("chat.completion.chunk"), "choices": [], "usage": self._usage()}
@@ -236,8 +238,7 @@ class Responses(Api):
         return {**request, "input": [*request["input"], *said]}
 
     def _message(self, text: str) -> dict[str, Any]:
-        tokens = [{"token": each, "logprob": 0, "bytes": [], "top_logprobs": []}
-                  for each in pieces(text)]  # fmt: skip
+        tokens = [token(piece) for piece in pieces(text)]
         part = {"type": "output_text", "text": text, "annotations": [], "logprobs": tokens}
         base = {"id": "msg1", "type": "message", "role": "assistant", "status": "completed"}
         return {**base, "content": [part]}
@@ -296,7 +297,7 @@ class Messages(Api):
         for index, block in enumerate(self.response(text, *calls)["content"]):
             deltas: list[dict[str, Any]]
             if block["type"] == "thinking":
-                begun = {"type": "thinking", "thinking": "", "signature": ""}
+                begun: dict[str, Any] = {"type": "thinking", "thinking": "", "signature": ""}
                 deltas = [
                     {"type": "thinking_delta", "thinking": "hm"},
                     {"type": "signature_delta", "signature": "sig"},
@@ -308,7 +309,7 @@ class Messages(Api):
                 ]
                 deltas += [{"type": "text_delta", "text": piece} for piece in pieces(text)]
             else:
-                begun = {**block, "input": {}}
+                begun = block | {"input": {}}
                 parts = ("", '{"x":', " 1}")
                 deltas = [{"type": "input_json_delta", "partial_json": part} for part in parts]
             at = {"index": index}

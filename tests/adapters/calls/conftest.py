@@ -1,7 +1,6 @@
 """A guarded call of each API's client, synchronous and asynchronous, streamed and not."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -36,7 +35,7 @@ class Caller:
         answers: list[Any] = []
 
         def made(request: Any) -> dict[str, Any]:
-            return {**(request(answers) if isinstance(request, Callable) else request), **streaming}
+            return {**(request(answers) if callable(request) else request), **streaming}
 
         async def call_async() -> None:
             async with self.api.async_client(service.url) as client:

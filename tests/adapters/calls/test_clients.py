@@ -14,6 +14,7 @@ from hookline import Hooks, deny
 from tests.adapters.calls.apis import Api, Chat, Messages, Responses
 from tests.adapters.calls.service import ModelService
 from tests.adapters.calls.test_redaction import ADDRESS, TEXT, as_text, redact
+from tests.adapters.calls.test_streams import give
 
 
 def test_a_call_that_no_hook_touches_gives_the_clients_own_object(api: Api) -> None:
@@ -167,7 +168,7 @@ def test_a_refusal_is_redacted() -> None:
     events[2]["choices"][0]["finish_reason"] = "stop"
     for answer in (response, events):
         with (
-            ModelService(lambda _body, answer=answer: answer) as service,
+            ModelService(functools.partial(give, answer)) as service,
             api.client(service.url) as client,
         ):
             got = hooks.sync.model_call(
@@ -178,21 +179,33 @@ def test_a_refusal_is_redacted() -> None:
         assert "not [e-mail]" in as_text(got)
 
 
-def test_anthropics_beta_client_gets_its_own_types() -> None:
+@pytest.mark.parametrize("event", ["BeforeModel", "AfterModel"])
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def test_anthropics_beta_client_gets_its_own_types(event: str, stream: bool) -> None:
     api, hooks = Messages(), Hooks()
-    hooks.on("AfterModel")(redact)
-    for stream in (False, True):
-        answer = api.events(TEXT) if stream else api.response(TEXT)
-        with (
-            ModelService(lambda _body, answer=answer: answer) as service,
-            api.client(service.url) as client,
-        ):
-            create = client.beta.messages.create
-            got = hooks.sync.model_call(create, **api.request("q"), stream=stream)
-            got = list(got) if stream else got
-        assert "lovelace" not in as_text(got)
-        for each in got if stream else [got]:
-            assert type(each).__name__.startswith("Beta")
+    hooks.on(event)(lambda given: redact(given) if "llm_response" in given else deny("no"))
+    answer = api.events(TEXT) if stream else api.response(TEXT)
+    with ModelService(lambda _body: answer) as service, api.client(service.url) as client:
+        create = client.beta.messages.create
+        got = hooks.sync.model_call(create, **api.request("q"), stream=stream)
+        got = list(got) if stream else got
+    assert "lovelace" not in as_text(got)
+    for each in got if stream else [got]:
+        assert type(each).__name__.startswith("Beta")
+
+
+@pytest.mark.parametrize("event", ["BeforeModel", "AfterModel"])
+def test_a_method_that_parses_gets_its_own_types(event: str) -> None:
+    hooks = Hooks()
+    hooks.on(event)(lambda _event: deny("no"))
+    chat, messages = Chat(), Messages()
+    with ModelService(lambda _body: chat.response("{}")) as service, chat.client(service.url) as c:
+        answer = hooks.sync.model_call(c.chat.completions.parse, **chat.request("q"))
+    assert (answer.choices[0].message.parsed, chat.text(answer)) == (None, "no")
+    given = functools.partial(give, messages.response("{}"))
+    with ModelService(given) as service, messages.client(service.url) as c:
+        answer = hooks.sync.model_call(c.messages.parse, **messages.request("q"))
+    assert (answer.parsed_output, messages.text(answer)) == (None, "no")
 
 
 GEMINI = {

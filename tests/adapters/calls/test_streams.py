@@ -1,16 +1,21 @@
 """Streams of the real clients: held back, filtered, broken off and closed."""
 
 import asyncio
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from hookline import Hooks
-from tests.adapters.calls.apis import Api
+from tests.adapters.calls.apis import Api, Responses, pieces
 from tests.adapters.calls.conftest import Caller
 from tests.adapters.calls.service import ModelService
 from tests.adapters.calls.test_redaction import TEXT, as_text, redact
+
+
+def give(answer: Any, _body: Any) -> Any:
+    return answer
 
 
 def restricting(*names: str, judged: bool = False) -> Hooks:
@@ -63,7 +68,7 @@ def test_calls_outside_what_hooks_allow_are_left_out(
     for stream in (False, True):
         make: Callable[..., Any] = api.events if stream else api.response
         answer = make("so", "shell", "read", "shell")
-        with ModelService(lambda _body, answer=answer: answer) as service:
+        with ModelService(functools.partial(give, answer)) as service:
             hooks = restricting("read", judged=judged)
             (got,) = caller.call(hooks, service, request, stream=stream)
         whole = caller.answer(got, stream)
@@ -80,7 +85,7 @@ def test_an_answer_of_refused_calls_alone_says_so(caller: Caller, judged: bool) 
     request = {**api.request("q"), "tools": api.tools("shell", "read")}
     for stream in (False, True):
         answer = api.events("", "shell") if stream else api.response("", "shell")
-        with ModelService(lambda _body, answer=answer: answer) as service:
+        with ModelService(functools.partial(give, answer)) as service:
             hooks = restricting("read", judged=judged)
             (got,) = caller.call(hooks, service, request, stream=stream)
         whole = caller.answer(got, stream)
@@ -132,7 +137,7 @@ def test_a_stream_that_ends_too_early_is_redacted_too(caller: Caller) -> None:
     api, hooks = caller.api, Hooks()
     hooks.on("AfterModel")(redact)
     events = api.events(TEXT)
-    spoken = next(n for n, event in enumerate(events) if "ws." in str(event))
+    spoken = next(n for n, each in enumerate(events) if f"'{pieces(TEXT)[-1]}'" in str(each))
     with ModelService(lambda _body: events[: spoken + 1]) as service:
         (chunks,) = caller.call(hooks, service, api.request("q"), stream=True)
     assert "lovelace" not in as_text(chunks)
@@ -244,8 +249,6 @@ def test_the_synchronous_front_refuses_an_async_stream(api: Api) -> None:
 
 
 def test_a_server_that_does_not_repeat_its_output_at_the_end_is_redacted_too() -> None:
-    from tests.adapters.calls.apis import Responses
-
     api, hooks = Responses(), Hooks()
     hooks.on("AfterModel")(redact)
     events = api.events(TEXT)

@@ -15,10 +15,12 @@ from tests.translate.forms import Json
 
 REQUESTS: dict[str, st.SearchStrategy[Json]] = {
     "openai-chat": apis.chat_requests(),
+    "openai-responses": apis.item_requests(),
     "anthropic": apis.claude_requests(),
 }
 RESPONSES: dict[str, st.SearchStrategy[Json]] = {
     "openai-chat": apis.chat_responses,
+    "openai-responses": apis.item_responses,
     "anthropic": apis.claude_responses,
 }
 

@@ -216,10 +216,11 @@ def _api_of_response(value: object) -> str | None:
         return "openai-chat"
     if not isinstance(value, Mapping):
         return None
+    if "output" in value:
+        # It has a text as well, which says how texts are to be written.
+        return "openai-responses"
     if value.get("candidates") or value.get("text"):
         return "genai"
-    if "output" in value:
-        return "openai-responses"
     return "anthropic" if "content" in value and "role" in value else "genai"
 
 

@@ -1,10 +1,10 @@
-"""The three APIs as their servers speak them and as people write loops around their clients."""
+"""The three APIs as their servers speak them and as people write loops around their clients.
+
+The SDKs are imported for their clients alone, so that tests without them have the same JSON.
+"""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar
-
-import anthropic
-import openai
 
 
 class Api:
@@ -67,10 +67,14 @@ class Chat(Api):
     name = "openai-chat"
 
     def client(self, url: str) -> Any:
-        return openai.OpenAI(base_url=url, api_key="k", max_retries=0)
+        from openai import OpenAI
+
+        return OpenAI(base_url=url, api_key="k", max_retries=0)
 
     def async_client(self, url: str) -> Any:
-        return openai.AsyncOpenAI(base_url=url, api_key="k", max_retries=0)
+        from openai import AsyncOpenAI
+
+        return AsyncOpenAI(base_url=url, api_key="k", max_retries=0)
 
     def create(self, client: Any) -> Any:
         return client.chat.completions.create
@@ -150,10 +154,14 @@ class Responses(Api):
     name = "openai-responses"
 
     def client(self, url: str) -> Any:
-        return openai.OpenAI(base_url=url, api_key="k", max_retries=0)
+        from openai import OpenAI
+
+        return OpenAI(base_url=url, api_key="k", max_retries=0)
 
     def async_client(self, url: str) -> Any:
-        return openai.AsyncOpenAI(base_url=url, api_key="k", max_retries=0)
+        from openai import AsyncOpenAI
+
+        return AsyncOpenAI(base_url=url, api_key="k", max_retries=0)
 
     def create(self, client: Any) -> Any:
         return client.responses.create
@@ -260,10 +268,14 @@ class Messages(Api):
     name = "anthropic"
 
     def client(self, url: str) -> Any:
-        return anthropic.Anthropic(base_url=url, api_key="k", max_retries=0)
+        from anthropic import Anthropic
+
+        return Anthropic(base_url=url, api_key="k", max_retries=0)
 
     def async_client(self, url: str) -> Any:
-        return anthropic.AsyncAnthropic(base_url=url, api_key="k", max_retries=0)
+        from anthropic import AsyncAnthropic
+
+        return AsyncAnthropic(base_url=url, api_key="k", max_retries=0)
 
     def create(self, client: Any) -> Any:
         return client.messages.create

@@ -162,9 +162,9 @@ async def test_no_secret_is_written_and_no_command_runs(tmp_path: Path) -> None:
 
 async def test_personal_data_in_the_answer_is_neither_shown_nor_kept(tmp_path: Path) -> None:
     agent, steps = await played(copied(tmp_path / "p"), scripted_model())
-    said = [content for content in agent.chat.history if content["role"] == "model"]
+    said = [turn for turn in agent.chat.history if turn.role == "model"]
     for personal in PERSONAL:
-        assert personal not in json.dumps(said)
+        assert personal not in repr(said)
         assert personal not in hookline("demo").out + hookline("demo", "--json").out
     assert steps[-2].shows.endswith("at [EMAIL] or [PHONE].")
 

@@ -83,9 +83,9 @@ def make_watched_agent(
     hooks = Hooks.load(project, settings_files=settings, debug_logger=logger)
 
     def show(response: Any) -> None:
-        conversation = provider.conversation
-        is_last = not conversation.calls(response)
-        recorder.answered(conversation.text(response).strip(), is_last=is_last)
+        said = provider.conversation.read(response)
+        text, calls = (said.text, said.calls) if said is not None else ("", ())
+        recorder.answered(text.strip(), is_last=not calls)
 
     agent = Agent(
         hooks,

@@ -3,7 +3,9 @@
 from hookline.agent.chat import Chat, ModelTurn
 from hookline.agent.loop import Agent, TurnResult
 from hookline.agent.providers import Conversation, ModelProvider
+from hookline.agent.providers.anthropic import AnthropicProvider
 from hookline.agent.providers.genai import GenAIProvider
+from hookline.agent.providers.openai import OpenAIProvider
 from hookline.agent.providers.scripted import ScriptedProvider
 from hookline.agent.scheduler import CallStatus, ScheduledCall, ToolScheduler
 from hookline.agent.tools import Tool
@@ -11,6 +13,7 @@ from hookline.agent.turns import CallResult, FunctionCall, Media, Native, Opaque
 
 __all__ = [
     "Agent",
+    "AnthropicProvider",
     "CallResult",
     "CallStatus",
     "Chat",
@@ -22,6 +25,7 @@ __all__ = [
     "ModelTurn",
     "Native",
     "Opaque",
+    "OpenAIProvider",
     "ScheduledCall",
     "ScriptedProvider",
     "Text",

@@ -115,8 +115,12 @@ def result_of(call: FunctionCall, content: object, *, is_error: bool) -> CallRes
 
 def plain_json(value: object) -> Any:
     """The JSON of an object of some SDK; anything else as it is."""
-    dump = getattr(value, "model_dump", None)
-    return value if dump is None else dump(mode="json", by_alias=True, exclude_none=True)
+    if hasattr(value, "to_dict"):
+        # OpenAI's and Anthropic's own: just what the API gave.
+        return value.to_dict()
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return value
 
 
 def as_neutral(part: Media | Opaque) -> Media | Text:

@@ -296,3 +296,14 @@ async def test_calls_of_one_answer_keep_their_ids_and_order() -> None:
         FunctionCall("write", {"text": "hi"}, "toolu_a"),
         FunctionCall("write", {}, "toolu_b"),
     )
+
+
+async def test_an_option_that_the_api_lacks_is_left_out_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As a hook may set it, which knows the options of all models."""
+    async with anthropic_served(HELLO) as (server, provider):
+        turn = await Chat(Config(), provider, model_config={"top_k": 3}).send("hi")
+    assert turn.text == "Hello"
+    assert "top_k" not in server.bodies[0]
+    assert "does not take top_k; the model is called without" in caplog.text

@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hookline.agent.providers import SUMMARIZE
+from hookline.agent.providers import SUMMARIZE, keep_accepted
 from hookline.agent.tools import Tool
 from hookline.agent.turns import (
     CallResult,
@@ -132,9 +132,10 @@ class AnthropicProvider:
     async def stream(self, request: Any) -> "AsyncGenerator[ParsedMessageStreamEvent[Any], None]":
         """One call of the model, as the SDK tells its stream: the API's events, and beside them
         those of the SDK."""
-        keywords = {name: value for name, value in request.items() if name != "stream"}
+        open_stream = self._client.messages.stream
+        given = {name: value for name, value in request.items() if name != "stream"}
         is_complete = False
-        async with self._client.messages.stream(**keywords) as events:
+        async with open_stream(**keep_accepted(open_stream, given)) as events:
             async for event in events:
                 is_complete = is_complete or event.type == "message_stop"
                 yield event

@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hookline.agent.providers import SUMMARIZE
+from hookline.agent.providers import SUMMARIZE, keep_accepted
 from hookline.agent.tools import Tool
 from hookline.agent.turns import (
     CallResult,
@@ -124,11 +124,11 @@ class OpenAIProvider:
 
     async def stream(self, request: Any) -> "AsyncGenerator[ChatCompletionChunk, None]":
         """One call of the model, as the API streams it, with its usage."""
+        create = self._client.chat.completions.create
         usage = {"stream_options": {"include_usage": True}}
+        keywords = keep_accepted(create, {**usage, **request, "stream": True})
         unfinished: set[int] = {0}
-        async with await self._client.chat.completions.create(
-            **{**usage, **request, "stream": True}
-        ) as chunks:
+        async with await create(**keywords) as chunks:
             async for chunk in chunks:
                 for choice in chunk.choices:
                     unfinished.add(choice.index)

@@ -1,6 +1,10 @@
 """A history that belongs to no API: it can be stored, and any model can go on with it."""
 
+from pathlib import Path
+from typing import Literal
+
 import msgspec
+import pytest
 from google.genai import types
 
 from hookline import Config
@@ -18,7 +22,7 @@ from hookline.agent import (
 )
 from hookline.agent.providers.genai import GenAIConversation
 from hookline.agent.providers.scripted import call
-from hookline.agent.turns import as_neutral, result_of
+from hookline.agent.turns import result_of
 from tests.agent.scripts import Bench, hooks, specific
 
 PIXEL = b"\xfb\xff\xfe"
@@ -83,8 +87,31 @@ def test_media_reach_the_model_from_any_apis_form() -> None:
     assert [part.inline_data and part.inline_data.data for part in shown] == [PIXEL] * 5
 
 
-def test_a_part_that_no_api_knows_is_read_as_its_json() -> None:
-    assert as_neutral(Opaque({"type": "rows", "rows": [1]})) == Text('{"type":"rows","rows":[1]}')
+@pytest.mark.parametrize("form", ["camel", "typed"])
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        ({"type": "rows", "rows": [1]}, '{"type":"rows","rows":[1]}'),
+        ({"price": 3}, '{"price":3}'),
+        (7, "7"),
+        (Path("/x"), '"/x"'),
+    ],
+)
+def test_a_part_that_no_api_knows_is_read_as_its_json(
+    form: Literal["camel", "typed"], part: object, shown: str
+) -> None:
+    """A tool may return a list of anything, and the model call must not break on it."""
+    result = result_of(FunctionCall("find", {}), [part], is_error=False)
+    conversation = GenAIConversation(form)
+    request = conversation.request("m", [Turn("user", (result,))])
+    [content] = request["contents"] if form == "camel" else request.contents
+    said = content["parts"][1]["text"] if form == "camel" else content.parts[1].text
+    assert said == shown
+
+
+def test_a_turn_of_which_gemini_has_nothing_is_left_out() -> None:
+    only_native = Native("another", {"role": "assistant", "content": []})
+    assert contents_of(Turn("model", (), only_native)) == []
 
 
 def test_a_system_turn_is_the_users_where_the_api_has_no_such_role() -> None:

@@ -24,7 +24,7 @@ from hookline.agent.turns import (
     plain_json,
     text_turn,
 )
-from hookline.errors import HooklineError
+from hookline.errors import HooklineError, TranslationError
 from hookline.translate.genai import GenerateContentParameters, read_declared_names
 from hookline.translate.genai_values import (
     Form,
@@ -42,6 +42,12 @@ from hookline.translate.genai_values import (
 )
 
 _API = "genai"
+# One of these is in each part that the model may be sent.
+_CARRIED = frozenset({
+    "text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode",
+    "codeExecutionResult", "inline_data", "file_data", "function_call", "function_response",
+    "executable_code", "code_execution_result",
+})  # fmt: skip
 # What an earlier chunk may say of a candidate and the last one leave out.
 _SAID_ONCE = ("finishReason", "safetyRatings", "index", "citationMetadata", "groundingMetadata")
 
@@ -57,7 +63,7 @@ class GenAIConversation:
         self, model: str, turns: Sequence[Turn], *, config: Any = None, tools: Sequence[Tool] = ()
     ) -> Any:
         """A request to the model; ``config`` is a ``GenerateContentConfig``, or its JSON."""
-        contents = [self._content(turn) for turn in turns]
+        contents = [self._content(turn) for turn in turns if turn.parts or turn.message_for(_API)]
         if tools:
             declared = [build(self.form, "FunctionDeclaration", _declare(tool)) for tool in tools]
             tool = build(self.form, "Tool", {"functionDeclarations": declared})
@@ -163,12 +169,14 @@ class GenAIConversation:
                 answered = build(form, "Part", {"functionResponse": answer})
                 return [answered, *(made for each in attached for made in self._parts(each))]
             case Opaque(value):
-                # Parts of other APIs name their type; Gemini's are known by what they carry.
-                if isinstance(plain := plain_json(value), Mapping) and "type" in plain:
+                if isinstance(value, Mapping) and _CARRIED.isdisjoint(value):
                     return self._parts(as_neutral(part))
-                if form == "typed" and isinstance(value, Mapping):
-                    return [build(form, "Part", value)]
-                return [as_part(value, form=form)]
+                try:
+                    if form == "typed" and isinstance(value, Mapping):
+                        return [build(form, "Part", value)]
+                    return [as_part(value, form=form)]
+                except (TranslationError, ImportError):
+                    return self._parts(as_neutral(part))
 
 
 class GenAIProvider:

@@ -48,8 +48,9 @@ class OpenAIConversation:
     def request(
         self, model: str, turns: Sequence[Turn], *, config: Any = None, tools: Sequence[Tool] = ()
     ) -> dict[str, Any]:
-        """The keywords of one call."""
-        keywords = dict(config or {})
+        """The keywords of one streamed call, which tells its usage too."""
+        streamed = {"stream": True, "stream_options": {"include_usage": True}}
+        keywords = {**streamed, **(config or {})}
         messages = [*keywords.pop("messages", ()), *_messages(turns)]
         declared = [*keywords.pop("tools", ()), *map(_declare, tools)]
         tooled = {"tools": declared} if declared else {}
@@ -123,10 +124,9 @@ class OpenAIProvider:
             await self._client.close()
 
     async def stream(self, request: Any) -> "AsyncGenerator[ChatCompletionChunk, None]":
-        """One call of the model, as the API streams it, with its usage."""
+        """One call of the model, as the API streams it."""
         create = self._client.chat.completions.create
-        usage = {"stream_options": {"include_usage": True}}
-        keywords = keep_accepted(create, {**usage, **request, "stream": True})
+        keywords = keep_accepted(create, {**request, "stream": True})
         unfinished: set[int] = {0}
         async with await create(**keywords) as chunks:
             async for chunk in chunks:
@@ -140,9 +140,8 @@ class OpenAIProvider:
 
     async def summarize(self, turns: Sequence[Turn]) -> str:
         """A summary by the model itself."""
-        asked = [*transcribe(turns), text_turn("user", SUMMARIZE)]
-        request = self.conversation.request(self.model, asked)
-        response = await self._client.chat.completions.create(**request)
+        messages: Any = [*_messages([*transcribe(turns), text_turn("user", SUMMARIZE)])]
+        response = await self._client.chat.completions.create(model=self.model, messages=messages)
         return self.conversation.text(response)
 
 

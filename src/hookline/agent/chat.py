@@ -15,7 +15,6 @@ from hookline.agent.tools import Tool
 from hookline.agent.turns import FunctionCall, Turn, text_turn
 from hookline.config import Config
 from hookline.front import HookSession, hooks_of
-from hookline.wire.events import HookEventName
 
 Display: TypeAlias = Literal["live", "after_hooks"]
 
@@ -90,41 +89,31 @@ class Chat:
             config=self._model_config,
             tools=self._tools,
         )
-        answer = await self._hooks.before_tool_selection(request)
-        message, allowed = None, None
-        if not answer.stopped:
-            allowed = answer.tools
-            answer = await self._hooks.before_model(answer.request)
-            message = answer.message
-            if answer.blocked:
-                yield answer.response
-            else:
-                request = answer.request
-                if message:
-                    request = conversation.with_turn(request, text_turn("system", message))
-                chunks: list[Any] = []
-                async with aclosing(provider.stream(request)) as stream:
-                    async for chunk in stream:
-                        chunks.append(chunk)
-                        if self._display == "live":
-                            yield chunk
-                answer = await self._hooks.after_model(request, conversation.merged(chunks))
-                message = answer.message
-                if self._display == "after_hooks" and not answer.suppressed:
-                    yield answer.response
-        self._pending_messages = [message] if message else []
+        gate = await self._hooks.model_gate(request)
+        outcome = gate.outcome
+        if outcome is not None:
+            yield outcome.response
+        else:
+            chunks: list[Any] = []
+            async with aclosing(provider.stream(gate.request)) as stream:
+                async for chunk in stream:
+                    chunks.append(chunk)
+                    if self._display == "live":
+                        yield chunk
+            outcome = await gate.finish(conversation.merged(chunks))
+            if self._display == "after_hooks" and not outcome.suppressed:
+                yield outcome.response
+        self._pending_messages = [outcome.message] if outcome.message else []
         self.history += added
-        said = conversation.read(answer.response)
+        said = conversation.read(outcome.response)
         if said is not None:
             self.history.append(said)
-        is_response = answer.event is HookEventName.AFTER_MODEL
-        is_rejected = answer.denied if is_response else not answer.is_synthetic
         self.last_turn = ModelTurn(
-            response=answer.response,
+            response=outcome.response,
             text=said.text if said is not None else "",
-            calls=() if is_rejected or said is None else said.calls,
-            blocked=is_rejected,
-            reason=answer.reason if answer.denied or not is_response else None,
-            stop_reason=answer.reason if answer.stopped else None,
-            allowed_tools=allowed,
+            calls=() if outcome.blocked or said is None else said.calls,
+            blocked=outcome.blocked,
+            reason=outcome.reason,
+            stop_reason=outcome.stop,
+            allowed_tools=gate.allowed,
         )

@@ -10,7 +10,7 @@ from anthropic.types import Message
 
 from hookline import Config, HooklineError
 from hookline.agent import AnthropicProvider, Chat, FunctionCall, Media, Text, Turn
-from hookline.agent.providers.anthropic import MAX_TOKENS, AnthropicConversation
+from hookline.agent.providers.anthropic import MAX_TOKENS
 from tests.adapters.providers.running import PIXEL, SCHEMA, agent, anthropic_served
 from tests.adapters.providers.server import ModelServer, message, plain_message, text, tool_use
 from tests.agent.scripts import hooks, say
@@ -216,17 +216,6 @@ async def test_system_messages_are_the_users_and_the_prompt_of_the_config_stays(
         {"role": "assistant", "content": [text("Hello")]},
         {"role": "user", "content": "two"},
     ]
-
-
-def test_a_turn_is_added_to_the_request_that_hooks_left() -> None:
-    request: dict[str, Any] = {
-        "model": "m",
-        "messages": [{"role": "user", "content": "changed"}],
-        "top_p": 1,
-    }
-    added = AnthropicConversation().with_turn(request, Turn("system", (Text("note"),)))
-    assert added["messages"][1:] == [{"role": "user", "content": "[System] note"}]
-    assert (added["top_p"], len(request["messages"])) == (1, 1)
 
 
 async def test_media_go_in_the_form_that_the_api_has_for_them() -> None:

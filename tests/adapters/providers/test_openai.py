@@ -10,7 +10,6 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from hookline import Config, HooklineError
 from hookline.agent import Chat, FunctionCall, Media, OpenAIProvider, Text, Turn
-from hookline.agent.providers.openai import OpenAIConversation
 from tests.adapters.providers.running import PIXEL, SCHEMA, agent, openai_served
 from tests.adapters.providers.server import (
     ModelServer,
@@ -231,17 +230,6 @@ async def test_system_messages_have_their_role_and_stand_where_they_were_said() 
         {"role": "assistant", "content": "Hello"},
         {"role": "user", "content": "two"},
     ]
-
-
-def test_a_turn_is_added_to_the_request_that_hooks_left() -> None:
-    request: dict[str, Any] = {
-        "model": "m",
-        "messages": [{"role": "user", "content": "changed"}],
-        "top_p": 1,
-    }
-    added = OpenAIConversation().with_turn(request, Turn("system", (Text("note"),)))
-    assert added["messages"][1:] == [{"role": "system", "content": "note"}]
-    assert (added["top_p"], len(request["messages"])) == (1, 1)
 
 
 async def test_media_go_in_the_form_that_the_api_has_for_them() -> None:

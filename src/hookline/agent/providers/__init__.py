@@ -29,10 +29,6 @@ class Conversation(Protocol):
         """A request in the API's own form; ``config`` is the API's own as well, or None."""
         ...
 
-    def with_turn(self, request: Any, turn: Turn) -> Any:
-        """The request with one more turn at its end."""
-        ...
-
     def merged(self, chunks: Sequence[Any]) -> Any:
         """The complete response of a stream, in the API's own type."""
         ...

@@ -28,6 +28,7 @@ from hookline.agent.turns import (
     transcribe,
 )
 from hookline.errors import HooklineError
+from hookline.translate.values import SDKCall
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -54,17 +55,13 @@ class AnthropicConversation:
 
     def request(
         self, model: str, turns: Sequence[Turn], *, config: Any = None, tools: Sequence[Tool] = ()
-    ) -> dict[str, Any]:
+    ) -> SDKCall:
         """The keywords of one call; the API insists on ``max_tokens``."""
         keywords = {"max_tokens": MAX_TOKENS, **(config or {})}
         messages = [*keywords.pop("messages", ()), *_messages(turns)]
         declared = [*keywords.pop("tools", ()), *map(_declare, tools)]
         tooled = {"tools": declared} if declared else {}
-        return {"model": model, "messages": messages, **tooled, **keywords}
-
-    def with_turn(self, request: Any, turn: Turn) -> dict[str, Any]:
-        """The keywords with one more turn at the end of the messages."""
-        return {**request, "messages": [*request["messages"], *_messages([turn])]}
+        return SDKCall("anthropic", {"model": model, "messages": messages, **tooled, **keywords})
 
     def merged(self, chunks: "Sequence[ParsedMessageStreamEvent[Any]]") -> "Message":
         """The complete answer of a stream: the SDK sums it up in the last event."""

@@ -77,13 +77,6 @@ class GenAIConversation:
         configured = {"config": config} if config else {}
         return {"model": model, "contents": contents, **configured}
 
-    def with_turn(self, request: Any, turn: Turn) -> Any:
-        """The request with one more turn at its end."""
-        contents = field(request, "contents")
-        listed = list(contents) if isinstance(contents, list | tuple) else [contents]
-        changes = {"contents": [*listed, self._content(turn)]}
-        return with_fields(request, changes, form=self.form)
-
     def merged(self, chunks: Sequence[Any]) -> Any:
         """The complete response of a stream: texts joined, everything else in order."""
         if len(chunks) == 1:

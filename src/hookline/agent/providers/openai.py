@@ -29,6 +29,7 @@ from hookline.agent.turns import (
 )
 from hookline.errors import HooklineError
 from hookline.toolcall import text_of
+from hookline.translate.values import SDKCall
 from hookline.wire import codec
 
 if TYPE_CHECKING:
@@ -47,18 +48,14 @@ class OpenAIConversation:
 
     def request(
         self, model: str, turns: Sequence[Turn], *, config: Any = None, tools: Sequence[Tool] = ()
-    ) -> dict[str, Any]:
+    ) -> SDKCall:
         """The keywords of one streamed call, which tells its usage too."""
         streamed = {"stream": True, "stream_options": {"include_usage": True}}
         keywords = {**streamed, **(config or {})}
         messages = [*keywords.pop("messages", ()), *_messages(turns)]
         declared = [*keywords.pop("tools", ()), *map(_declare, tools)]
         tooled = {"tools": declared} if declared else {}
-        return {"model": model, "messages": messages, **tooled, **keywords}
-
-    def with_turn(self, request: Any, turn: Turn) -> dict[str, Any]:
-        """The keywords with one more turn at the end of the messages."""
-        return {**request, "messages": [*request["messages"], *_messages([turn])]}
+        return SDKCall("openai-chat", {"model": model, "messages": messages, **tooled, **keywords})
 
     def merged(self, chunks: "Sequence[ChatCompletionChunk]") -> "ChatCompletion":
         """The complete answer of a stream, by the SDK's own reckoning."""

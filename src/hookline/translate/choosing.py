@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 # The name of an API -> the module of its translator and its class; the module is loaded for the
 # first call of that API.
 TRANSLATORS = {
+    "anthropic": ("anthropic", "AnthropicTranslator"),
     "genai": ("genai", "GenAITranslator"),
+    "hooks": ("hook_form", "HookFormTranslator"),
+    "langchain": ("langchain", "LangChainTranslator"),
     "openai-chat": ("openai_chat", "OpenAIChatTranslator"),
+    "openai-responses": ("openai_responses", "OpenAIResponsesTranslator"),
+    "pydantic-ai": ("pydantic_ai", "PydanticAITranslator"),
 }
 # The package of an SDK's or framework's objects -> the API that they are of.
 _PACKAGES = {

@@ -44,11 +44,11 @@ check-adapters: $(ADAPTERS)/.dev  ## the types of what needs a framework
 wheel: $(VENV)/.dev
 	$(BIN)/python tools/wheel_check.py
 
-bench: $(VENV)/.dev  ## measure, beside a baseline; writes benchmarks/results.json
-	$(BIN)/python benchmarks/run.py
+bench: $(VENV)/.dev $(ADAPTERS)/.dev  ## measure, beside a baseline; writes benchmarks/results.json
+	$(BIN)/python benchmarks/run.py --frameworks $(ADAPTERS)/bin/python
 
-bench-peer: $(VENV)/.dev  ## the same workloads on the npm peer as well; needs Node
-	$(BIN)/python benchmarks/run.py --peer
+bench-peer: $(VENV)/.dev $(ADAPTERS)/.dev  ## the same workloads on the npm peer; needs Node
+	$(BIN)/python benchmarks/run.py --peer --frameworks $(ADAPTERS)/bin/python
 
 soak: $(VENV)/.dev  ## 30,000 events with hooks that misbehave, and guards that must block: some minutes
 	$(BIN)/python tools/soak/run.py

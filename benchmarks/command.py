@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.adapters import measure_frameworks, plain
 from benchmarks.bus import in_process, over_nats
 from benchmarks.command_hooks import commands, stalls
 from benchmarks.firing import firing
@@ -63,6 +64,7 @@ GROUPS: dict[str, Callable[[Means], list[Group]]] = {
         directly(means.loop, means.scripts, means.stack),
         python(means.loop, means.scripts, means.environment, means.stack),
     ],
+    "adapters": lambda means: [plain(means.loop)],
     "bus": lambda means: [
         in_process(means.loop),
         *over_nats(means.loop, means.scratch, means.stack, say=print),
@@ -103,6 +105,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 measured = measure(compared, samples=options.samples)
                 _print(measured)
                 results += measured
+            if name == "adapters" and options.frameworks is not None:
+                measured = measure_frameworks(options.frameworks, samples=options.samples)
+                _print(measured)
+                results += measured
     options.output.write_text(json.dumps(msgspec.to_builtins(results), indent=2) + "\n")
     print(f"\nwritten to {options.output}")
     return 0
@@ -124,6 +130,12 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks/run.py", description=__doc__)
     parser.add_argument("groups", nargs="*", choices=[*GROUPS, []], metavar="GROUP")
     parser.add_argument("--peer", action="store_true", help="measure the npm peer too; needs Node")
+    parser.add_argument(
+        "--frameworks",
+        type=Path,
+        metavar="PYTHON",
+        help="measure the adapters too, with an interpreter that has the frameworks",
+    )
     parser.add_argument("--samples", type=int, help="samples of each workload, for a quick look")
     parser.add_argument("--output", type=Path, default=_RESULTS, help="default: %(default)s")
     return parser.parse_args(argv)
@@ -142,7 +154,7 @@ def _print(results: Sequence[Result]) -> None:
         print(
             f"{result.name:46}{_number(result.ours):>9}{_number(result.baseline):>10}"
             f" {result.unit:3}{_number(result.ratio):>7}{_target(result):>8}"
-            f"  {result.baseline_name}{missed}",
+            f"  {result.baseline_name}{_difference(result)}{missed}",
             flush=True,
         )
 
@@ -150,7 +162,15 @@ def _print(results: Sequence[Result]) -> None:
 def _target(result: Result) -> str:
     if result.bound is not None:
         return f"≤ {result.bound:g} {result.unit}"
+    if result.more is not None:
+        return f"≤ +{result.more:g}"
     return "" if result.target is None else f"≤ {result.target:g}"
+
+
+def _difference(result: Result) -> str:
+    """What a line is judged by whose target is a difference."""
+    more = result.ours - result.baseline
+    return "" if result.more is None else f"  {more:+.3g} {result.unit}"
 
 
 def _number(value: float) -> str:

@@ -31,8 +31,9 @@ class Workload(msgspec.Struct, frozen=True, eq=False):
 class Measurement(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """One line of the table; ``target`` is the highest ratio of ours to the baseline we accept.
 
-    Where no ratio says what is good, ``bound`` is the most that ours may be, in the unit. ``peer``
-    is the name the peer's driver has for the same work, where it can do it.
+    Where no ratio says what is good, ``bound`` is the most that ours may be, in the unit, ``more``
+    the most that it may be beyond the baseline. ``peer`` is the name the peer's driver has for the
+    same work, where it can do it.
     """
 
     ours: Workload
@@ -40,6 +41,7 @@ class Measurement(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     unit: str = "µs"
     target: float | None = None
     bound: float | None = None
+    more: float | None = None
     peer: str | None = None
     peer_target: float | None = None
 
@@ -66,11 +68,16 @@ class Result(msgspec.Struct, frozen=True):
     ratio: float
     target: float | None
     bound: float | None
+    more: float | None
 
     def is_missed(self) -> bool:
         """Whether it is more than we accept."""
-        above_target = self.target is not None and self.ratio > self.target
-        return above_target or (self.bound is not None and self.ours > self.bound)
+        limits = (
+            (self.ratio, self.target),
+            (self.ours, self.bound),
+            (self.ours - self.baseline, self.more),
+        )
+        return any(limit is not None and value > limit for value, limit in limits)
 
 
 class Loop(Protocol):
@@ -174,6 +181,7 @@ def _result(measurement: Measurement, medians: dict[Workload, float]) -> Result:
         ratio=_rounded(ours / baseline),
         target=measurement.target,
         bound=measurement.bound,
+        more=measurement.more,
     )
 
 

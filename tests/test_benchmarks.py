@@ -17,7 +17,8 @@ from benchmarks.installed import install
 from benchmarks.sampling import Group, Measurement, Workload, calling, measure
 from tests.harness.documents import REPOSITORY
 
-FIELDS = ["name", "unit", "ours", "baseline", "baseline_name", "ratio", "target", "bound"]
+FIELDS = ["name", "unit", "ours", "baseline", "baseline_name", "ratio", "target"]
+FIELDS += ["bound", "more"]
 COMPILERS = ("cc", "gcc", "clang")
 COMMANDS = [
     "one command hook",
@@ -27,6 +28,13 @@ COMMANDS = [
     "one command hook, 10 MB in",
     "one command hook, 1 MB out",
     "longest stall while 50 command hooks start",
+]
+ADAPTERS = [
+    "a wrapped function, no match",
+    "a wrapped async function, no match",
+    "a wrapped function, one in-process hook",
+    "own model call, no match",
+    "own model call, one in-process hook",
 ]
 BUS = [
     "in-process hook over the in-process bus",
@@ -59,6 +67,7 @@ MEASURED = [
     "./hook.sh, an sh script",
     "a Python hook (json, re)",
     "a Python hook (json, re), warm",
+    *ADAPTERS,
     *BUS,
     "import hookline",
     "from hookline import Config, HookSystem",
@@ -143,6 +152,16 @@ def test_a_line_may_be_bounded_in_its_unit_instead_of_by_a_ratio(
     line = Measurement(ours=sides[0], baseline=sides[1], unit="ms", bound=bound)
     (result,) = measure(Group(2, [line], batch=1), samples=2)
     assert (result.bound, result.is_missed()) == (bound, missed)
+
+
+@pytest.mark.parametrize(("more", "missed"), [(-1, True), (3_600_000, False)])
+def test_a_line_may_be_bounded_by_its_difference_from_the_baseline(
+    more: float, missed: bool
+) -> None:
+    sides = [Workload(name, calling(str, name)) for name in ("ours", "theirs")]
+    line = Measurement(ours=sides[0], baseline=sides[0], unit="ms", more=more)
+    (result,) = measure(Group(2, [line], batch=1), samples=2)
+    assert (result.more, result.is_missed()) == (more, missed)
 
 
 def test_samples_of_both_sides_are_taken_in_turn() -> None:

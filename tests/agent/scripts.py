@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hookline import Config
-from hookline.agent import Agent, ScriptedProvider, Tool
+from hookline.agent import Agent, ScriptedProvider, Tool, Turn
 
 
 def say(output: dict[str, Any]) -> str:
@@ -53,7 +53,7 @@ class Bench:
         return results[-1]
 
     @property
-    def history(self) -> list[Any]:
+    def history(self) -> list[Turn]:
         return self.agent.chat.history
 
     def sent(self, call: int = -1) -> str:

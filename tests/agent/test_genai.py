@@ -84,7 +84,7 @@ async def test_a_streamed_turn_with_a_tool_call_goes_round() -> None:
     assert fed_back[1]["parts"][0]["thoughtSignature"] == "c2ln"
     assert fed_back[1]["parts"][1] == WRITE
     assert fed_back[2]["parts"][0]["functionResponse"]["response"] == {"output": "wrote hi"}
-    assert "cat" not in json.dumps([c.model_dump(mode="json") for c in running.chat.history])
+    assert "cat" not in repr(running.chat.history)
 
 
 async def test_a_broken_stream_fires_no_after_model_and_leaves_the_history_alone() -> None:
@@ -104,8 +104,8 @@ async def test_compression_has_the_model_summarize() -> None:
         await running.run("b")
         await running.compress()
     assert ":generateContent" in server.paths[2]
-    assert "[Summary] the gist" in running.chat.history[0].parts[0].text
-    assert running.chat.history[1].parts[0].text == "b"
+    assert "[Summary] the gist" in running.chat.history[0].text
+    assert running.chat.history[1].text == "b"
 
 
 async def test_system_messages_and_undeclared_names_reach_the_api_where_it_takes_them() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hookline.agent import Tool
+from hookline.agent import CallResult, FunctionCall, Text, Tool
 from hookline.agent.providers.scripted import call
 from hookline.wire.events import HookEventName
 from tests.agent.scripts import Bench, hooks, say
@@ -112,7 +112,7 @@ async def test_a_history_past_its_size_is_compressed_by_itself() -> None:
     bench = Bench(audit("PreCompress"), [], compress_above=4, keep_turns=1)
     await bench.run("a", "b", "c", "d")
     assert audited() == ["PreCompress"]
-    assert "[Summary]" in json.dumps(bench.history[0])
+    assert "[Summary]" in bench.history[0].text
 
 
 async def test_an_ask_cannot_weaken_a_deny() -> None:
@@ -137,8 +137,9 @@ async def test_a_turn_after_a_stopped_one_answers_the_calls_that_were_left_open(
 async def test_a_system_message_never_stands_between_a_call_and_its_answer() -> None:
     bench = Bench(hooks("AfterModel", say({"systemMessage": "note"})), [CALL, "ok"])
     await bench.run()
-    kinds = [next(iter(part)) for c in bench.history for part in c["parts"]]
-    assert kinds == ["text", "functionCall", "functionResponse", "text", "text"]
+    kinds = [type(part) for turn in bench.history for part in turn.parts]
+    assert kinds == [Text, FunctionCall, CallResult, Text, Text]
+    assert [turn.role for turn in bench.history] == ["user", "model", "user", "system", "model"]
 
 
 async def test_a_session_cancelled_while_it_starts_still_ends() -> None:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from hookline import Config
-from hookline.agent import CallStatus, ScheduledCall, Tool, ToolScheduler
-from hookline.agent.providers import FunctionCall
+from hookline.agent import CallStatus, FunctionCall, ScheduledCall, Tool, ToolScheduler
 from hookline.triggers import ToolResult
 from tests.agent.scripts import hooks, say
 from tests.eleven import until

@@ -162,9 +162,9 @@ async def test_no_secret_is_written_and_no_command_runs(tmp_path: Path) -> None:
 
 async def test_personal_data_in_the_answer_is_neither_shown_nor_kept(tmp_path: Path) -> None:
     agent, steps = await played(copied(tmp_path / "p"), scripted_model())
-    said = [content for content in agent.chat.history if content["role"] == "model"]
+    said = [turn for turn in agent.chat.history if turn.role == "model"]
     for personal in PERSONAL:
-        assert personal not in json.dumps(said)
+        assert personal not in repr(said)
         assert personal not in hookline("demo").out + hookline("demo", "--json").out
     assert steps[-2].shows.endswith("at [EMAIL] or [PHONE].")
 
@@ -348,7 +348,20 @@ def test_a_restriction_is_sent_in_the_mode_that_the_api_takes_names_in(tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "environment", "sentence"),
     [
-        (["--live", "hi"], {}, "set GEMINI_API_KEY, or leave --live out for the scripted model"),
+        (
+            ["--live", "hi"],
+            {},
+            "set GEMINI_API_KEY, OPENAI_API_KEY or ANTHROPIC_API_KEY, or leave --live out",
+        ),
+        *(
+            (["--live", "hi", "--model", model], {other: "none"}, f"{model} is {sentence}")
+            for model, other, sentence in (
+                ("gpt-x", "GEMINI_API_KEY", "a model of OpenAI: set OPENAI_API_KEY"),
+                ("o9-mini", "GEMINI_API_KEY", "a model of OpenAI: set OPENAI_API_KEY"),
+                ("claude-x", "OPENAI_API_KEY", "a model of Anthropic: set ANTHROPIC_API_KEY"),
+                ("gemini-x", "OPENAI_API_KEY", "a model of Google: set GEMINI_API_KEY"),
+            )
+        ),
         (["--model", "m"], {}, "--model is for --live PROMPT; the demo's own model is scripted"),
         (
             ["--live", "hi"],
@@ -368,10 +381,23 @@ def test_a_live_demo_that_cannot_be_is_one_sentence(
     assert list(project.path.iterdir()) == []
 
 
-def test_a_live_demo_without_the_client_says_what_to_install(tmp_path: Path) -> None:
-    (tmp_path / "google").mkdir()
-    (tmp_path / "google" / "__init__.py").write_text("")
+@pytest.mark.parametrize(
+    ("key", "package", "extra"),
+    [
+        ("GEMINI_API_KEY", "google", "genai"),
+        ("GOOGLE_API_KEY", "google", "genai"),
+        ("OPENAI_API_KEY", "openai", "openai"),
+        ("ANTHROPIC_API_KEY", "anthropic", "anthropic"),
+    ],
+)
+def test_a_live_demo_without_the_client_says_what_to_install(
+    tmp_path: Path, key: str, package: str, extra: str
+) -> None:
+    (tmp_path / package).mkdir()
+    missing = f"raise ImportError('{package}')" if package != "google" else ""
+    (tmp_path / package / "__init__.py").write_text(missing)
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    done = hookline("demo", "--live", "hi", GEMINI_API_KEY="none", PYTHONPATH=path)
+    environment: dict[str, Any] = {key: "none", "PYTHONPATH": path}
+    done = hookline("demo", "--live", "hi", **environment)
     assert (done.status, done.out) == (1, "")
-    assert "pip install 'hookline[genai]'" in done.err
+    assert f"pip install 'hookline[{extra}]'" in done.err

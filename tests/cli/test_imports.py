@@ -109,6 +109,6 @@ def test_a_hook_system_without_a_bus_loads_no_event_loop() -> None:
 
 def test_the_demo_loads_no_terminal_when_it_is_piped(project: Project) -> None:
     modules = loaded(project, "demo")
-    demo = {"demo", "demo.steps", "demo.tools"}
+    demo = {"demo", "demo.models", "demo.steps", "demo.tools"}
     assert own(modules) == EVERY_VERB | demo | {"fire", "firing"}
     assert third_party(modules) <= _THIRD_PARTY

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from hookline.agent import Text, Turn
 from tests.examples.toolbox import Workplace
 
 LONG = "begin " + "x" * 30_000 + " end"
@@ -18,13 +19,12 @@ async def run_after_long_history(work: Workplace) -> list[str]:
     """The history afterwards, in which the first message is long."""
     async with work.agent("Done.") as agent:
         texts = [LONG, "One.", "Two?", "Two.", "Three?"]
-        conversation = work.provider.conversation
         agent.chat.history += [
-            conversation.text_content(("user", "model")[place % 2], text)
+            Turn("model" if place % 2 else "user", (Text(text),))
             for place, text in enumerate(texts[:4])
         ]
         await agent.run(texts[4])
-        return ["".join(conversation.texts_of_content(content)) for content in agent.chat.history]
+        return [turn.text for turn in agent.chat.history]
 
 
 async def test_each_hook_works_on_what_those_before_it_left(work: Workplace) -> None:

@@ -24,7 +24,7 @@ _CLEARED = frozenset(
     }
 )
 _CLEARED_PREFIXES = (
-    *("HOOKLINE_", "LLXPRT_", "GEMINI_", "CLAUDE_", "GOOGLE_"),
+    *("HOOKLINE_", "LLXPRT_", "GEMINI_", "CLAUDE_", "GOOGLE_", "OPENAI_", "ANTHROPIC_"),
     *("GITHUB_", "GIT_", "XDG_", "LC_", "BASH_FUNC_"),
 )
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)

@@ -10,10 +10,11 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hookline.agent.providers import FunctionCall, ModelProvider
+from hookline.agent.providers import ModelProvider
+from hookline.agent.tools import Tool
+from hookline.agent.turns import FunctionCall, Turn, text_turn
 from hookline.config import Config
 from hookline.front import HookSession, hooks_of
-from hookline.wire.events import HookEventName
 
 Display: TypeAlias = Literal["live", "after_hooks"]
 
@@ -37,89 +38,82 @@ class ModelTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 class Chat:
     """A history, and the calls that extend it. ``display="after_hooks"`` yields a response only
-    once AfterModel hooks have answered; ``"live"`` yields it as it streams."""
+    once AfterModel hooks have answered; ``"live"`` yields it as it streams. ``model_config`` is in
+    the form of the provider's API."""
 
     def __init__(
         self,
         hooks: HookSession | Config,
         provider: ModelProvider,
         *,
+        tools: Sequence[Tool] = (),
         model_config: Any = None,
         display: Display = "live",
-        history: Sequence[Any] = (),
+        history: Sequence[Turn] = (),
     ) -> None:
         self._hooks = hooks_of(hooks)
-        self._provider = provider
+        self.provider = provider
         self._model_config = model_config
+        self._tools = tools
         self._display = display
-        self.history: list[Any] = list(history)
+        self.history: list[Turn] = list(history)
         self.last_turn: ModelTurn | None = None
         self._pending_messages: list[str] = []
 
-    async def send(self, *contents: Any) -> ModelTurn:
-        """Make one call with these messages added, for callers who need no display."""
-        async with aclosing(self.stream(*contents)) as shown:
+    def switch(self, provider: ModelProvider, *, model_config: Any = None) -> None:
+        """Go on with another model; it reads the history in its own API's form."""
+        self.provider, self._model_config = provider, model_config
+
+    async def send(self, *turns: str | Turn) -> ModelTurn:
+        """Make one call with these turns added, for callers who need no display."""
+        async with aclosing(self.stream(*turns)) as shown:
             async for _ in shown:
                 pass
         assert self.last_turn is not None
         return self.last_turn
 
-    async def stream(self, *contents: Any) -> AsyncGenerator[Any, None]:
-        """Make one call with these messages (texts are the user's) added; yields what to display.
+    async def stream(self, *turns: str | Turn) -> AsyncGenerator[Any, None]:
+        """Make one call with these turns (texts are the user's) added; yields what to display.
 
         A stream that breaks raises, fires no AfterModel, and leaves the history as it was. What
         came of the call is in ``last_turn`` afterwards.
         """
         self.last_turn = None
-        provider, conversation = self._provider, self._provider.conversation
-        added = [
-            conversation.text_content("user", content) if isinstance(content, str) else content
-            for content in contents
-        ]
+        provider, conversation = self.provider, self.provider.conversation
+        added = [text_turn("user", turn) if isinstance(turn, str) else turn for turn in turns]
         # At the end, since nothing may stand between a tool call and its answer.
-        added += [self._system_content(text) for text in self._pending_messages]
-        request = conversation.request(provider.model, [*self.history, *added], self._model_config)
-        answer = await self._hooks.before_tool_selection(request)
-        message, allowed = None, None
-        if not answer.stopped:
-            allowed = answer.tools
-            answer = await self._hooks.before_model(answer.request)
-            message = answer.message
-            if answer.blocked:
-                yield answer.response
-            else:
-                request = answer.request
-                if message:
-                    request = conversation.with_content(request, self._system_content(message))
-                chunks: list[Any] = []
-                async with aclosing(provider.stream(request)) as stream:
-                    async for chunk in stream:
-                        chunks.append(chunk)
-                        if self._display == "live":
-                            yield chunk
-                answer = await self._hooks.after_model(request, conversation.merged(chunks))
-                message = answer.message
-                if self._display == "after_hooks" and not answer.suppressed:
-                    yield answer.response
-        self._pending_messages = [message] if message else []
+        added += [text_turn("system", message) for message in self._pending_messages]
+        request = conversation.request(
+            provider.model,
+            [*self.history, *added],
+            config=self._model_config,
+            tools=self._tools,
+        )
+        gate = await self._hooks.model_gate(request)
+        outcome = gate.outcome
+        if outcome is not None:
+            yield outcome.response
+        else:
+            chunks: list[Any] = []
+            async with aclosing(provider.stream(gate.request)) as stream:
+                async for chunk in stream:
+                    chunks.append(chunk)
+                    if self._display == "live":
+                        yield chunk
+            outcome = await gate.finish(conversation.merged(chunks))
+            if self._display == "after_hooks" and not outcome.suppressed:
+                yield outcome.response
+        self._pending_messages = [outcome.message] if outcome.message else []
         self.history += added
-        said = conversation.content_of(answer.response)
+        said = conversation.read(outcome.response)
         if said is not None:
             self.history.append(said)
-        is_response = answer.event is HookEventName.AFTER_MODEL
-        is_rejected = answer.denied if is_response else not answer.is_synthetic
         self.last_turn = ModelTurn(
-            response=answer.response,
-            text=conversation.text(answer.response),
-            calls=() if is_rejected else tuple(conversation.calls(answer.response)),
-            blocked=is_rejected,
-            reason=answer.reason if answer.denied or not is_response else None,
-            stop_reason=answer.reason if answer.stopped else None,
-            allowed_tools=allowed,
+            response=outcome.response,
+            text=said.text if said is not None else "",
+            calls=() if outcome.blocked or said is None else said.calls,
+            blocked=outcome.blocked,
+            reason=outcome.reason,
+            stop_reason=outcome.stop,
+            allowed_tools=gate.allowed,
         )
-
-    def _system_content(self, message: str) -> Any:
-        conversation = self._provider.conversation
-        if self._provider.system_role:
-            return conversation.text_content("system", message)
-        return conversation.text_content("user", f"[System] {message}")

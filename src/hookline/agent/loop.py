@@ -1,7 +1,7 @@
 """The agent: a session of turns in which every one of the eleven events fires, and every answer
 counts."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from functools import partial
 from inspect import isawaitable
@@ -13,6 +13,7 @@ from hookline.agent.chat import Chat, Display
 from hookline.agent.providers import ModelProvider
 from hookline.agent.scheduler import OnStatus, Publish, ToolScheduler
 from hookline.agent.tools import Tool
+from hookline.agent.turns import CallResult, Text, Turn, result_of, text_turn
 from hookline.answer import Answer
 from hookline.config import Config
 from hookline.errors import describe
@@ -43,6 +44,7 @@ class Agent:
     beginning, SessionEnd at its end, each exactly once however it ends.
 
     ``notify``, plain or async, gets each system message of a hook that the user is to see.
+    ``history`` is that of an earlier session, of whatever provider.
     """
 
     def __init__(
@@ -62,12 +64,12 @@ class Agent:
         keep_turns: int = 2,
         max_model_calls: int = 100,
         source: SessionStartSource = SessionStartSource.STARTUP,
+        history: Sequence[Turn] = (),
     ) -> None:
         self._hooks = hooks_of(hooks)
         if notify is not None:
             self._hooks = heard_by(self._hooks, partial(self._show_message, notify))
         self._max_model_calls = max_model_calls
-        self._provider = provider
         self._tools = {tool.name: tool for tool in tools}
         self._show = show
         self._ask = confirm
@@ -77,10 +79,14 @@ class Agent:
         self._started = False
         self._ended = False
         self._opening: list[str] = []
-        declared = [tool.declaration() for tool in self._tools.values()]
-        if declared:
-            model_config = provider.conversation.with_tools(model_config, declared)
-        self.chat = Chat(self._hooks, provider, model_config=model_config, display=display)
+        self.chat = Chat(
+            self._hooks,
+            provider,
+            tools=tuple(self._tools.values()),
+            model_config=model_config,
+            display=display,
+            history=history,
+        )
         self._scheduler = ToolScheduler(
             self._hooks,
             self._tools,
@@ -115,17 +121,17 @@ class Agent:
     async def run(self, prompt: str) -> TurnResult:
         """One turn: the prompt, the model and its tools until it is done, and what hooks say."""
         await self.start()
-        conversation, history = self._provider.conversation, self.chat.history
+        history = self.chat.history
         # A turn that was stopped or cancelled may have left calls without the answers that a
         # model insists on.
-        open_calls = conversation.calls_of_content(history[-1]) if history else []
+        open_calls = history[-1].calls if history else ()
         if open_calls:
-            answer = {"error": "This call was not carried out."}
-            parts = [conversation.function_response(call, answer) for call in open_calls]
-            history.append(conversation.content("user", parts))
+            answer = "This call was not carried out."
+            results = [CallResult(call, answer, is_error=True) for call in open_calls]
+            history.append(Turn("user", tuple(results)))
         before = await self._hooks.before_agent(prompt)
         if before.stopped:
-            history.append(conversation.text_content("user", prompt))
+            history.append(text_turn("user", prompt))
             return TurnResult(reason=before.reason, stop_reason=before.reason)
         if before.denied:
             return TurnResult(refused=True, reason=before.reason)
@@ -160,9 +166,8 @@ class Agent:
         old, kept = self._split_history()
         if len(old) < 2:
             return
-        summary = await self._provider.summarize(old)
-        content = self._provider.conversation.text_content("user", f"[Summary] {summary}")
-        self.chat.history[:] = [content, *kept]
+        summary = await self.chat.provider.summarize(old)
+        self.chat.history[:] = [text_turn("user", f"[Summary] {summary}"), *kept]
         await self._start_session(SessionStartSource.COMPRESS)
 
     async def _start_session(self, source: SessionStartSource) -> None:
@@ -170,14 +175,14 @@ class Agent:
 
     async def _converse(self, asked: str) -> TurnResult:
         """Model and tools, in turn, until the model has nothing more to ask for."""
-        contents: list[Any] = [asked]
-        conversation, chat = self._provider.conversation, self.chat
+        added = text_turn("user", asked)
+        chat = self.chat
         for _ in range(self._max_model_calls):
             above = self._compress_above
             is_large = above is not None and len(chat.history) > above
             if is_large and len(self._split_history()[0]) > 1:
                 await self.compress(PreCompressTrigger.AUTO)
-            async with aclosing(chat.stream(*contents)) as responses:
+            async with aclosing(chat.stream(added)) as responses:
                 async for response in responses:
                     if self._show is not None:
                         self._show(response)
@@ -191,21 +196,21 @@ class Agent:
                     stop_reason=turn.stop_reason,
                 )
             done = await self._scheduler.run(turn.calls, allowed=turn.allowed_tools)
-            parts: list[Any] = []
-            for finished in done:
-                content = finished.result.llm_content
-                listed = [content] if isinstance(content, str) else content
-                texts, others = conversation.split_parts(listed)
-                name = "error" if finished.result.error is not None else "output"
-                answer = {name: "\n\n".join(texts)}
-                parts += [conversation.function_response(finished.call, answer), *others]
-            contents = [conversation.content("user", parts)]
+            results = [
+                result_of(
+                    finished.call,
+                    finished.result.llm_content,
+                    is_error=finished.result.error is not None,
+                )
+                for finished in done
+            ]
+            added = Turn("user", tuple(results))
             stopped = next((d.result.stop_reason for d in done if d.result.stop_reason), None)
             if stopped is not None:
-                chat.history += contents
+                chat.history.append(added)
                 return TurnResult(text=turn.text, reason=stopped, stop_reason=stopped)
         reason = f"the turn ended after {self._max_model_calls} model calls"
-        chat.history += contents
+        chat.history.append(added)
         return TurnResult(text=turn.text, reason=reason)
 
     async def _confirm(self, request: ConfirmationRequest) -> bool:
@@ -230,15 +235,14 @@ class Agent:
         except Exception as error:
             self._hooks.warn(f"the notify callback raised: {describe(error)}")
 
-    def _split_history(self) -> tuple[list[Any], list[Any]]:
+    def _split_history(self) -> tuple[list[Turn], list[Turn]]:
         """What to summarize, and the last turns, which stay: each begins with a user's text."""
-        conversation, history = self._provider.conversation, self.chat.history
-        begins = []
-        for place, content in enumerate(history):
-            texts = conversation.texts_of_content(content)
-            is_users = conversation.role_of_content(content) == "user"
-            if is_users and texts and not texts[0].startswith("[System] "):
-                begins.append(place)
+        history = self.chat.history
+        begins = [
+            place
+            for place, turn in enumerate(history)
+            if turn.role == "user" and any(isinstance(part, Text) for part in turn.parts)
+        ]
         place = begins[-self._keep_turns] if len(begins) >= self._keep_turns else 0
         return history[:place], history[place:]
 

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from hookline.agent.providers import FunctionCall
 from hookline.agent.tools import Tool
+from hookline.agent.turns import FunctionCall
 from hookline.config import Config
 from hookline.front import HookSession, hooks_of
 from hookline.toolcall import Confirm, ToolError, ToolResult
@@ -107,6 +107,8 @@ class ToolScheduler:
             )
         if call.name not in self._tools:
             return _refused("unknown_tool", f"There is no tool named {call.name}.")
+        if call.problem is not None:
+            return _refused("bad_arguments", f"{call.name} was not called: {call.problem}")
         try:
             run = self._tools[call.name].run
             return await self._hooks.run_tool(

@@ -19,13 +19,6 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     parameters: Mapping[str, Any] | None = None
     kind: ConfirmationKind = "info"
 
-    def declaration(self) -> dict[str, Any]:
-        """The tool as a model is told of it."""
-        declared: dict[str, Any] = {"name": self.name, "description": self.description}
-        if self.parameters:
-            declared["parametersJsonSchema"] = dict(self.parameters)
-        return declared
-
     def confirmation(self, tool_input: Mapping[str, Any]) -> dict[str, Any]:
         """What a user is asked, and hooks are told, before a call that needs a yes."""
         asked: dict[str, Any] = {"type": self.kind, "title": self.name}

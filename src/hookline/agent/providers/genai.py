@@ -5,11 +5,26 @@ runs the very code that an agent on the SDK's own objects does. The SDK is impor
 provider is made.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
-from hookline.agent.providers import FunctionCall
-from hookline.errors import HooklineError
+from hookline.agent.providers import SUMMARIZE
+from hookline.agent.tools import Tool
+from hookline.agent.turns import (
+    CallResult,
+    FunctionCall,
+    Media,
+    Native,
+    Opaque,
+    Part,
+    Text,
+    Turn,
+    as_neutral,
+    encode_base64,
+    plain_json,
+    text_turn,
+)
+from hookline.errors import HooklineError, TranslationError
 from hookline.translate.genai import GenerateContentParameters, read_declared_names
 from hookline.translate.genai_values import (
     Form,
@@ -26,10 +41,13 @@ from hookline.translate.genai_values import (
     with_fields,
 )
 
-_SUMMARIZE = (
-    "Summarize the conversation so far for your own later use: what the user wants, what was done,"
-    " what was decided, what is left to do. Keep names, paths and figures exact."
-)
+_API = "genai"
+# One of these is in each part that the model may be sent.
+_CARRIED = frozenset({
+    "text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode",
+    "codeExecutionResult", "inline_data", "file_data", "function_call", "function_response",
+    "executable_code", "code_execution_result",
+})  # fmt: skip
 # What an earlier chunk may say of a candidate and the last one leave out.
 _SAID_ONCE = ("finishReason", "safetyRatings", "index", "citationMetadata", "groundingMetadata")
 
@@ -37,80 +55,27 @@ _SAID_ONCE = ("finishReason", "safetyRatings", "index", "citationMetadata", "gro
 class GenAIConversation:
     """``Conversation`` in one form: ``camel`` for JSON, ``typed`` for the SDK's objects."""
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: Form, *, system_role: bool = False) -> None:
         self.form: Form = form
+        self.system_role = system_role
 
-    def text_content(self, role: str, text: str) -> Any:
-        """A message of one text."""
-        return self.content(role, [text_part(text, form=self.form)])
-
-    def content(self, role: str, parts: Sequence[Any]) -> Any:
-        """A message of parts, each a text, a part, or its JSON."""
-        made = [
-            build("typed", "Part", part)
-            if self.form == "typed" and isinstance(part, dict)
-            else as_part(part, form=self.form)
-            for part in parts
-        ]
-        return build(self.form, "Content", {"role": role, "parts": made})
-
-    def function_response(self, call: FunctionCall, response: dict[str, Any]) -> Any:
-        """The part that answers a call."""
-        fields = {"id": call.id, "name": call.name, "response": response}
-        given = {name: value for name, value in fields.items() if value is not None}
-        answer = build(self.form, "FunctionResponse", given)
-        return build(self.form, "Part", {"functionResponse": answer})
-
-    def role_of_content(self, content: Any) -> str | None:
-        """Who speaks in a message."""
-        role: str | None = field(content, "role")
-        return role
-
-    def texts_of_content(self, content: Any) -> list[str]:
-        """What a person reads of a message, one text a part."""
-        return visible_texts(list_field(content, "parts"))
-
-    def calls_of_content(self, content: Any) -> list[FunctionCall]:
-        """The tool calls of a message, in order."""
-        found = (field(part, "functionCall") for part in list_field(content, "parts"))
-        return [
-            FunctionCall(
-                field(call, "name") or "", dict(field(call, "args") or {}), field(call, "id")
-            )
-            for call in found
-            if call is not None
-        ]
-
-    def split_parts(self, parts: Sequence[Any]) -> tuple[list[str], list[Any]]:
-        """The texts that a person reads of these parts, and the parts that are no text."""
-        others = [
-            part
-            for part in parts
-            if not isinstance(part, str) and not isinstance(field(part, "text"), str)
-        ]
-        return visible_texts(parts), others
-
-    def request(self, model: str, contents: Sequence[Any], config: Any) -> Any:
-        """A request to the model."""
+    def request(
+        self, model: str, turns: Sequence[Turn], *, config: Any = None, tools: Sequence[Tool] = ()
+    ) -> Any:
+        """A request to the model; ``config`` is a ``GenerateContentConfig``, or its JSON."""
+        contents = [self._content(turn) for turn in turns if turn.parts or turn.message_for(_API)]
+        if tools:
+            declared = [build(self.form, "FunctionDeclaration", _declare(tool)) for tool in tools]
+            tool = build(self.form, "Tool", {"functionDeclarations": declared})
+            listed = {"tools": [*list_field(config, "tools"), tool]}
+            if config is None:
+                config = build(self.form, "GenerateContentConfig", listed)
+            else:
+                config = with_fields(config, listed, form=self.form)
         if self.form == "typed":
-            return GenerateContentParameters(model, list(contents), config)
+            return GenerateContentParameters(model, contents, config)
         configured = {"config": config} if config else {}
-        return {"model": model, "contents": list(contents), **configured}
-
-    def with_content(self, request: Any, content: Any) -> Any:
-        """The request with one more message at its end."""
-        contents = field(request, "contents")
-        listed = list(contents) if isinstance(contents, list | tuple) else [contents]
-        return with_fields(request, {"contents": [*listed, content]}, form=self.form)
-
-    def with_tools(self, config: Any, declarations: Sequence[dict[str, Any]]) -> Any:
-        """A model config that also declares these functions."""
-        made = [build(self.form, "FunctionDeclaration", declared) for declared in declarations]
-        tool = build(self.form, "Tool", {"functionDeclarations": made})
-        if config is None:
-            return build(self.form, "GenerateContentConfig", {"tools": [tool]})
-        tools = [*list_field(config, "tools"), tool]
-        return with_fields(config, {"tools": tools}, form=self.form)
+        return {"model": model, "contents": contents, **configured}
 
     def merged(self, chunks: Sequence[Any]) -> Any:
         """The complete response of a stream: texts joined, everything else in order."""
@@ -144,25 +109,71 @@ class GenAIConversation:
         whole = {"candidates": merged, "usageMetadata": usage}
         return with_fields(chunks[-1], whole, form=self.form)
 
-    def content_of(self, response: Any) -> Any | None:
-        """The message a response adds to the conversation, None when it says nothing."""
-        candidate = next(iter(objects_field(response, "candidates")), None)
-        content = object_field(candidate, "content") if candidate is not None else None
-        return content if content is not None and list_field(content, "parts") else None
+    def read(self, response: Any) -> Turn | None:
+        """The turn of the first candidate, None when it says nothing."""
+        content = self._first_content(response)
+        given = list_field(content, "parts")
+        if not given:
+            return None
+        parts: list[Part] = []
+        for part in given:
+            parts += [Text(text) for text in visible_texts([part])]
+            if (call := field(part, "functionCall")) is not None:
+                args = dict(field(call, "args") or {})
+                parts.append(FunctionCall(field(call, "name") or "", args, field(call, "id")))
+            if field(part, "inlineData") is not None:
+                media = as_neutral(Opaque(part))
+                parts += [media] if isinstance(media, Media) else []
+        return Turn("model", tuple(parts), Native(_API, dict(plain_json(content))))
 
     def text(self, response: Any) -> str:
-        """What a person reads of a response."""
-        return "".join(self.texts_of_content(self.content_of(response)))
+        """What a person reads of a response, complete or a chunk of one."""
+        return "".join(visible_texts(list_field(self._first_content(response), "parts")))
 
-    def calls(self, response: Any) -> list[FunctionCall]:
-        """The tool calls of a response, in order."""
-        return self.calls_of_content(self.content_of(response))
+    def _first_content(self, response: Any) -> Any:
+        candidate = next(iter(objects_field(response, "candidates")), None)
+        return object_field(candidate, "content") if candidate is not None else None
+
+    def _content(self, turn: Turn) -> Any:
+        native = turn.message_for(_API)
+        if native is not None:
+            return build(self.form, "Content", native)
+        role: str = turn.role
+        parts = [made for part in turn.parts for made in self._parts(part)]
+        if role == "system" and not self.system_role:
+            role, parts = "user", [text_part(f"[System] {turn.text}", form=self.form)]
+        return build(self.form, "Content", {"role": role, "parts": parts})
+
+    def _parts(self, part: Part) -> list[Any]:
+        form = self.form
+        match part:
+            case Text(text):
+                return [text_part(text, form=form)]
+            case Media(mime_type, data):
+                blob = {"mimeType": mime_type, "data": encode_base64(data)}
+                return [build(form, "Part", {"inlineData": blob})]
+            case FunctionCall(name, args, id):
+                call = build(form, "FunctionCall", _without_none(id=id, name=name, args=args))
+                return [build(form, "Part", {"functionCall": call})]
+            case CallResult(call, text, is_error, attached):
+                said = {"error" if is_error else "output": text}
+                named = _without_none(id=call.id, name=call.name, response=said)
+                answer = build(form, "FunctionResponse", named)
+                answered = build(form, "Part", {"functionResponse": answer})
+                return [answered, *(made for each in attached for made in self._parts(each))]
+            case Opaque(value):
+                if isinstance(value, Mapping) and _CARRIED.isdisjoint(value):
+                    return self._parts(as_neutral(part))
+                try:
+                    if form == "typed" and isinstance(value, Mapping):
+                        return [build(form, "Part", value)]
+                    return [as_part(value, form=form)]
+                except (TranslationError, ImportError):
+                    return self._parts(as_neutral(part))
 
 
 class GenAIProvider:
     """A model behind ``google.genai.Client``; requests and responses are the SDK's types."""
-
-    system_role = False
 
     def __init__(self, model: str, *, client: Any = None) -> None:
         try:
@@ -190,11 +201,22 @@ class GenAIProvider:
         async for chunk in chunks:
             yield chunk
 
-    async def summarize(self, contents: Sequence[Any]) -> str:
+    async def summarize(self, turns: Sequence[Turn]) -> str:
         """A summary by the model itself."""
-        asked = [*contents, self.conversation.text_content("user", _SUMMARIZE)]
-        response = await self._client.aio.models.generate_content(model=self.model, contents=asked)
+        asked = self.conversation.request(self.model, [*turns, text_turn("user", SUMMARIZE)])
+        response = await self._client.aio.models.generate_content(
+            model=asked.model, contents=asked.contents
+        )
         return self.conversation.text(response)
+
+
+def _declare(tool: Tool) -> dict[str, Any]:
+    schema = {"parametersJsonSchema": dict(tool.parameters)} if tool.parameters else {}
+    return {"name": tool.name, "description": tool.description, **schema}
+
+
+def _without_none(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _is_more_of(before: Any, part: Any) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from hookline.agent.providers.genai import GenAIConversation
+from hookline.agent.turns import Turn
 
 # A text, a list of parts, a whole response, an exception to raise, or a function of the request
 # that gives one of these; a tuple is streamed in as many chunks.
@@ -25,11 +26,10 @@ class ScriptedProvider:
         model: str = "scripted",
         system_role: bool = False,
         delay: float = 0.0,
-        summary: str | Callable[[Sequence[Any]], str] = "(summary of the conversation so far)",
+        summary: str | Callable[[Sequence[Turn]], str] = "(summary of the conversation so far)",
     ) -> None:
         self.model = model
-        self.conversation = GenAIConversation("camel")
-        self.system_role = system_role
+        self.conversation = GenAIConversation("camel", system_role=system_role)
         self.requests: list[Any] = []
         self._replies = list(replies)
         self.delay = delay
@@ -56,9 +56,9 @@ class ScriptedProvider:
                 candidate["finishReason"] = "STOP"
             yield {"candidates": [candidate]}
 
-    async def summarize(self, contents: Sequence[Any]) -> str:
+    async def summarize(self, turns: Sequence[Turn]) -> str:
         """The summary it was given."""
-        return self._summary(contents) if callable(self._summary) else self._summary
+        return self._summary(turns) if callable(self._summary) else self._summary
 
 
 def call(name: str, **args: Any) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from typing import Any
 
 from hookline.agent.loop import Agent
 from hookline.agent.providers import ModelProvider
-from hookline.agent.providers.genai import GenAIProvider
 from hookline.agent.providers.scripted import ScriptedProvider, call
 from hookline.answer import TONES
+from hookline.cli.demo.models import FAMILIES, LiveProvider, live_model
 from hookline.cli.demo.steps import Recorder, Step, Tell, Watch, Word
 from hookline.cli.demo.tools import demo_tools
 from hookline.cli.failures import CommandError
@@ -26,17 +26,22 @@ from hookline.errors import HooklineError
 from hookline.front import Hooks
 from hookline.notices import heard_warnings
 
-_MODEL = "gemini-flash-latest"
 EXAMPLES = ("hookline demo", "hookline demo --keep try-hookline")
 OPTIONS = (
     Option("--keep", "DIR", "make the project in this new directory, and leave it there"),
     Option(
         "--live",
         "PROMPT",
-        "put this prompt to a Gemini model instead; needs GEMINI_API_KEY. No command is run "
-        "and no file outside the project is touched",
+        "put this prompt to a real model instead, of the first key that is set: GEMINI_API_KEY, "
+        "OPENAI_API_KEY, ANTHROPIC_API_KEY. No command is run and no file outside the project "
+        "is touched",
     ),
-    Option("--model", "NAME", f"the model of --live (default: {_MODEL})"),
+    Option(
+        "--model",
+        "NAME",
+        "the model of --live; a name that begins with gemini, gpt, o and a digit, or claude "
+        f"chooses the key too (default: {', '.join(family.default for family in FAMILIES)})",
+    ),
 )
 
 PROMPT = (
@@ -45,7 +50,6 @@ PROMPT = (
 )
 _MOST_MODEL_CALLS = 20
 PROJECT = Path(__file__).parent / "project"
-_KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 _TRY = (
     "hookline fire BeforeTool --trust --tool run_shell_command "
     """--tool-input '{"command": "rm -rf /"}'"""
@@ -83,9 +87,9 @@ def make_watched_agent(
     hooks = Hooks.load(project, settings_files=settings, debug_logger=logger)
 
     def show(response: Any) -> None:
-        conversation = provider.conversation
-        is_last = not conversation.calls(response)
-        recorder.answered(conversation.text(response).strip(), is_last=is_last)
+        said = provider.conversation.read(response)
+        text, calls = (said.text, said.calls) if said is not None else ("", ())
+        recorder.answered(text.strip(), is_last=not calls)
 
     agent = Agent(
         hooks,
@@ -104,15 +108,10 @@ def make_watched_agent(
 
 def run(options: Options, screen: Screen) -> int:
     """One session in a scratch project; always 0."""
-    provider: ScriptedProvider | GenAIProvider = scripted_model()
+    provider: ScriptedProvider | LiveProvider = scripted_model()
     prompt, on = PROMPT, "a scripted model: no key, no network"
     if options.live is not None:
-        if not any(os.environ.get(name) for name in _KEYS):
-            raise CommandError(
-                "--live needs a key of the Gemini API: set GEMINI_API_KEY, or leave --live out for "
-                "the scripted model"
-            )
-        provider = GenAIProvider(options.model or _MODEL)
+        provider = live_model(options.model)
         prompt, on = options.live, f"{provider.model}; it runs no commands"
     elif options.model is not None:
         raise CommandError("--model is for --live PROMPT; the demo's own model is scripted")
@@ -150,7 +149,7 @@ def run(options: Options, screen: Screen) -> int:
     return 0
 
 
-async def _play(agent: Agent, provider: ScriptedProvider | GenAIProvider, prompt: str) -> None:
+async def _play(agent: Agent, provider: ScriptedProvider | LiveProvider, prompt: str) -> None:
     """The session from its start to its end."""
     try:
         async with agent:
@@ -163,7 +162,7 @@ async def _play(agent: Agent, provider: ScriptedProvider | GenAIProvider, prompt
         said = " ".join(str(error).split())[:300]
         raise CommandError(f"the model gave no answer: {type(error).__name__}: {said}") from None
     finally:
-        if isinstance(provider, GenAIProvider):
+        if not isinstance(provider, ScriptedProvider):
             await provider.aclose()
 
 

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hookline.agent.providers import FunctionCall
 from hookline.agent.scheduler import CallStatus, ScheduledCall
+from hookline.agent.turns import FunctionCall
 from hookline.answer import Answer, ProcessedHookResult
 from hookline.cli.demo.tools import describe, not_done
 from hookline.cli.fire import decide

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hookline.agent.providers import FunctionCall
 from hookline.agent.tools import ConfirmationKind, Tool
+from hookline.agent.turns import FunctionCall
 from hookline.cli.screen import count
 from hookline.toolcall import ToolResult
 from hookline.wire import codec

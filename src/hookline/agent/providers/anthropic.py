@@ -1,0 +1,200 @@
+"""Anthropic's messages.
+
+A request is the keywords of ``client.messages.create``, a response a ``Message``. The SDK is
+imported when the provider is made.
+"""
+
+import re
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hookline.agent.providers import SUMMARIZE, keep_accepted
+from hookline.agent.tools import Tool
+from hookline.agent.turns import (
+    CallResult,
+    FunctionCall,
+    Media,
+    Native,
+    Opaque,
+    Part,
+    Text,
+    Turn,
+    as_neutral,
+    describe_media,
+    encode_base64,
+    give_ids,
+    plain_json,
+    text_turn,
+    transcribe,
+)
+from hookline.errors import HooklineError
+from hookline.translate.values import SDKCall
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+    from anthropic.lib.streaming import ParsedMessageStreamEvent
+    from anthropic.types import Message
+
+_API = "anthropic"
+_IDS = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_BLOCKS = ("text", "image", "document", "search_result")
+_IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+_THOUGHTS = ("thinking", "redacted_thinking")
+# Reasons to stop that may leave the last call without its end.
+_CUT_OFF = ("max_tokens", "model_context_window_exceeded")
+MAX_TOKENS = 8192
+
+
+class AnthropicConversation:
+    """``Conversation`` in the form of Anthropic's messages. A config is further keywords of the
+    call; its ``messages`` stand before the turns, its ``tools`` before the agent's.
+
+    A system turn is the user's text ``[System] …``: few models take the role among the messages,
+    and those that do refuse it in most places.
+    """
+
+    def request(
+        self, model: str, turns: Sequence[Turn], *, config: Any = None, tools: Sequence[Tool] = ()
+    ) -> SDKCall:
+        """The keywords of one call; the API insists on ``max_tokens``."""
+        keywords = {"max_tokens": MAX_TOKENS, **(config or {})}
+        messages = [*keywords.pop("messages", ()), *_messages(turns)]
+        declared = [*keywords.pop("tools", ()), *map(_declare, tools)]
+        tooled = {"tools": declared} if declared else {}
+        return SDKCall("anthropic", {"model": model, "messages": messages, **tooled, **keywords})
+
+    def merged(self, chunks: "Sequence[ParsedMessageStreamEvent[Any]]") -> "Message":
+        """The complete answer of a stream: the SDK sums it up in the last event."""
+        from anthropic.types import Message
+
+        [message] = [chunk.message for chunk in chunks if chunk.type == "message_stop"]
+        whole: dict[str, Any] = message.to_dict()
+        return Message.model_construct(**whole)
+
+    def read(self, response: Any) -> Turn | None:
+        """The turn of a message, None when it says nothing."""
+        whole = plain_json(response)
+        # The API refuses empty texts, and a hook may have left one.
+        blocks = [
+            block
+            for block in whole.get("content") or ()
+            if block["type"] != "text" or block["text"]
+        ]
+        if all(block["type"] in _THOUGHTS for block in blocks):
+            return None
+        parts: list[Part] = []
+        for block in blocks:
+            if block["type"] == "text":
+                parts.append(Text(block["text"]))
+            elif block["type"] == "tool_use":
+                is_cut = block is blocks[-1] and whole.get("stop_reason") in _CUT_OFF
+                problem = "the answer was cut off before its end" if is_cut else None
+                args = dict(block.get("input") or {})
+                parts.append(FunctionCall(block["name"], args, block["id"], problem))
+        native = {"role": "assistant", "content": blocks}
+        return Turn("model", tuple(parts), Native(_API, native))
+
+    def text(self, response: Any) -> str:
+        """What a person reads of a ``Message`` or an event of its stream."""
+        if getattr(response, "type", None) == "text":
+            return str(response.text)
+        blocks = plain_json(response).get("content") or ()
+        return "".join(block["text"] for block in blocks if block["type"] == "text")
+
+
+class AnthropicProvider:
+    """A model behind ``anthropic.AsyncAnthropic``; a client that was made here is closed here."""
+
+    def __init__(self, model: str, *, client: "AsyncAnthropic | None" = None) -> None:
+        try:
+            import anthropic
+        except ImportError:
+            raise HooklineError(
+                "the anthropic package is not installed; pip install 'hookline[anthropic]'"
+            ) from None
+        if isinstance(client, anthropic.Anthropic):
+            raise HooklineError(
+                "AnthropicProvider needs an anthropic.AsyncAnthropic, not an anthropic.Anthropic"
+            )
+        self.model = model
+        self.conversation = AnthropicConversation()
+        self._is_own = client is None
+        self._client = anthropic.AsyncAnthropic() if client is None else client
+
+    async def aclose(self) -> None:
+        """Close the connections of a client that was made here."""
+        if self._is_own:
+            await self._client.close()
+
+    async def stream(self, request: Any) -> "AsyncGenerator[ParsedMessageStreamEvent[Any], None]":
+        """One call of the model, as the SDK tells its stream: the API's events, and beside them
+        those of the SDK."""
+        open_stream = self._client.messages.stream
+        given = {name: value for name, value in request.items() if name != "stream"}
+        is_complete = False
+        async with open_stream(**keep_accepted(open_stream, given)) as events:
+            async for event in events:
+                is_complete = is_complete or event.type == "message_stop"
+                yield event
+        if not is_complete:
+            raise HooklineError(f"the stream of {request['model']} ended before its answer did")
+
+    async def summarize(self, turns: Sequence[Turn]) -> str:
+        """A summary by the model itself."""
+        asked = [*transcribe(turns), text_turn("user", SUMMARIZE)]
+        request = self.conversation.request(self.model, asked)
+        response = await self._client.messages.create(**request)
+        return self.conversation.text(response)
+
+
+def _declare(tool: Tool) -> dict[str, Any]:
+    schema = dict(tool.parameters or {"type": "object", "properties": {}})
+    return {"name": tool.name, "description": tool.description, "input_schema": schema}
+
+
+def _messages(turns: Sequence[Turn]) -> Iterator[dict[str, Any]]:
+    for turn in give_ids(turns, api=_API, accepted=_IDS):
+        native = turn.message_for(_API)
+        if native is not None:
+            yield native
+        elif turn.role == "system":
+            yield {"role": "user", "content": f"[System] {turn.text}"}
+        else:
+            blocks = [made for part in turn.parts for made in _write_part(part)]
+            # Results come first: the API looks for them at the beginning.
+            blocks.sort(key=lambda block: block["type"] != "tool_result")
+            if blocks:
+                role = "assistant" if turn.role == "model" else "user"
+                yield {"role": role, "content": _shorten(blocks)}
+
+
+def _shorten(blocks: list[dict[str, Any]]) -> Any:
+    """One text alone stands for its block."""
+    is_text = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
+    return blocks[0]["text"] if is_text else blocks
+
+
+def _write_part(part: Part) -> list[dict[str, Any]]:
+    match part:
+        case Text(text):
+            return [{"type": "text", "text": text}] if text else []
+        case FunctionCall(name, args, id):
+            return [{"type": "tool_use", "id": id, "name": name, "input": args}]
+        case CallResult(call, text, is_error, attached):
+            content = [made for each in (Text(text), *attached) for made in _write_part(each)]
+            answer: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id}
+            if content:
+                answer["content"] = _shorten(content)
+            return [{**answer, "is_error": True} if is_error else answer]
+        case Opaque(value):
+            plain = plain_json(value)
+            if isinstance(plain, Mapping) and plain.get("type") in _BLOCKS:
+                return [dict(plain)]
+            return _write_part(as_neutral(part))
+        case Media(mime_type, data):
+            source = {"type": "base64", "media_type": mime_type, "data": encode_base64(data)}
+            if mime_type in _IMAGES:
+                return [{"type": "image", "source": source}]
+            if mime_type == "application/pdf":
+                return [{"type": "document", "source": source}]
+            return _write_part(Text(describe_media(part)))

@@ -1,0 +1,212 @@
+"""A conversation in the form of no single API: turns of texts, tool calls, their results, media.
+
+What only one API understands of a model's turn (thoughts, signatures, encrypted reasoning) is in
+``native``, the message as that API gave it. The same API is sent that message again, any other
+is sent the parts. What providers put into turns is JSON, so that a history can be stored:
+``msgspec.json.encode(history)``, ``msgspec.json.decode(stored, type=list[Turn])``.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from hookline.toolcall import text_of
+
+Role: TypeAlias = Literal["user", "model", "system"]
+
+
+class Text(msgspec.Struct, frozen=True, tag="text"):
+    """What a person reads."""
+
+    text: str
+
+
+class Media(msgspec.Struct, frozen=True, tag="media"):
+    """An image, a recording or a document, for whatever model."""
+
+    mime_type: str
+    data: bytes
+
+
+class Opaque(msgspec.Struct, frozen=True, tag="opaque"):
+    """A part in the form of one API, as a tool or a caller gave it."""
+
+    value: Any
+
+
+class FunctionCall(msgspec.Struct, frozen=True, tag="call"):
+    """A tool call the model asks for. ``problem`` says why it cannot be carried out as it is: its
+    arguments are no JSON object, or were cut off."""
+
+    name: str
+    args: dict[str, Any]
+    id: str | None = None
+    problem: str | None = None
+
+
+class CallResult(msgspec.Struct, frozen=True, tag="result"):
+    """What came of a tool call; ``attached`` is what a result holds beside its text."""
+
+    call: FunctionCall
+    text: str
+    is_error: bool = False
+    attached: tuple[Media | Opaque, ...] = ()
+
+
+class Native(msgspec.Struct, frozen=True):
+    """A turn as one API has it: the JSON of its message."""
+
+    api: str
+    message: dict[str, Any]
+
+
+Part: TypeAlias = Text | Media | Opaque | FunctionCall | CallResult
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """One message of a conversation."""
+
+    role: Role
+    parts: tuple[Part, ...] = ()
+    native: Native | None = None
+
+    @property
+    def text(self) -> str:
+        """What a person reads of it."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def calls(self) -> tuple[FunctionCall, ...]:
+        """The tool calls it asks for, in order."""
+        return tuple(part for part in self.parts if isinstance(part, FunctionCall))
+
+    def message_for(self, api: str) -> dict[str, Any] | None:
+        """The message that this very API gave, None when it gave none."""
+        return self.native.message if self.native is not None and self.native.api == api else None
+
+
+def text_turn(role: Role, text: str) -> Turn:
+    """A turn of one text."""
+    return Turn(role, (Text(text),))
+
+
+def read_part(value: object) -> Text | Media | Opaque:
+    """A part as a tool gives it: a text, one of this module's, or a part of some API."""
+    if isinstance(value, Text | Media | Opaque):
+        return value
+    if isinstance(value, str):
+        return Text(value)
+    text = value.get("text") if isinstance(value, Mapping) else getattr(value, "text", None)
+    return Text(text) if isinstance(text, str) else Opaque(value)
+
+
+def result_of(call: FunctionCall, content: object, *, is_error: bool) -> CallResult:
+    """A call's result, made of what a tool gave: a text or a list of parts."""
+    listed = content if isinstance(content, list | tuple) else [content]
+    parts = [read_part(value) for value in listed]
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    attached = tuple(part for part in parts if not isinstance(part, Text))
+    return CallResult(call, "\n\n".join(texts), is_error, attached)
+
+
+def plain_json(value: object) -> Any:
+    """The JSON of an object of some SDK; anything else as it is."""
+    if hasattr(value, "to_dict"):
+        # OpenAI's and Anthropic's own: just what the API gave.
+        return value.to_dict()
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return value
+
+
+def as_neutral(part: Media | Opaque) -> Media | Text:
+    """A part for an API that does not know its form: the media that it holds in the form of
+    another API, else its JSON."""
+    if isinstance(part, Media):
+        return part
+    value = plain_json(part.value)
+    fields = value if isinstance(value, Mapping) else {}
+    inline = fields.get("inlineData") or fields.get("inline_data")
+    source, image = fields.get("source"), fields.get("image_url")
+    mime_type = data = None
+    if isinstance(inline, Mapping):
+        mime_type, data = inline.get("mimeType") or inline.get("mime_type"), inline.get("data")
+    elif isinstance(source, Mapping) and source.get("type") == "base64":
+        mime_type, data = source.get("media_type"), source.get("data")
+    elif isinstance(image, Mapping):
+        found = re.fullmatch(r"data:([^;,]+);base64,(.*)", str(image.get("url")), re.DOTALL)
+        mime_type, data = found.groups() if found else (None, None)
+    if isinstance(data, str):
+        data = _decode_base64(data)
+    if isinstance(mime_type, str) and isinstance(data, bytes):
+        return Media(mime_type, data)
+    return Text(text_of(value))
+
+
+def describe_media(media: Media) -> str:
+    """Media in words, for an API that does not take their type."""
+    if media.mime_type.startswith("text/"):
+        return media.data.decode("utf-8", errors="replace")
+    return f"[{media.mime_type}, {len(media.data)} bytes: this model cannot be shown it]"
+
+
+def encode_base64(data: bytes) -> str:
+    """Bytes as JSON APIs take them."""
+    return base64.b64encode(data).decode("ascii")
+
+
+def give_ids(turns: Iterable[Turn], *, api: str, accepted: re.Pattern[str]) -> Iterator[Turn]:
+    """The turns with each call, and the result that belongs to it, under an id the API accepts.
+
+    Another API's calls may have none, or one of another form; what this API gave stays.
+    """
+    waiting: list[tuple[FunctionCall, FunctionCall]] = []
+    for place, turn in enumerate(turns):
+        parts: list[Part] = []
+        for number, part in enumerate(turn.parts):
+            if isinstance(part, FunctionCall):
+                is_accepted = part.id is not None and accepted.fullmatch(part.id) is not None
+                if is_accepted or turn.message_for(api) is not None:
+                    named = part
+                else:
+                    named = msgspec.structs.replace(part, id=f"call_{place}_{number}")
+                waiting.append((part, named))
+                parts.append(named)
+            elif isinstance(part, CallResult):
+                pair = next((pair for pair in waiting if pair[0] == part.call), None)
+                if pair is not None:
+                    waiting.remove(pair)
+                    part = msgspec.structs.replace(part, call=pair[1])
+                parts.append(part)
+            else:
+                parts.append(part)
+        yield msgspec.structs.replace(turn, parts=tuple(parts))
+
+
+def transcribe(turns: Iterable[Turn]) -> list[Turn]:
+    """The turns with calls and results in words, for a request that declares no tools."""
+    return [
+        Turn(turn.role, tuple(worded for part in turn.parts for worded in _put_in_words(part)))
+        for turn in turns
+    ]
+
+
+def _put_in_words(part: Part) -> Sequence[Part]:
+    if isinstance(part, FunctionCall):
+        return [Text(f"[called {part.name} with {text_of(part.args)}]")]
+    if isinstance(part, CallResult):
+        word = "error" if part.is_error else "result"
+        return [Text(f"[{word} of {part.call.name}: {part.text}]"), *part.attached]
+    return [part]
+
+
+def _decode_base64(text: str) -> bytes | None:
+    standard = text.translate(str.maketrans("-_", "+/"))
+    try:
+        return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
+    except binascii.Error:
+        return None

@@ -1,0 +1,58 @@
+"""Which model ``--live`` talks to: the one whose name is given, else that of the first key set."""
+
+import os
+import re
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from hookline.agent.providers.anthropic import AnthropicProvider
+from hookline.agent.providers.genai import GenAIProvider
+from hookline.agent.providers.openai import OpenAIProvider
+from hookline.cli.failures import CommandError
+
+LiveProvider: TypeAlias = GenAIProvider | OpenAIProvider | AnthropicProvider
+
+
+class Family(NamedTuple):
+    """The models of one maker: the variables that hold a key, how their names begin, and the one
+    that is taken unless another is named."""
+
+    maker: str
+    keys: tuple[str, ...]
+    names: str
+    default: str
+    provide: Callable[[str], LiveProvider]
+
+    @property
+    def has_key(self) -> bool:
+        """True if the environment has a key."""
+        return any(os.environ.get(key) for key in self.keys)
+
+
+# In the order in which keys are looked for.
+FAMILIES = (
+    Family(
+        "Google",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        r"(models/)?gemini",
+        "gemini-flash-latest",
+        GenAIProvider,
+    ),
+    Family("OpenAI", ("OPENAI_API_KEY",), r"gpt|chatgpt|o\d", "gpt-5.4-mini", OpenAIProvider),
+    Family("Anthropic", ("ANTHROPIC_API_KEY",), r"claude", "claude-sonnet-5", AnthropicProvider),
+)
+
+
+def live_model(model: str | None) -> LiveProvider:
+    """The provider of a model; a name that no family claims is for the first key that is set."""
+    named = [family for family in FAMILIES if model and re.match(family.names, model)]
+    if named and not named[0].has_key:
+        raise CommandError(f"{model} is a model of {named[0].maker}: set {named[0].keys[0]}")
+    able = [family for family in named or FAMILIES if family.has_key]
+    if not able:
+        *others, last = (family.keys[0] for family in FAMILIES)
+        raise CommandError(
+            f"--live needs the key of a model: set {', '.join(others)} or {last}, "
+            "or leave --live out for the scripted model"
+        )
+    return able[0].provide(model or able[0].default)

@@ -1,0 +1,313 @@
+"""OpenAI's real client over real HTTP: what the server was sent, and what came of its answers."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+
+from hookline import Config, HooklineError
+from hookline.agent import Chat, FunctionCall, Media, OpenAIProvider, Text, Turn
+from tests.adapters.providers.running import PIXEL, SCHEMA, agent, openai_served
+from tests.adapters.providers.server import (
+    ModelServer,
+    calling,
+    completion,
+    plain_completion,
+)
+from tests.agent.scripts import hooks, say
+
+HELLO = completion({"content": "Hel"}, {"content": "lo"})
+WRITE = calling(0, '{"te', 'xt": "hi"}', id="call_a", name="write")
+
+
+async def test_a_streamed_answer_is_shown_as_it_comes_and_merged_into_the_sdks_type() -> None:
+    async with openai_served(HELLO) as (server, provider):
+        chat = Chat(Config(), provider)
+        shown = [chunk async for chunk in chat.stream("hi")]
+    assert {type(chunk) for chunk in shown} == {ChatCompletionChunk}
+    assert [provider.conversation.text(chunk) for chunk in shown] == ["Hel", "lo", "", ""]
+    assert chat.last_turn is not None
+    response = chat.last_turn.response
+    assert type(response) is ChatCompletion
+    assert ChatCompletion.model_validate(response.to_dict()) == response
+    assert response.choices[0].message.role == "assistant"
+    assert response.choices[0].finish_reason == "stop"
+    assert response.usage is not None
+    assert response.usage.total_tokens == 7
+    assert chat.last_turn.text == "Hello"
+    assert server.bodies == [
+        {
+            "model": "gpt-test",
+            "messages": [{"role": "user", "content": "hi"}],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+    ]
+
+
+async def test_a_held_back_answer_is_shown_once_and_whole() -> None:
+    async with openai_served(HELLO) as (_, provider):
+        chat = Chat(Config(), provider, display="after_hooks")
+        shown = [provider.conversation.text(each) async for each in chat.stream("hi")]
+    assert shown == ["Hello"]
+
+
+async def test_tools_in_parallel_are_declared_called_and_answered() -> None:
+    """Their arguments come in fragments, one of them fails, and one answers with an image."""
+    asked = completion(
+        {"content": "Let me."},
+        *WRITE,
+        *calling(1, "", id="call_b", name="fail"),
+        *calling(2, "{}", id="call_c", name="draw"),
+        finish="tool_calls",
+    )
+    async with (
+        openai_served(asked, HELLO) as (server, provider),
+        agent(provider, model_config={"temperature": 0.5}) as running,
+    ):
+        result = await running.run("go")
+    first, second = server.bodies
+    assert result.text == "Hello"
+    assert first["temperature"] == 0.5
+    write = {"name": "write", "description": "writes", "parameters": SCHEMA}
+    assert first["tools"][0] == {"type": "function", "function": write}
+    assert [tool["function"]["name"] for tool in first["tools"]] == ["write", "fail", "draw"]
+    user, assistant, *answers = second["messages"]
+    assert (user["role"], assistant["role"], assistant["content"]) == (
+        "user",
+        "assistant",
+        "Let me.",
+    )
+    calls = [
+        {
+            "id": f"call_{letter}",
+            "type": "function",
+            "function": {"name": name, "arguments": arguments},
+        }
+        for letter, name, arguments in (
+            ("a", "write", '{"text": "hi"}'),
+            ("b", "fail", ""),
+            ("c", "draw", "{}"),
+        )
+    ]
+    assert assistant["tool_calls"] == calls
+    assert answers[:3] == [
+        {"role": "tool", "tool_call_id": "call_a", "content": "wrote hi"},
+        {
+            "role": "tool",
+            "tool_call_id": "call_b",
+            "content": "Error: fail failed: OSError: disk full",
+        },
+        {"role": "tool", "tool_call_id": "call_c", "content": "drawn"},
+    ]
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,+//+"}}
+    told = {"type": "text", "text": "Part of the result of draw:"}
+    assert answers[3:] == [{"role": "user", "content": [told, picture]}]
+
+
+@pytest.mark.parametrize("written", ['{"text": "cut o', "[1]"])
+async def test_a_call_whose_arguments_are_no_object_is_answered_and_not_run(written: str) -> None:
+    asked = completion(*calling(0, written, id="call_a", name="write"), finish="length")
+    async with (
+        openai_served(asked, HELLO) as (server, provider),
+        agent(provider, hooks("BeforeTool", "touch fired")) as running,
+    ):
+        await running.run("go")
+    answer = server.bodies[1]["messages"][-1]
+    assert answer["content"].startswith("Error: write was not called: its arguments are no")
+    assert not Path("fired").exists()
+
+
+async def test_a_denied_call_is_answered_with_the_reason() -> None:
+    denied = hooks("BeforeTool", say({"decision": "deny", "reason": "not so"}))
+    async with (
+        openai_served(completion(*WRITE), HELLO) as (server, provider),
+        agent(provider, denied) as running,
+    ):
+        await running.run("go")
+    answer = {"role": "tool", "tool_call_id": "call_a", "content": "Error: not so"}
+    assert server.bodies[1]["messages"][-1] == answer
+
+
+async def test_reasoning_that_a_server_gives_is_fed_back_to_it_and_is_no_text() -> None:
+    details = [{"type": "reasoning.encrypted", "data": "c2ln", "index": 0}]
+    thought = completion(
+        {"reasoning_content": "hm"},
+        {"reasoning_content": "m", "reasoning_details": details},
+        *WRITE,
+    )
+    async with openai_served(thought, HELLO) as (server, provider), agent(provider) as running:
+        await running.run("go")
+    fed_back = server.bodies[1]["messages"][1]
+    assert fed_back["reasoning_content"] == "hmm"
+    assert fed_back["reasoning_details"] == details
+    assert fed_back["content"] is None
+    assert running.chat.history[1].text == ""
+
+
+async def test_a_refusal_is_what_the_user_reads() -> None:
+    async with openai_served(completion({"refusal": "I "}, {"refusal": "won't."})) as (_, provider):
+        turn = await Chat(Config(), provider).send("hi")
+    assert turn.text == "I won't."
+
+
+async def test_an_empty_answer_is_no_turn() -> None:
+    async with openai_served(completion({"content": ""}), HELLO) as (server, provider):
+        chat = Chat(Config(), provider)
+        assert (await chat.send("one")).text == ""
+        await chat.send("two")
+    assert [said["role"] for said in server.bodies[1]["messages"]] == ["user", "user"]
+
+
+EARLY = "the stream of gpt-test ended before its answer did"
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([*HELLO[:1], "break"], "Connection error"),
+        (completion({"content": "Hel"}, finish=None), EARLY),
+        (["[DONE]"], EARLY),
+        ([*HELLO[:1], {"error": {"message": "overloaded", "code": 500}}], "overloaded"),
+    ],
+)
+async def test_a_broken_stream_fires_no_after_model_and_leaves_the_history_alone(
+    events: list[Any], said: str
+) -> None:
+    async with openai_served(events) as (_, provider):
+        chat = Chat(Config(hooks=hooks("AfterModel", "touch fired")), provider)
+        with pytest.raises(Exception, match=said):
+            await chat.send("hi")
+    assert chat.history == []
+    assert chat.last_turn is None
+    assert not Path("fired").exists()
+
+
+@pytest.mark.parametrize("status", [400, 401, 429, 500, 503])
+async def test_an_error_of_the_api_is_the_sdks_own(status: int) -> None:
+    reply = status, {"error": {"message": "no", "type": "t", "code": "c"}}
+    async with openai_served(reply) as (_, provider):
+        chat = Chat(Config(), provider)
+        with pytest.raises(openai.APIStatusError) as caught:
+            await chat.send("hi")
+    assert caught.value.status_code == status
+    assert chat.history == []
+
+
+async def test_a_cancelled_turn_ends_the_call() -> None:
+    async with openai_served([*HELLO[:1], "wait"]) as (server, provider):
+        chat = Chat(Config(), provider)
+        running = asyncio.create_task(chat.send("hi"))
+        assert await asyncio.to_thread(server.waiting.wait, 10)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert await asyncio.to_thread(server.left.wait, 10)
+    assert chat.history == []
+
+
+async def test_a_display_that_is_closed_early_ends_the_call() -> None:
+    async with openai_served([*HELLO[:1], "wait"]) as (server, provider):
+        shown = Chat(Config(), provider).stream("hi")
+        await anext(shown)
+        await shown.aclose()
+        assert await asyncio.to_thread(server.left.wait, 10)
+
+
+async def test_system_messages_have_their_role_and_stand_where_they_were_said() -> None:
+    developer = {"role": "developer", "content": "be brief"}
+    async with openai_served(HELLO, HELLO) as (server, provider):
+        chat = Chat(Config(), provider, model_config={"messages": [developer]})
+        await chat.send("one", Turn("system", (Text("be kind"),)))
+        await chat.send("two")
+    assert server.bodies[1]["messages"] == [
+        developer,
+        {"role": "user", "content": "one"},
+        {"role": "system", "content": "be kind"},
+        {"role": "assistant", "content": "Hello"},
+        {"role": "user", "content": "two"},
+    ]
+
+
+async def test_media_go_in_the_form_that_the_api_has_for_them() -> None:
+    parts = (
+        Text("see"),
+        Media("image/png", PIXEL),
+        Media("audio/mpeg", PIXEL),
+        Media("application/pdf", PIXEL),
+        Media("text/csv", b"a,b"),
+        Media("video/mp4", PIXEL),
+    )
+    async with openai_served(HELLO) as (server, provider):
+        await Chat(Config(), provider).send(Turn("user", parts))
+    content = server.bodies[0]["messages"][0]["content"]
+    assert [part["type"] for part in content] == [
+        *("text", "image_url", "input_audio", "file", "text", "text")
+    ]
+    assert content[2]["input_audio"] == {"data": "+//+", "format": "mp3"}
+    assert content[3]["file"]["file_data"] == "data:application/pdf;base64,+//+"
+    assert content[4]["text"] == "a,b"
+    assert content[5]["text"] == "[video/mp4, 3 bytes: this model cannot be shown it]"
+
+
+async def test_compression_has_the_model_summarize_calls_and_results_included() -> None:
+    replies = [completion(*WRITE), HELLO, HELLO, plain_completion(content="the gist")]
+    async with openai_served(*replies) as (server, provider), agent(provider) as running:
+        await running.run("a")
+        await running.run("b")
+        await running.compress()
+    asked = server.bodies[3]
+    assert "tools" not in asked
+    assert [said["content"] for said in asked["messages"][:4]] == [
+        "a",
+        '[called write with {"text":"hi"}]',
+        "[result of write: wrote hi]",
+        "Hello",
+    ]
+    assert running.chat.history[0].text == "[Summary] the gist"
+
+
+async def test_a_client_that_was_given_stays_open_and_one_made_here_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with openai_served(HELLO) as (_, provider):
+        await provider.aclose()
+        assert (await Chat(Config(), provider).send("hi")).text == "Hello"
+    with ModelServer(HELLO) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        provider = OpenAIProvider("gpt-test")
+        assert (await Chat(Config(), provider).send("hi")).text == "Hello"
+        await provider.aclose()
+    with pytest.raises(RuntimeError, match="the client has been closed"):
+        await provider.summarize([])
+
+
+def test_a_synchronous_client_is_refused() -> None:
+    client: Any = openai.OpenAI(api_key="none")
+    with client, pytest.raises(HooklineError, match=r"needs an openai\.AsyncOpenAI"):
+        OpenAIProvider("m", client=client)
+
+
+async def test_calls_of_one_answer_keep_their_ids_and_order() -> None:
+    asked = completion(*WRITE, *calling(1, "{}", id="call_b", name="write"))
+    async with openai_served(asked) as (_, provider):
+        turn = await Chat(Config(), provider).send("hi")
+    assert turn.calls == (
+        FunctionCall("write", {"text": "hi"}, "call_a"),
+        FunctionCall("write", {}, "call_b"),
+    )
+
+
+async def test_an_option_that_the_api_lacks_is_left_out_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As a hook may set it, which knows the options of all models."""
+    async with openai_served(HELLO) as (server, provider):
+        turn = await Chat(Config(), provider, model_config={"top_k": 3}).send("hi")
+    assert turn.text == "Hello"
+    assert "top_k" not in server.bodies[0]
+    assert "does not take top_k; the model is called without" in caplog.text

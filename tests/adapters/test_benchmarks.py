@@ -1,0 +1,36 @@
+"""The lines of the frameworks in the table of the benchmarks."""
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.harness.documents import REPOSITORY
+
+TITLES = {"langchain": "LangChain", "pydantic_ai": "Pydantic AI"}
+HERE = [title for name, title in TITLES.items() if find_spec(f"hookline.adapters.{name}")]
+
+
+@pytest.mark.timeout(120)
+def test_every_framework_is_measured_beside_the_same_agent_without_hookline(
+    tmp_path: Path,
+) -> None:
+    script, output = REPOSITORY / "benchmarks" / "run.py", tmp_path / "results.json"
+    argv = [sys.executable, str(script), "adapters", "--frameworks", sys.executable]
+    done = subprocess.run(
+        [*argv, "--samples", "2", "--output", str(output)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    results = json.loads(output.read_text())
+    names = [result["name"] for result in results]
+    for title in HERE:
+        lines = ("tool and model call, no match", "the same, one hook", "a turn of 8 of them")
+        assert [name for name in names if name.startswith(f"{title}: ")] == [
+            f"{title}: {line}" for line in lines
+        ]
+    assert {result["baseline_name"] for result in results} == {"the same without hookline"}
+    assert all(name in done.stdout for name in names)
+    assert "≤ +50" in done.stdout

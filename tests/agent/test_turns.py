@@ -1,0 +1,146 @@
+"""A history that belongs to no API: it can be stored, and any model can go on with it."""
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import pytest
+from google.genai import types
+
+from hookline import Config
+from hookline.agent import (
+    CallResult,
+    Chat,
+    FunctionCall,
+    Media,
+    Native,
+    Opaque,
+    ScriptedProvider,
+    Text,
+    Tool,
+    Turn,
+)
+from hookline.agent.providers.genai import GenAIConversation
+from hookline.agent.providers.scripted import call
+from hookline.agent.turns import result_of
+from tests.agent.scripts import Bench, hooks, specific
+
+PIXEL = b"\xfb\xff\xfe"
+SIGNED = {"text": "hm", "thought": True, "thoughtSignature": "-__-"}
+
+
+def contents_of(*turns: Turn) -> list[types.Content]:
+    """What Gemini's SDK is given of these turns."""
+    contents: list[types.Content] = GenAIConversation("typed").request("m", turns).contents
+    return contents
+
+
+async def test_a_history_is_stored_as_json_and_goes_on_where_it_was() -> None:
+    bench = Bench({}, [[SIGNED, call("note", text="one")], "done"])
+    await bench.run("go")
+    stored = msgspec.json.encode(bench.history)
+    read = msgspec.json.decode(stored, type=list[Turn])
+    assert read == bench.history
+    provider = ScriptedProvider(["more"])
+    await Chat(Config(), provider, history=read).send("again")
+    before, after = bench.provider.requests[-1]["contents"], provider.requests[0]["contents"]
+    assert after[: len(before)] == before
+    assert after[1]["parts"][0] == SIGNED
+
+
+async def test_a_thought_and_its_signature_survive_a_change_of_the_text_beside_it() -> None:
+    settings = hooks("AfterModel", specific(llm_response={"text": "a [x]"}))
+    bench = Bench(settings, [[SIGNED, "a cat"], "ok"])
+    await bench.run("one", "two")
+    said = bench.provider.requests[1]["contents"][1]
+    assert said["parts"] == [SIGNED, {"text": "a [x]"}]
+    assert "cat" not in repr(bench.history)
+
+
+def test_a_turn_of_another_api_is_rendered_from_its_parts() -> None:
+    native = Native("another", {"role": "assistant", "content": "secret of that API"})
+    asked = FunctionCall("draw", {"of": "cat"}, id="call_1")
+    [said] = contents_of(Turn("model", (Text("I draw."), asked), native))
+    assert said.parts is not None
+    assert said.parts[0].text == "I draw."
+    assert said.parts[1].function_call == types.FunctionCall(
+        id="call_1", name="draw", args={"of": "cat"}
+    )
+
+
+def test_media_reach_the_model_from_any_apis_form() -> None:
+    parts = [
+        Media("image/png", PIXEL),
+        {"inlineData": {"mimeType": "image/png", "data": "+//+"}},
+        types.Part(inline_data=types.Blob(mime_type="image/png", data=PIXEL)),
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,+//+"}},
+        {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/png", "data": "+//+"},
+        },
+    ]
+    result = result_of(FunctionCall("draw", {}), ["drawn", *parts], is_error=False)
+    [content] = contents_of(Turn("user", (result,)))
+    answer, *shown = content.parts or []
+    assert answer.function_response is not None
+    assert answer.function_response.response == {"output": "drawn"}
+    assert [part.inline_data and part.inline_data.data for part in shown] == [PIXEL] * 5
+
+
+@pytest.mark.parametrize("form", ["camel", "typed"])
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        ({"type": "rows", "rows": [1]}, '{"type":"rows","rows":[1]}'),
+        ({"price": 3}, '{"price":3}'),
+        (7, "7"),
+        (Path("/x"), '"/x"'),
+    ],
+)
+def test_a_part_that_no_api_knows_is_read_as_its_json(
+    form: Literal["camel", "typed"], part: object, shown: str
+) -> None:
+    """A tool may return a list of anything, and the model call must not break on it."""
+    result = result_of(FunctionCall("find", {}), [part], is_error=False)
+    conversation = GenAIConversation(form)
+    request = conversation.request("m", [Turn("user", (result,))])
+    [content] = request["contents"] if form == "camel" else request.contents
+    said = content["parts"][1]["text"] if form == "camel" else content.parts[1].text
+    assert said == shown
+
+
+def test_a_turn_of_which_gemini_has_nothing_is_left_out() -> None:
+    only_native = Native("another", {"role": "assistant", "content": []})
+    assert contents_of(Turn("model", (), only_native)) == []
+
+
+def test_a_system_turn_is_the_users_where_the_api_has_no_such_role() -> None:
+    turns = [Turn("user", (Text("hello"),)), Turn("system", (Text("be kind"),))]
+    [_, told] = contents_of(*turns)
+    assert (told.role, told.parts and told.parts[0].text) == ("user", "[System] be kind")
+    conversation = GenAIConversation("camel", system_role=True)
+    kept = conversation.request("m", turns)["contents"][1]
+    assert kept == {"role": "system", "parts": [{"text": "be kind"}]}
+
+
+async def test_a_call_whose_arguments_cannot_be_read_is_answered_and_not_run() -> None:
+    bench = Bench({}, [])
+    broken = FunctionCall("note", {}, problem="its arguments are not a JSON object")
+    done = await bench.agent._scheduler.run([broken])
+    assert bench.notes == []
+    assert done[0].result.error is not None
+    assert done[0].result.error.type == "bad_arguments"
+    assert "not a JSON object" in str(done[0].result.llm_content)
+
+
+async def test_a_tools_parts_stand_beside_its_answer() -> None:
+    image = {"inlineData": {"mimeType": "image/png", "data": "eA=="}}
+    draw = Tool(name="draw", run=lambda _given: ["a cat", image])
+    bench = Bench({}, [[call("draw")], "ok"], tools=[draw])
+    await bench.run()
+    answer, beside = bench.provider.requests[1]["contents"][2]["parts"]
+    assert answer["functionResponse"]["response"] == {"output": "a cat"}
+    assert beside == image
+    [result] = bench.history[2].parts
+    assert isinstance(result, CallResult)
+    assert result.attached == (Opaque(image),)

@@ -370,6 +370,28 @@ def test_text_passes_while_the_stream_is_still_under_way() -> None:
     answer.close()
 
 
+def test_a_call_whose_name_comes_late_waits_for_it_and_cannot_grow_into_another() -> None:
+    def part(**function: Any) -> dict[str, Any]:
+        return chunk({"tool_calls": [{"index": 0, "function": function}]})
+
+    stream = [
+        chunk({"tool_calls": [{"index": 0, "id": "c0", "type": "function"}]}),
+        part(name="read", arguments=""),
+        part(name="_all", arguments="{"),
+        part(arguments="}"),
+        chunk({}, "tool_calls"),
+    ]
+    answer = hooks_that(BeforeToolSelection=select("read")).sync.model_call(
+        lambda **_request: iter(stream), messages=MESSAGES, tools=TOOLS, stream=True
+    )
+    fragments = [
+        each for one in answer for each in one["choices"][0]["delta"].get("tool_calls") or ()
+    ]
+    assert fragments[0] == {"index": 0, "id": "c0", "type": "function"}
+    assert [each["function"].get("name") for each in fragments[1:]] == ["read", None, None]
+    assert "".join(each["function"]["arguments"] for each in fragments[1:]) == "{}"
+
+
 def test_the_form_before_tool_calls_is_checked_too() -> None:
     stream = [
         chunk({"role": "assistant", "function_call": {"name": "shell", "arguments": ""}}),
@@ -455,7 +477,15 @@ def test_a_response_that_nobody_can_read_is_blocked_where_hooks_fail_closed(
     assert "a model response" in answer["choices"][0]["message"]["content"]
 
 
-@pytest.mark.parametrize("chunks", [[], [7], [{"x": 1}], [{"choices": 3}], [{"choices": [4]}]])
+NO_CHUNKS: list[list[Any]] = [
+    *([], [7], [{"x": 1}], [{"choices": 3}], [{"choices": [4]}]),
+    # A complete response, and one of an older API: no chunks of this one.
+    [completion("whole")],
+    [{"choices": [{"index": 0, "text": "old"}]}],
+]
+
+
+@pytest.mark.parametrize("chunks", NO_CHUNKS)
 def test_a_stream_that_nobody_can_read_is_loud_and_passes_or_is_blocked(
     run: Any, chunks: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

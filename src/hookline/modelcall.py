@@ -261,9 +261,12 @@ class ModelClient(msgspec.Struct, frozen=True):
     def arguments(self, request: Any, given: Mapping[str, Any], firing: Firing) -> dict[str, Any]:
         """What to call the client with for a request that hooks changed. What they set and the
         client does not take is left out, and people are warned of it."""
-        if not isinstance(request, Mapping):
-            named = ((name, get(request, name)) for name in ("model", "contents", "config"))
-            return {**given, **{name: value for name, value in named if value is not None}}
+        if self.api == "genai":
+            from hookline.translate.genai import accept_config
+
+            named = {name: get(request, name) for name in ("model", "contents", "config")}
+            named["config"] = accept_config(named["config"])
+            return {**given, **{name: value for name, value in named.items() if value is not None}}
         try:
             parameters = signature(self.create).parameters
         except (TypeError, ValueError):

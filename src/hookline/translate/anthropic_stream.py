@@ -91,6 +91,11 @@ def _merge_delta(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
         block[_INPUT] = block.get(_INPUT, "") + delta[_INPUT]
     elif kind == "citations_delta":
         block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
+    else:
+        for name, value in delta.items():
+            if name != "type" and value is not None:
+                is_text = isinstance(value, str)
+                block[name] = (block.get(name) or "") + value if is_text else value
 
 
 def _close_block(block: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from operator import is_
 from typing import Any
 
+from hookline.errors import TranslationError
 from hookline.translate.streams import (
     CallFilter,
     Refusing,
@@ -78,6 +79,8 @@ def _chunk_class() -> Any:
 
 def _merge_choice(whole: dict[str, Any], choice: Mapping[str, Any]) -> None:
     """Add what a chunk says of a choice."""
+    if choice.get("delta") is None and ("message" in choice or "text" in choice):
+        raise TranslationError("a choice in a chunk of OpenAI chat has a delta")
     _extend(whole.setdefault("delta", {}), choice.get("delta") or {})
     _extend(whole, {"logprobs": choice.get("logprobs")})
     others = {name: value for name, value in choice.items() if value is not None}
@@ -143,6 +146,7 @@ class _Choice:
         self.numbers: dict[int, int | None] = {}
         # Fragments of calls whose name has not come yet.
         self.nameless: dict[int, list[Any]] = {}
+        self.called: dict[int, str] = {}
 
 
 class _ChatFilter:
@@ -204,10 +208,16 @@ class _ChatFilter:
             if _name_of(fragment) is None:
                 return []
             del state.nameless[number]
+            state.called[number] = _name_of(fragment) or ""
             refused = self._is_refused(state, fragment, number)
             return [] if refused else [self._renumber(state, each, number) for each in held]
         if state.numbers[number] is None:
             return []
+        more = _name_of(fragment)
+        if more is not None and more != state.called[number]:
+            # It would make another tool of one that was allowed.
+            kind = "function" if get(fragment, "function") is not None else "custom"
+            fragment = put(fragment, {kind: put(get(fragment, kind), {"name": None})})
         return [self._renumber(state, fragment, number)]
 
     def _is_refused(self, state: _Choice, call: Any, number: int) -> bool:
@@ -248,17 +258,15 @@ class ResponsesStreams:
 
     def merge(self, chunks: Sequence[Any]) -> Any:
         whole: dict[str, Any] = {}
-        like: Any = {}
         items: dict[int, dict[str, Any]] = {}
-        for chunk in chunks:
-            event = to_json(chunk)
+        for event in map(to_json, chunks):
             if isinstance(event.get("response"), Mapping):
-                whole, like = dict(event["response"]), get(chunk, "response")
+                whole = dict(event["response"])
             _merge_item(items, event)
         if items and not whole.get("output"):
             # The stream ended early, or its server does not repeat at the end what it has sent.
             whole["output"] = [items[index] for index in sorted(items)]
-        return make_like(like, lambda: type(like), whole)
+        return make_like(chunks[0], _response_class, whole)
 
     def split(self, response: Any) -> list[Any]:
         whole = to_json(response)
@@ -283,6 +291,12 @@ class ResponsesStreams:
         return _ResponsesFilter(gate)
 
 
+def _response_class() -> Any:
+    from openai.types.responses import Response
+
+    return Response
+
+
 def _make_event(like: Any, event: Mapping[str, Any]) -> Any:
     def kind() -> Any:
         from openai.types.responses import ResponseStreamEvent
@@ -300,9 +314,9 @@ def _merge_item(items: dict[int, dict[str, Any]], event: Mapping[str, Any]) -> N
     if kind in ("response.output_item.added", "response.output_item.done"):
         items[index] = dict(event["item"])
         return
-    item = items.get(index)
-    if item is None:
-        return
+    # A server may send a text without having announced its item.
+    unannounced = {"id": event.get("item_id"), "type": "message", "role": "assistant"}
+    item = items.setdefault(index, unannounced)
     for start, name in _ARGUMENTS.values():
         if kind == f"{start}.delta":
             item[name] = (item.get(name) or "") + event["delta"]

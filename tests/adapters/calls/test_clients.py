@@ -242,6 +242,23 @@ def test_genais_generate_content_works_as_well() -> None:
     assert len(service.bodies) == 2
 
 
+def test_genai_is_offered_the_allowed_tools_in_a_mode_that_its_api_takes() -> None:
+    hooks = Hooks()
+    allowed = {"mode": "AUTO", "allowedFunctionNames": ["read"]}
+    hooks.on("BeforeToolSelection")(lambda _e: {"hookSpecificOutput": {"toolConfig": allowed}})
+    call = {"functionCall": {"name": "shell", "args": {}}}
+    answer = {"candidates": [{"content": {"role": "model", "parts": [call]}}]}
+    tools = {"tools": [{"function_declarations": [{"name": "read"}, {"name": "shell"}]}]}
+    with ModelService(lambda _body: answer) as service:
+        options = genai.types.HttpOptions(base_url=service.url)
+        with genai.Client(api_key="k", http_options=options) as client:
+            create = client.models.generate_content
+            got = hooks.sync.model_call(create, model="g", contents="q", config=tools)
+    sent = service.bodies[0]["toolConfig"]["functionCallingConfig"]
+    assert sent == {"mode": "VALIDATED", "allowedFunctionNames": ["read"]}
+    assert (got.function_calls, got.text) == (None, "The tool shell is not allowed in this call.")
+
+
 def test_a_structured_answer_loses_what_was_parsed_of_a_redacted_text() -> None:
     """What the SDK read out of the text repeats it."""
     from pydantic import BaseModel

@@ -248,11 +248,17 @@ def test_the_synchronous_front_refuses_an_async_stream(api: Api) -> None:
         assert left(service)
 
 
-def test_a_server_that_does_not_repeat_its_output_at_the_end_is_redacted_too() -> None:
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_server_that_does_not_repeat_its_output_at_the_end_is_redacted_too(
+    announced: bool,
+) -> None:
+    """Nor one that does not announce it at the start."""
     api, hooks = Responses(), Hooks()
     hooks.on("AfterModel")(redact)
     events = api.events(TEXT)
     events[-1]["response"]["output"] = []
+    if not announced:
+        events = [each for each in events if "output_item" not in each["type"]]
     with ModelService(lambda _body: events) as service, api.client(service.url) as client:
         stream = hooks.sync.model_call(api.create(client), **api.request("q"), stream=True)
         chunks = list(stream)

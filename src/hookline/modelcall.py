@@ -4,37 +4,20 @@ As in ``toolcall``, everything is written once, for callers who await and for th
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import lru_cache, partial
-from inspect import Parameter, isawaitable, signature, unwrap
-from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from hookline.answer import Answer
 from hookline.errors import TranslationError
 from hookline.fired import FiredEvent
+from hookline.modelclients import ModelClient
 from hookline.toolcall import Firing
-from hookline.translate.streams import to_json
-from hookline.translate.values import JSONCall, SDKCall, get, is_object
 from hookline.wire.events import HookEventName
 
 if TYPE_CHECKING:
     from hookline.translate import HookTranslator
-
-# Where an SDK defines the class whose method makes a call -> the API of that call.
-_CLIENTS = {
-    "openai.resources.chat": "openai-chat",
-    "openai.resources.responses": "openai-responses",
-    "anthropic.resources.messages": "anthropic",
-    "anthropic.resources.beta.messages": "anthropic",
-    "google.genai.models": "genai",
-}
-# Where an SDK makes methods that give the HTTP response in place of the model's.
-_RAW = frozenset(
-    f"{package}.{module}"
-    for package in ("openai", "anthropic")
-    for module in ("_legacy_response", "_response")
-)
 
 
 class ModelOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,9 +141,12 @@ class ModelGate:
     def _drop(self, response: Any, names: list[str], said: str) -> Any:
         translator = self._firing.get_translator()
         left = translator.drop_calls(response, names)
-        if translator.call_names(left) or translator.to_hook_llm_response(left).get("text"):
+        try:
+            if translator.call_names(left) or translator.to_hook_llm_response(left).get("text"):
+                return left
+            return translator.from_hook_llm_response({"text": said}, left)
+        except TranslationError:
             return left
-        return translator.from_hook_llm_response({"text": said}, left)
 
 
 def describe_refused_call(name: str) -> str:
@@ -211,128 +197,6 @@ def _answered(answer: Answer) -> ModelOutcome:
     )
 
 
-class ModelClient(msgspec.Struct, frozen=True):
-    """A client's method, or a function of the caller's, that calls a model; ``api`` is None where
-    only the request can tell."""
-
-    create: Callable[..., Any]
-    api: str | None
-    # The arguments that a partial brings along.
-    given: Mapping[str, Any] = {}
-
-    @classmethod
-    def of(cls, create: Callable[..., Any]) -> "ModelClient":
-        """Raises TypeError for a method whose answers are no responses of a model."""
-        given: dict[str, Any] = {}
-        while isinstance(create, partial) and not create.args:
-            given = {**create.keywords, **given}
-            create = create.func
-        inner: Any = create
-        while inner is not None:
-            if getattr(inner, "__globals__", {}).get("__name__") in _RAW:
-                raise TypeError(
-                    "model_call cannot look into raw responses; give it the client's create itself,"
-                    " without with_raw_response or with_streaming_response"
-                )
-            owner = getattr(inner, "__self__", None)
-            api = None if owner is None else _api_of_class(cast(Any, type(owner)))
-            if api is not None:
-                name = getattr(inner, "__name__", "")
-                if name in ("stream", "generate_content_stream"):
-                    instead = "create(…, stream=True)" if name == "stream" else "generate_content"
-                    raise TypeError(f"model_call cannot guard {name}; give it {instead}")
-                return cls(create, api, given)
-            inner = (
-                inner.func if isinstance(inner, partial) else getattr(inner, "__wrapped__", None)
-            )
-        return cls(create, None, given)
-
-    def show(self, request: dict[str, Any]) -> Any:
-        """The request that hooks are shown."""
-        if self.api == "genai":
-            from hookline.translate.genai_values import GenerateContentParameters
-
-            named = {name: request.get(name) for name in ("contents", "config")}
-            return GenerateContentParameters(request.get("model") or "", **named)
-        if self.api is not None:
-            return SDKCall(self.api, request)
-        return JSONCall("openai-chat", request) if _is_plain_chat(request) else request
-
-    def arguments(self, request: Any, given: Mapping[str, Any], firing: Firing) -> dict[str, Any]:
-        """What to call the client with for a request that hooks changed. What they set and the
-        client does not take is left out, and people are warned of it."""
-        if self.api == "genai":
-            from hookline.translate.genai import accept_config
-
-            named = {name: get(request, name) for name in ("model", "contents", "config")}
-            named["config"] = accept_config(named["config"])
-            return {**given, **{name: value for name, value in named.items() if value is not None}}
-        try:
-            parameters = signature(self.create).parameters
-        except (TypeError, ValueError):
-            return dict(request)
-        if any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values()):
-            return dict(request)
-        unknown = [name for name in request if name not in parameters and name not in given]
-        if unknown:
-            firing.warn(
-                f"what hooks set as {', '.join(unknown)} was left out of the request: "
-                f"{getattr(self.create, '__qualname__', self.create)} does not take it"
-            )
-        return {name: value for name, value in request.items() if name not in unknown}
-
-    def as_own(self, response: Any) -> Any:
-        """A response that hooks made, in the very type that this method of the client gives: some
-        give more than others of the same API."""
-        if self.api is None or isinstance(response, Mapping):
-            return response
-        method = unwrap(getattr(self.create, "__func__", self.create))
-        try:
-            given = get_type_hints(method).get("return")
-        except (NameError, TypeError):
-            return response
-        for kind in get_args(given) or (given,):
-            kind = getattr(kind, "__pydantic_generic_metadata__", {}).get("origin") or kind
-            if isinstance(kind, type) and hasattr(kind, "model_construct"):
-                if isinstance(response, kind):
-                    return response
-                return cast(Any, kind).model_construct(**to_json(response))
-        return response
-
-
-@lru_cache(maxsize=256)
-def _api_of_class(kind: type) -> str | None:
-    for base in kind.__mro__:
-        for module, api in _CLIENTS.items():
-            if base.__module__ == module or base.__module__.startswith(f"{module}."):
-                return api
-    return None
-
-
-def _is_plain_chat(request: Mapping[str, Any]) -> bool:
-    """Whether a request of a function of the caller's is one of chat completions that says no more
-    than hooks' own form does: who calls a model has its API in mind."""
-    messages = request.get("messages")
-    return (
-        request.keys() <= {"model", "messages", "stream"}
-        and isinstance(messages, list | tuple)
-        and not any(get(message, "role") == "model" for message in messages)
-    )
-
-
-def _read_arguments(given: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call without those that say "not given" in an SDK's way; what can be
-    read once only is read now, for hooks and the client both read it."""
-    read: dict[str, Any] = {}
-    for name, value in ({**given, **request} if given else request).items():
-        if is_object(value, "openai", "Omit", "NotGiven"):
-            continue
-        if is_object(value, "anthropic", "Omit", "NotGiven"):
-            continue
-        read[name] = list(value) if hasattr(value, "__next__") else value
-    return read
-
-
 async def call_model(
     firing: Firing,
     create: Callable[..., Any],
@@ -345,14 +209,16 @@ async def call_model(
     """Call a model, and apply what the hooks before and after it say; a ``blocking`` caller can
     read no stream that must be awaited. An exception of the client goes on to the caller."""
     client = ModelClient.of(create)
-    given = _read_arguments(client.given, request)
+    given = client.read(request)
     shown = client.show(given)
     call = ModelCall(request=shown, session_id=session_id, transcript_path=transcript_path)
     gate = await open_model_gate(firing, call)
     if gate.outcome is not None:
         response = client.as_own(_tell(firing, gate, gate.outcome))
         return _hold(response) if given.get("stream") else response
-    arguments = given if gate.request is shown else client.arguments(gate.request, given, firing)
+    arguments = (
+        given if gate.request is shown else client.arguments(gate.request, given, firing.warn)
+    )
     answer = client.create(**arguments)
     if isawaitable(answer):
         answer = await firing.settle(_refuse_async(answer) if blocking else answer)

@@ -1,0 +1,148 @@
+"""The methods of clients, and the functions of one's own, that call a model: which API they speak,
+what they take and what they give."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from inspect import Parameter, signature, unwrap
+from typing import Any, cast, get_args, get_type_hints
+
+import msgspec
+
+from hookline.translate.streams import to_json
+from hookline.translate.values import JSONCall, SDKCall, get, is_object
+
+Warn = Callable[[str], None]
+
+# Where an SDK defines the class whose method makes a call -> the API of that call.
+_CLIENTS = {
+    "openai.resources.chat": "openai-chat",
+    "openai.resources.responses": "openai-responses",
+    "anthropic.resources.messages": "anthropic",
+    "anthropic.resources.beta.messages": "anthropic",
+    "google.genai.models": "genai",
+}
+_SDKS = ("openai", "anthropic")
+_PLAIN = frozenset({str, int, float, bool, list, dict, tuple})
+# Where an SDK makes methods that give the HTTP response in place of the model's.
+_RAW = frozenset(f"{sdk}.{module}" for sdk in _SDKS for module in ("_legacy_response", "_response"))
+
+
+class ModelClient(msgspec.Struct, frozen=True):
+    """A client's method, or a function of the caller's, that calls a model; ``api`` is None where
+    only the request can tell."""
+
+    create: Callable[..., Any]
+    api: str | None
+    # The arguments that a partial brings along.
+    given: Mapping[str, Any] = {}
+
+    @classmethod
+    def of(cls, create: Callable[..., Any]) -> "ModelClient":
+        """Raises TypeError for a method whose answers are no responses of a model."""
+        given: dict[str, Any] = {}
+        while isinstance(create, partial) and not create.args:
+            given = {**create.keywords, **given}
+            create = create.func
+        inner: Any = create
+        while inner is not None:
+            if getattr(inner, "__globals__", {}).get("__name__") in _RAW:
+                raise TypeError(
+                    "model_call cannot look into raw responses; give it the client's create itself,"
+                    " without with_raw_response or with_streaming_response"
+                )
+            owner = getattr(inner, "__self__", None)
+            api = None if owner is None else _api_of_class(cast(Any, type(owner)))
+            if api is not None:
+                name = getattr(inner, "__name__", "")
+                if name in ("stream", "generate_content_stream"):
+                    instead = "create(…, stream=True)" if name == "stream" else "generate_content"
+                    raise TypeError(f"model_call cannot guard {name}; give it {instead}")
+                return cls(create, api, given)
+            inner = (
+                inner.func if isinstance(inner, partial) else getattr(inner, "__wrapped__", None)
+            )
+        return cls(create, None, given)
+
+    def read(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a call without those that say "not given" in an SDK's way. What can be
+        read only once is read now, for hooks and the client both read it."""
+        read: dict[str, Any] = {}
+        for name, value in ({**self.given, **request} if self.given else request).items():
+            if type(value) in _PLAIN:
+                read[name] = value
+            elif not any(is_object(value, sdk, "Omit", "NotGiven") for sdk in _SDKS):
+                read[name] = list(value) if hasattr(value, "__next__") else value
+        return read
+
+    def show(self, request: dict[str, Any]) -> Any:
+        """The request that hooks are shown."""
+        if self.api == "genai":
+            from hookline.translate.genai_values import GenerateContentParameters
+
+            named = {name: request.get(name) for name in ("contents", "config")}
+            return GenerateContentParameters(request.get("model") or "", **named)
+        if self.api is not None:
+            return SDKCall(self.api, request)
+        return JSONCall("openai-chat", request) if _is_plain_chat(request) else request
+
+    def arguments(self, request: Any, given: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
+        """What to call the client with for a request that hooks changed. What they set and the
+        client does not take is left out, and people are warned of it."""
+        if self.api == "genai":
+            from hookline.translate.genai import accept_config
+
+            named = {name: get(request, name) for name in ("model", "contents", "config")}
+            named["config"] = accept_config(named["config"])
+            return {**given, **{name: value for name, value in named.items() if value is not None}}
+        try:
+            parameters = signature(self.create).parameters
+        except (TypeError, ValueError):
+            return dict(request)
+        if any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values()):
+            return dict(request)
+        unknown = [name for name in request if name not in parameters and name not in given]
+        if unknown:
+            warn(
+                f"what hooks set as {', '.join(unknown)} was left out of the request: "
+                f"{getattr(self.create, '__qualname__', self.create)} does not take it"
+            )
+        return {name: value for name, value in request.items() if name not in unknown}
+
+    def as_own(self, response: Any) -> Any:
+        """A response that hooks made, in the very type that this method of the client gives: some
+        give more than others of the same API."""
+        if self.api is None or isinstance(response, Mapping):
+            return response
+        method = unwrap(getattr(self.create, "__func__", self.create))
+        try:
+            given = get_type_hints(method).get("return")
+        except Exception:
+            # Annotations are evaluated, and whatever they are may go wrong.
+            return response
+        for kind in get_args(given) or (given,):
+            kind = getattr(kind, "__pydantic_generic_metadata__", {}).get("origin") or kind
+            if isinstance(kind, type) and hasattr(kind, "model_construct"):
+                if isinstance(response, kind):
+                    return response
+                return cast(Any, kind).model_construct(**to_json(response))
+        return response
+
+
+@lru_cache(maxsize=256)
+def _api_of_class(kind: type) -> str | None:
+    for base in kind.__mro__:
+        for module, api in _CLIENTS.items():
+            if base.__module__ == module or base.__module__.startswith(f"{module}."):
+                return api
+    return None
+
+
+def _is_plain_chat(request: Mapping[str, Any]) -> bool:
+    """Whether a request of a function of the caller's is one of chat completions that says no more
+    than hooks' own form does: who calls a model has its API in mind."""
+    messages = request.get("messages")
+    return (
+        request.keys() <= {"model", "messages", "stream"}
+        and isinstance(messages, list | tuple)
+        and not any(get(message, "role") == "model" for message in messages)
+    )

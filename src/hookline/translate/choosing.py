@@ -39,6 +39,7 @@ _ANTHROPIC_BLOCKS = frozenset({
     *("server_tool_use", "web_search_tool_result", "search_result"),
 })  # fmt: skip
 _RESPONSES_KEYS = ("input", "instructions", "previous_response_id", "conversation")
+_CONVERSATIONS = frozenset({"contents", "messages", "input"})
 _HOOK_KEYS = frozenset({"model", "messages", "config", "toolConfig"})
 _READ = (
     'hookline reads google-genai\'s {"model", "contents"}, OpenAI\'s {"model", "messages"} and '
@@ -139,7 +140,10 @@ class AnyTranslator:
 
     def _of_request(self, request: object, *, or_json: bool = False) -> "HookTranslator":
         api = _api_of_request(request)
-        if api is None and not or_json:
+        # JSON without a conversation under any name is an empty request, or google-genai's
+        # translator says what is wrong with it.
+        has_none = isinstance(request, Mapping) and _CONVERSATIONS.isdisjoint(request)
+        if api is None and not or_json and not has_none:
             raise TranslationError(f"a model request cannot be {_describe(request)}; {_READ}")
         return make_translator(api or "genai")
 
@@ -198,7 +202,7 @@ def _api_of_arguments(request: Mapping[Any, Any]) -> str | None:
     if not messages and any(name in request for name in _RESPONSES_KEYS):
         return "openai-responses"
     if messages is None:
-        return "genai"
+        return "genai" if "contents" in request else None
     if not isinstance(messages, list | tuple):
         return "hooks"
     for message in messages:

@@ -443,8 +443,8 @@ class MessageTranslator(Generic[M]):
     ) -> list[Any]:
         if self.one_choice:
             if len(wanted) > 1:
-                raise TranslationError(f"a response of {self.api} has one candidate")
-            wanted = wanted or [CandidateChange(content=ContentChange(parts=[]))]
+                warn(f"a hook's candidates were left out after the first: {self.api} has one")
+            wanted = wanted[:1] or [CandidateChange(content=ContentChange(parts=[]))]
         edited: list[Any] = []
         for place, change in enumerate(wanted):
             is_old = place < len(choices)

@@ -531,9 +531,13 @@ def _edit_response(response: Any, change: LLMResponseChange, form: Form) -> Any:
         changes["candidates"] = edited
         if isinstance(response, Mapping) and "text" in response:
             changes["text"] = _first_text(edited) or None
-        if field(response, "parsed") is not None and _first_text(edited) != _first_text(candidates):
+        if _texts(edited) != _texts(candidates):
             # The SDK made it from the text, so it would still say what a hook took out.
-            changes["parsed"] = None
+            if field(response, "parsed") is not None:
+                changes["parsed"] = None
+            raw = field(response, "sdkHttpResponse")
+            if field(raw, "body") is not None:
+                changes["sdkHttpResponse"] = with_fields(raw, {"body": None}, form=form)
     usage = object_field(response, "usageMetadata")
     if change.usage_metadata is not None:
         counts = changed_fields(usage, change.usage_metadata)
@@ -565,6 +569,7 @@ def _edit_candidates(
                     changes["content"] = build(form, "Content", {"role": "model", **new})
                 else:
                     changes["content"] = with_fields(content, new, form=form)
+                changes |= _drop_notes(candidate, form)
         seen = show_fields(candidate, CandidateChange, ("finishReason", "index"))
         if change.finish_reason is not None and change.finish_reason != seen.get("finishReason"):
             changes["finishReason"] = enum_word(form, "FinishReason", change.finish_reason)
@@ -577,6 +582,21 @@ def _edit_candidates(
                 changes["safetyRatings"] = ratings
         edited.append(with_fields(candidate, changes, form=form))
     return candidates if are_same(edited, candidates) else edited
+
+
+def _drop_notes(candidate: Any, form: Form) -> dict[str, Any]:
+    """The changes that take out what is known about a text and would repeat it."""
+    changes: dict[str, Any] = {
+        name: None
+        for name in ("citationMetadata", "logprobsResult")
+        if field(candidate, name) is not None
+    }
+    grounding = field(candidate, "groundingMetadata")
+    if field(grounding, "groundingSupports") is not None:
+        changes["groundingMetadata"] = with_fields(
+            grounding, {"groundingSupports": None}, form=form
+        )
+    return changes
 
 
 def _edit_ratings(
@@ -600,6 +620,9 @@ def _show_rating(rating: object) -> dict[str, str]:
     return {"category": "", "probability": "", **show_fields(rating, SafetyRatingChange)}
 
 
+def _texts(candidates: list[Any]) -> list[list[str]]:
+    return [visible_texts(parts_field(field(each, "content"))) for each in candidates]
+
+
 def _first_text(candidates: list[Any]) -> str:
-    first = candidates[0] if candidates else None
-    return "".join(visible_texts(parts_field(field(first, "content"))))
+    return "".join(_texts(candidates[:1])[0]) if candidates else ""

@@ -274,3 +274,139 @@ claude_responses: st.SearchStrategy[Json] = st.builds(
     st.lists(visible.map(_cited) | _thought | _use, max_size=4),
     st.sampled_from(["end_turn", "max_tokens"]),
 )
+
+
+# -- OpenAI responses
+
+
+def _output_text(text: str) -> Json:
+    url = {"type": "url_citation", "url": "https://x", "start_index": 0, "end_index": 1}
+    token = {"token": text, "logprob": -1.0, "bytes": [], "top_logprobs": []}
+    notes = {"annotations": [{**url, "title": text}], "logprobs": [token]}
+    return with_notes({"type": "output_text", "text": text, "annotations": []}, notes)
+
+
+_output_content = st.lists(
+    visible.map(_output_text) | visible.map(lambda text: {"type": "refusal", "refusal": text}),
+    min_size=1,
+    max_size=3,
+)
+_output_message = objects(
+    {
+        "id": words,
+        "type": st.just("message"),
+        "role": st.just("assistant"),
+        "status": st.just("completed"),
+        "content": _output_content,
+    }
+)
+_output_item = st.one_of(
+    hidden.map(
+        lambda text: {"type": "function_call", "call_id": text, "name": "read", "arguments": text}
+    ),
+    hidden.map(
+        lambda text: {"type": "custom_tool_call", "call_id": text, "name": "x", "input": text}
+    ),
+    hidden.map(
+        lambda text: {
+            "type": "reasoning",
+            "id": text,
+            "summary": [{"type": "summary_text", "text": text}],
+            "encrypted_content": text,
+        }
+    ),
+    hidden.map(
+        lambda text: {
+            "type": "web_search_call",
+            "id": text,
+            "status": "completed",
+            "action": {"type": "search", "query": text},
+        }
+    ),
+)
+_input_text = visible.map(lambda text: {"type": "input_text", "text": text})
+_input_media = hidden.map(lambda url: {"type": "input_image", "image_url": url, "detail": "auto"})
+_input_message = st.one_of(
+    objects(
+        {"role": st.sampled_from(["user", "assistant", "system", "developer"]), "content": visible},
+        type=st.just("message"),
+    ),
+    objects(
+        {
+            "role": st.sampled_from(["user", "system", "developer"]),
+            "content": st.lists(_input_text | _input_media, min_size=1, max_size=3),
+        },
+        type=st.just("message"),
+    ),
+)
+_input_result = hidden.map(
+    lambda text: {"type": "function_call_output", "call_id": text, "output": text}
+)
+items: st.SearchStrategy[list[Json]] = st.lists(
+    _input_message | _output_message | _output_item | _input_result, min_size=1, max_size=5
+)
+
+
+@st.composite
+def item_requests(draw: st.DrawFn) -> Json:
+    request: Json = {"model": draw(words), "input": draw(visible | items)}
+    request |= draw(
+        objects(
+            {},
+            instructions=hidden,
+            temperature=numbers,
+            max_output_tokens=counts,
+            user=hidden,
+            text=st.just({"format": {"type": "text"}}),
+        )
+    )
+    declared = draw(names)
+    if declared:
+        request["tools"] = [
+            {"type": "custom" if name == "shell" else "function", "name": name} for name in declared
+        ]
+        request["tools"].append({"type": "web_search_preview"})
+        tools = [{"type": "function", "name": declared[0]}]
+        choice = draw(
+            st.sampled_from(
+                [
+                    None,
+                    *("auto", "none", "required"),
+                    {"type": "function", "name": declared[0]},
+                    {"type": "web_search_preview"},
+                    {"type": "allowed_tools", "mode": "required", "tools": tools},
+                ]
+            )
+        )
+        request |= {} if choice is None else {"tool_choice": choice}
+    return request
+
+
+item_responses: st.SearchStrategy[Json] = st.builds(
+    lambda output, usage, status: {
+        "id": f"{HIDDEN} id",
+        "object": "response",
+        "created_at": 1,
+        "model": "m",
+        "status": status,
+        "output": output,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        **({"usage": usage} if usage else {}),
+    },
+    st.lists(_output_message | _output_item, max_size=4),
+    st.none()
+    | st.builds(
+        lambda a, b: {
+            "input_tokens": a,
+            "output_tokens": b,
+            "total_tokens": a + b,
+            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+            "output_tokens_details": {"reasoning_tokens": 0},
+        },
+        counts,
+        counts,
+    ),
+    st.sampled_from(["completed", "incomplete"]),
+)

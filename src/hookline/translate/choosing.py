@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hookline.errors import TranslationError
-from hookline.translate.values import SDKCall, get, is_object, is_readable
+from hookline.translate.values import JSONCall, get, is_object, is_readable
 
 if TYPE_CHECKING:
     from hookline.translate import HookTranslator
@@ -178,7 +178,7 @@ def _api_of_object(value: object) -> str | None:
 
 def _api_of_request(value: object) -> str | None:
     """The name of the API whose request a value is, None where nobody knows."""
-    if isinstance(value, SDKCall | msgspec.Struct):
+    if isinstance(value, JSONCall | msgspec.Struct):
         api: str | None = getattr(value, "api", None)
         return api
     if isinstance(value, Mapping):
@@ -257,7 +257,9 @@ def _api_of_response(value: object) -> str | None:
         return "openai-chat"
     if not isinstance(value, Mapping):
         return "openai-chat" if get(value, "choices") is not None else None
-    if value.get("candidates") or value.get("text"):
+    # A response of OpenAI's may say under ``text`` how texts are to be written.
+    text = value.get("text")
+    if value.get("candidates") or (text and not isinstance(text, Mapping)):
         return "hooks" if _has_texts_for_parts(value) else "genai"
     if value.get("output") or value.get("output_text"):
         return "openai-responses"

@@ -40,6 +40,7 @@ from hookline.translate.genai_values import (
     set_fields,
     show_fields,
     text_part,
+    to_plain,
     visible_texts,
     with_fields,
 )
@@ -65,7 +66,12 @@ from hookline.wire.model import (
     read_tool_config,
 )
 
-__all__ = ["GenAITranslator", "GenerateContentParameters", "read_declared_names"]
+__all__ = [
+    "GenAITranslator",
+    "GenerateContentParameters",
+    "accept_config",
+    "read_declared_names",
+]
 
 _MODES = frozenset({"AUTO", "ANY", "NONE", "VALIDATED", "MODE_UNSPECIFIED"})
 _REQUEST_FIELDS = (
@@ -426,6 +432,23 @@ def _names_of(tool: Any) -> list[str]:
         declared = list_field(tool, "functionDeclarations")
         names = [field(declaration, "name") for declaration in declared or [tool]]
     return [name for name in names if isinstance(name, str) and name]
+
+
+def accept_config(config: Any) -> Any:
+    """The config as the API takes it. It refuses names beside AUTO; what they mean, these
+    functions or a text, is called VALIDATED. It refuses any mode where no function is declared."""
+    tool_config = field(config, "toolConfig")
+    calling = field(tool_config, "functionCallingConfig")
+    names, mode = field(calling, "allowedFunctionNames"), to_plain(field(calling, "mode"))
+    if calling is not None and read_declared_names(config) == frozenset():
+        calling = None
+    elif names and (mode or "AUTO").upper() == "AUTO":
+        validated = enum_word("typed", "FunctionCallingConfigMode", "VALIDATED")
+        calling = with_fields(calling, {"mode": validated}, form="typed")
+    else:
+        return config
+    tool_config = with_fields(tool_config, {"functionCallingConfig": calling}, form="typed")
+    return with_fields(config, {"toolConfig": tool_config}, form="typed")
 
 
 def read_declared_names(config: object) -> frozenset[str] | None:

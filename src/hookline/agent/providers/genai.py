@@ -25,18 +25,16 @@ from hookline.agent.turns import (
     text_turn,
 )
 from hookline.errors import HooklineError, TranslationError
-from hookline.translate.genai import GenerateContentParameters, read_declared_names
+from hookline.translate.genai import GenerateContentParameters, accept_config
 from hookline.translate.genai_values import (
     Form,
     as_part,
     build,
-    enum_word,
     field,
     list_field,
     object_field,
     objects_field,
     text_part,
-    to_plain,
     visible_texts,
     with_fields,
 )
@@ -196,7 +194,7 @@ class GenAIProvider:
     async def stream(self, request: Any) -> AsyncGenerator[Any, None]:
         """One call of the model, as the API streams it."""
         chunks = await self._client.aio.models.generate_content_stream(
-            model=request.model, contents=request.contents, config=_accepted(request.config)
+            model=request.model, contents=request.contents, config=accept_config(request.config)
         )
         async for chunk in chunks:
             yield chunk
@@ -227,20 +225,3 @@ def _is_more_of(before: Any, part: Any) -> bool:
             return False
     is_same_kind = bool(field(before, "thought")) == bool(field(part, "thought"))
     return is_same_kind and field(before, "thoughtSignature") is None
-
-
-def _accepted(config: Any) -> Any:
-    """The config as the API takes it. It refuses names beside AUTO; what they mean, these
-    functions or a text, is called VALIDATED. It refuses any mode where no function is declared."""
-    tool_config = field(config, "toolConfig")
-    calling = field(tool_config, "functionCallingConfig")
-    names, mode = field(calling, "allowedFunctionNames"), to_plain(field(calling, "mode"))
-    if calling is not None and read_declared_names(config) == frozenset():
-        calling = None
-    elif names and (mode or "AUTO").upper() == "AUTO":
-        validated = enum_word("typed", "FunctionCallingConfigMode", "VALIDATED")
-        calling = with_fields(calling, {"mode": validated}, form="typed")
-    else:
-        return config
-    tool_config = with_fields(tool_config, {"functionCallingConfig": calling}, form="typed")
-    return with_fields(config, {"toolConfig": tool_config}, form="typed")

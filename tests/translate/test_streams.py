@@ -1,0 +1,128 @@
+"""The laws of streams, on JSON: a response told in chunks is that response, chunks make up what
+their server would have answered at once, and no chunk holds what is not in the response."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookline import Hooks, deny
+from hookline.translate.streams import find_stream_form
+from tests.adapters.calls.apis import APIS, Api
+
+NAMES = ("read", "shell", "write")
+texts = st.text(max_size=20)
+calls = st.lists(st.sampled_from(NAMES), max_size=5)
+
+
+def form_of(value: Any) -> Any:
+    form = find_stream_form(value)
+    assert form is not None
+    return form
+
+
+def without_nothing(value: Any) -> Any:
+    """JSON without what is empty, of which APIs say more or less."""
+    if isinstance(value, dict):
+        kept = {name: without_nothing(each) for name, each in value.items()}
+        return {name: each for name, each in kept.items() if each not in (None, "", [], {})}
+    return [without_nothing(each) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
+@given(text=texts, called=calls)
+def test_a_response_told_in_chunks_is_that_response(api: Api, text: str, called: list[str]) -> None:
+    response = api.response(text, *called)
+    form = form_of(response)
+    chunks = form.split(response)
+    assert form_of(chunks[0]) is form
+    assert without_nothing(form.merge(chunks)) == without_nothing(response)
+
+
+@pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
+@given(text=texts, called=calls)
+def test_chunks_make_up_what_the_server_would_have_answered_at_once(
+    api: Api, text: str, called: list[str]
+) -> None:
+    events = api.events(text, *called)
+    merged = form_of(events[0]).merge(events)
+    expected = api.response(text, *called)
+    if api.name == "anthropic":
+        expected["usage"]["output_tokens"] = 9
+    assert without_nothing(merged) == without_nothing(expected)
+
+
+class Restriction:
+    """Refuses all tools but some."""
+
+    def __init__(self, allowed: Iterable[str]) -> None:
+        self._allowed = frozenset(allowed)
+
+    def find_refused(self, response: Any) -> list[str]:
+        from hookline.translate.choosing import AnyTranslator
+
+        called = AnyTranslator().call_names(response)
+        return [name for name in called if name not in self._allowed]
+
+    def drop_refused(self, response: Any, names: Iterable[str]) -> Any:
+        from hookline.translate.choosing import AnyTranslator
+
+        translator = AnyTranslator()
+        left = translator.drop_calls(response, list(names))
+        if translator.call_names(left) or translator.to_hook_llm_response(left).get("text"):
+            return left
+        return translator.from_hook_llm_response({"text": self.explain_refused(names)}, left)
+
+    def explain_refused(self, names: Iterable[str]) -> str:
+        return f"not {', '.join(sorted(set(names)))}"
+
+
+@pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
+@given(text=texts, called=calls, allowed=st.sets(st.sampled_from(NAMES)))
+def test_a_filtered_stream_makes_up_the_response_without_its_refused_calls(
+    api: Api, text: str, called: list[str], allowed: set[str]
+) -> None:
+    """Whether calls are left out of the stream or of the response is all the same."""
+    gate, events = Restriction(allowed), api.events(text, *called)
+    form = form_of(events[0])
+    passing = form.filter_calls(gate)
+    filtered = [left for event in events for left in passing.feed(event)]
+    whole = form.merge(events)
+    refused = gate.find_refused(whole)
+    expected = gate.drop_refused(whole, refused) if refused else whole
+    assert without_nothing(_anonymous(form.merge(filtered))) == without_nothing(
+        _anonymous(expected)
+    )
+    if not refused:
+        assert filtered == events
+    if api.name == "openai-responses":
+        assert [event["sequence_number"] for event in filtered] == list(range(len(filtered)))
+
+
+def _anonymous(response: dict[str, Any]) -> dict[str, Any]:
+    """Without what is known about texts, which goes when a text is put in their place."""
+    shown = json.loads(json.dumps(response))
+    for choice in shown.get("choices", ()):
+        choice.pop("logprobs", None)
+    return dict(shown)
+
+
+@pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
+@pytest.mark.parametrize("event", ["BeforeModel", "AfterModel"])
+def test_a_function_of_ones_own_streams_json_of_each_api(api: Api, event: str) -> None:
+    hooks = Hooks()
+    hooks.on(event)(lambda _event: deny("not this"))
+    request = {**api.request("q"), "model": "claude" if api.name == "anthropic" else "m"}
+
+    def create(**_request: Any) -> Any:
+        return iter(api.events("a secret", "shell"))
+
+    chunks = list(hooks.sync.model_call(create, **request, stream=True))
+    assert all(isinstance(chunk, dict) for chunk in chunks)
+    assert "not this" in json.dumps(chunks)
+    assert "secret" not in json.dumps(chunks)
+    form = form_of(chunks[0])
+    assert "not this" in json.dumps(form.merge(chunks))

@@ -96,11 +96,15 @@ class _PieceForm:
         return _Piece(owner, self.new(role, text).part, self.without_text(message))
 
     def without_text(self, message: _Piece) -> _Piece | None:
-        part = message.part
-        if not isinstance(part, UserPromptPart) or isinstance(part.content, str):
-            return None
-        left = [item for item in part.content if not isinstance(item, str | TextContent)]
-        return _Piece(message.message, replace(part, content=left)) if left else None
+        part, owner = message.part, message.message
+        if isinstance(part, UserPromptPart) and not isinstance(part.content, str):
+            left = [item for item in part.content if not isinstance(item, str | TextContent)]
+            if left:
+                return _Piece(owner, replace(part, content=left))
+        # The instructions of a request stay, whatever becomes of its parts.
+        return (
+            _Piece(owner, None) if isinstance(owner, ModelRequest) and owner.instructions else None
+        )
 
     def new(self, role: Role, text: str) -> _Piece:
         kinds = {"system": SystemPromptPart, "user": UserPromptPart, "model": TextPart}
@@ -196,7 +200,7 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
     def show_tool_choice(self, choice: Any) -> HookToolConfig:
         if isinstance(choice, str) and choice in _MODES:
             return {"mode": _MODES[choice]}
-        if isinstance(choice, list):
+        if isinstance(choice, list) and all(isinstance(name, str) for name in choice):
             return {"mode": "ANY", "allowedFunctionNames": list(choice)}
         if isinstance(choice, ToolOrOutput):
             return {"mode": "AUTO", "allowedFunctionNames": list(choice.function_tools)}
@@ -357,8 +361,9 @@ def _put_text(content: str | Sequence[UserContent], text: str) -> str | list[Use
         elif not is_put:
             is_put = True
             # A structured value would still say what its text said.
-            is_plain = isinstance(item, str | StructuredContent)
-            kept.append(text if is_plain else TextContent(text, metadata=item.metadata))
+            is_marked = not isinstance(item, str | StructuredContent)
+            metadata = None if isinstance(item, str) else item.metadata
+            kept.append(TextContent(text, metadata=metadata) if is_marked else text)
     return kept
 
 
@@ -394,7 +399,8 @@ def _join(pieces: Sequence[_Piece]) -> list[ModelRequest | ModelResponse]:
         held = list(group)
         owner, parts = held[0][0], [part for _, part in held if part is not None]
         if owner is None:
-            joined.append(_new_message(parts[0], joined))
+            kind = ModelResponse if isinstance(parts[0], TextPart) else ModelRequest
+            joined.append(kind(parts=parts))
         elif len(parts) == len(owner.parts) and all(map(_is, parts, owner.parts)):
             joined.append(owner)
         elif isinstance(owner, ModelResponse):
@@ -406,12 +412,3 @@ def _join(pieces: Sequence[_Piece]) -> list[ModelRequest | ModelResponse]:
 
 def _is(one: object, other: object) -> bool:
     return one is other
-
-
-def _new_message(part: Any, before: Sequence[Any]) -> ModelRequest | ModelResponse:
-    if isinstance(part, TextPart):
-        return ModelResponse(parts=[part])
-    # The last request of a conversation is where models look for its instructions.
-    requests = (message for message in reversed(before) if isinstance(message, ModelRequest))
-    last = next(requests, None)
-    return ModelRequest(parts=[part], instructions=last.instructions if last else None)

@@ -395,8 +395,10 @@ def _join(pieces: Sequence[_Piece]) -> list[ModelRequest | ModelResponse]:
             owner = before if before is after and fits else None
         owned.append((owner, piece.part))
     joined: list[ModelRequest | ModelResponse] = []
+    done = 0
     for _, group in groupby(owned, key=lambda pair: id(pair[0]) if pair[0] else id(pair)):
         held = list(group)
+        done += len(held)
         owner, parts = held[0][0], [part for _, part in held if part is not None]
         if owner is None:
             kind = ModelResponse if isinstance(parts[0], TextPart) else ModelRequest
@@ -405,6 +407,9 @@ def _join(pieces: Sequence[_Piece]) -> list[ModelRequest | ModelResponse]:
             joined.append(owner)
         elif isinstance(owner, ModelResponse):
             joined.append(_without_repeats(owner, parts))
+        elif any(message is owner for message, _ in owned[done:]):
+            # A response was put between its parts: the last half has the instructions.
+            joined.append(replace(owner, parts=parts, instructions=None))
         else:
             joined.append(replace(owner, parts=parts))
     return joined

@@ -1,0 +1,125 @@
+"""Every adapter through the conformance table, cell by cell."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+
+import pytest
+
+from hookline.testing.adapters import (
+    SCENARIOS,
+    Harness,
+    Limit,
+    Message,
+    Run,
+    Scenario,
+    run_cell,
+    run_table,
+)
+
+NAMES = ("agent", "langchain", "pydantic_ai", "plain")
+
+
+def find_harnesses() -> Iterator[Harness]:
+    """Those of the adapters that are there, in the order of the table."""
+    for name in NAMES:
+        module = f"tests.adapters.{name}"
+        if find_spec(module) is not None and find_spec(f"{module}.table") is not None:
+            yield import_module(f"{module}.table").HARNESS
+
+
+HARNESSES = [*find_harnesses()]
+BLOCK = next(scenario for scenario in SCENARIOS if scenario.cell == "BeforeTool block")
+
+
+@pytest.mark.parametrize(
+    ("harness", "scenario"),
+    [
+        pytest.param(harness, scenario, id=f"{harness.name}-{scenario.cell}")
+        for harness in HARNESSES
+        for scenario in SCENARIOS
+    ],
+)
+async def test_table(harness: Harness, scenario: Scenario) -> None:
+    """The cell is what the harness declares, in each of its modes."""
+    result = await run_cell(harness, scenario)
+    assert not result.complaints, "\n".join(result.complaints)
+
+
+async def complaints_about(
+    play: Callable[[Run], Awaitable[None]], limit: Limit | None = None
+) -> Sequence[str]:
+    """What the table says of an adapter that plays the first cell so, in two modes."""
+    limits = {} if limit is None else {BLOCK.cell: limit}
+    harness = Harness(name="x", title="X", modes=("sync", "stream"), limits=limits, run=play)
+    return (await run_cell(harness, BLOCK)).complaints
+
+
+async def obey(run: Run) -> None:
+    """What an adapter does that reaches the cell."""
+    run.next_reply([Message("user", "Go on.")], [])
+    answer = await run.hooks.session(run.session_id).before_tool("shell", {"command": "ls"})
+    run.next_reply([Message("tool", answer.reason or "")], [])
+    run.finish("All is done.")
+
+
+async def ignore(run: Run) -> None:
+    """What one does that has no seam."""
+    run.next_reply([], [])
+    run.tools[0].function("ls")
+
+
+async def test_a_cell_holds_only_if_it_holds_in_every_mode() -> None:
+    async def obey_unless_streamed(run: Run) -> None:
+        await (ignore if run.streams else obey)(run)
+
+    assert not await complaints_about(obey)
+    (said,) = await complaints_about(obey_unless_streamed)
+    assert said.startswith("stream: the blocked tool ran: ")
+    partly = Limit("◐", why="a stream has no seam", fails_in=("stream",))
+    assert not await complaints_about(obey_unless_streamed, partly)
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        (Limit("✗", why="no seam"), "sync: declared as ✗ (no seam), and it holds"),
+        (Limit("–", why="no seam"), "sync: declared as – (no seam), and it holds"),
+        (
+            Limit("◐", why="hm", fails_in=("stream",)),
+            "stream: declared as ◐ (hm), and it holds",
+        ),
+        (Limit("◐"), "a limit of ◐ must say why"),
+        (Limit("◐", why="hm", fails_in=("Stream",)), "fails_in names 'Stream', which is none of"),
+        (Limit("✓", fails_in=("stream",)), "✓ fails in all modes or in none"),
+        (Limit("◐", why="hm", fails_in=("sync", "stream")), "what fails in all modes is ✗"),
+    ],
+)
+async def test_a_limit_that_is_not_what_was_measured_is_a_complaint(
+    limit: Limit, said: str
+) -> None:
+    assert any(line.startswith(said) for line in await complaints_about(obey, limit))
+
+
+async def test_a_declared_limit_is_measured_to_fail() -> None:
+    assert not await complaints_about(ignore, Limit("✗", why="no seam"))
+    assert await complaints_about(ignore)
+
+
+async def test_what_raises_and_what_comes_under_another_session_is_a_complaint() -> None:
+    async def break_down(_run: Run) -> None:
+        raise LookupError("no such agent")
+
+    async def mix_sessions_up(run: Run) -> None:
+        await run.hooks.session("another").before_tool("shell", {})
+        await obey(run)
+
+    assert "it raised LookupError: no such agent" in (await complaints_about(break_down))[0]
+    assert "events came under ['another']" in (await complaints_about(mix_sessions_up))[0]
+
+
+def test_a_limit_of_what_is_no_cell_is_refused() -> None:
+    limits = {"BeforeTools block": Limit("✗", why="no seam")}
+    harness = Harness(name="x", title="X", modes=("sync",), limits=limits, run=obey)
+    with pytest.raises(ValueError, match="'BeforeTools block'"):
+        run_table(harness)

@@ -78,7 +78,12 @@ from pydantic_ai.models import (  # noqa: E402
 )
 from pydantic_ai.models.wrapper import WrapperModel  # noqa: E402
 from pydantic_ai.settings import ModelSettings  # noqa: E402
-from pydantic_ai.tools import DeferredToolRequests, ToolDefinition, ToolDenied  # noqa: E402
+from pydantic_ai.tools import (  # noqa: E402
+    DeferredToolRequests,
+    DeferredToolResults,
+    ToolDefinition,
+    ToolDenied,
+)
 from pydantic_core import from_json, to_json  # noqa: E402
 from pydantic_graph import End  # noqa: E402
 
@@ -397,6 +402,17 @@ class _HookedRun(HooklineCapability):
             raise skip if result is value else SkipToolExecution(result)
         return result
 
+    async def handle_deferred_tool_calls(
+        self, ctx: RunContext[Any], *, requests: DeferredToolRequests
+    ) -> DeferredToolResults | None:
+        """Leave no question open beside a call that stopped the run."""
+        if self._stop is None:
+            return None
+        return DeferredToolResults(
+            approvals={call.tool_call_id: ToolDenied(self._stop) for call in requests.approvals},
+            calls={call.tool_call_id: ToolFailed(self._stop) for call in requests.calls},
+        )
+
     def _check_call(self, name: str) -> None:
         """Raises ToolFailed for a call that is not to run, whatever its hooks say."""
         end = self._refusal if self._stop is None else self._stop
@@ -471,8 +487,11 @@ class _HookedRun(HooklineCapability):
         found: list[AbstractCapability[Any]] = []
         if ctx.root_capability is not None:
             ctx.root_capability.apply(found.append)
-        own = AbstractCapability.handle_deferred_tool_calls
-        return any(type(each).handle_deferred_tool_calls is not own for each in found)
+        own = (
+            AbstractCapability.handle_deferred_tool_calls,
+            _HookedRun.handle_deferred_tool_calls,
+        )
+        return any(type(each).handle_deferred_tool_calls not in own for each in found)
 
     async def _finish_failed(self, ctx: RunContext[Any], gate: ToolGate, error: Exception) -> None:
         """Fire AfterTool for a tool that raised; raises what the model reads in the place of what

@@ -28,7 +28,11 @@ class Script:
         self._replies = iter(replies)
         self.requests: list[list[ModelMessage]] = []
         self.infos: list[AgentInfo] = []
-        self.model = FunctionModel(self._reply, stream_function=self._stream)
+        self.model = FunctionModel(
+            self._reply,
+            stream_function=self._stream,
+            profile={"supports_json_schema_output": True},
+        )
 
     def _next(self, messages: list[ModelMessage], info: AgentInfo) -> list[str | ToolCallPart]:
         self.requests.append(list(messages))
@@ -48,7 +52,7 @@ class Script:
         for place, part in enumerate(self._next(messages, info)):
             if isinstance(part, ToolCallPart):
                 args = part.args_as_json_str()
-                yield {place: DeltaToolCall(part.tool_name, args, part.tool_call_id)}
+                yield {place: DeltaToolCall(part.tool_name, args, tool_call_id=part.tool_call_id)}
             else:
                 for at in range(0, len(part), 5):
                     yield part[at : at + 5]
@@ -148,7 +152,7 @@ async def play_run_stream(agent: Agent[Any, Any], prompt: str | None, **given: A
         played.events += [event async for event in events]
 
     async with agent.run_stream(prompt, event_stream_handler=take, **given) as result:
-        played.events += [response async for response in result.stream_responses(debounce_by=None)]
+        played.events += [output async for output in result.stream_output(debounce_by=None)]
         played.output = await result.get_output()
     played.messages, played.json = result.all_messages(), result.new_messages_json()
     return played

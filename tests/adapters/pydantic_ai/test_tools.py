@@ -12,7 +12,6 @@ from pydantic_ai import (
     DeferredToolRequests,
     DeferredToolResults,
     ModelRetry,
-    RunContext,
     ToolFailed,
     ToolReturn,
 )
@@ -389,14 +388,14 @@ async def test_a_tail_call_that_cannot_run_does_not_break_the_run(
 class Skipping(AbstractCapability[Any]):
     """Takes every input as valid."""
 
-    async def before_tool_validate(self, _ctx: RunContext[Any], *, args: Any, **_given: Any) -> Any:
+    async def before_tool_validate(self, *_: Any, args: Any, **_given: Any) -> Any:
         raise SkipToolValidation(args)
 
 
 class Caching(AbstractCapability[Any]):
     """Answers every call from a cache."""
 
-    async def before_tool_execute(self, _ctx: RunContext[Any], **_given: Any) -> Any:
+    async def before_tool_execute(self, *_: Any, **_given: Any) -> Any:
         raise SkipToolExecution("from the cache")
 
 
@@ -436,10 +435,8 @@ async def test_a_result_of_another_capability_goes_through_after_tool() -> None:
 async def test_two_capabilities_with_hooks_both_count() -> None:
     script = Script(call("shell", command="rm"), call("shell", command="mv"), "Fine.")
     one, two = Hooks(), Hooks()
-    for hooks, word in ((one, "rm"), (two, "mv")):
-        hooks.on("BeforeTool")(
-            lambda event, word=word: deny(word) if event["tool_input"]["command"] == word else None
-        )
+    one.on("BeforeTool")(lambda e: deny("rm") if e["tool_input"]["command"] == "rm" else None)
+    two.on("BeforeTool")(lambda e: deny("mv") if e["tool_input"]["command"] == "mv" else None)
     agent = Agent(script.model, capabilities=[HooklineCapability(one), HooklineCapability(two)])
 
     @agent.tool_plain

@@ -1,8 +1,10 @@
 """What hooks are shown of Pydantic AI's messages, and what their edits do to them."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_ai.messages import (
@@ -12,6 +14,8 @@ from pydantic_ai.messages import (
     CompactionPart,
     FilePart,
     ImageUrl,
+    ModelMessage,
+    ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
     RetryFeedbackPart,
@@ -28,10 +32,12 @@ from pydantic_ai.messages import (
     WebCitationSource,
 )
 from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.native_tools import WebSearchTool
 from pydantic_ai.settings import ToolOrOutput
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
+from hookline.errors import TranslationError
 from hookline.testing.translators import (
     HIDDEN,
     SECRET,
@@ -41,6 +47,7 @@ from hookline.testing.translators import (
     check_request,
     check_response,
 )
+from hookline.translate.choosing import AnyTranslator
 from hookline.translate.pydantic_ai import PydanticAICall, PydanticAITranslator
 from tests.arbitrary import JSON, NOT_JSON
 
@@ -162,3 +169,80 @@ def test_any_answer_of_a_hook_is_applied_or_refused(
     answer: Any, request: Any, response: ModelResponse
 ) -> None:
     check_any_answer(TRANSLATOR, answer, request=request, response=response)
+
+
+@pytest.mark.parametrize(("names", "kept"), [(["look"], []), (["web_search"], ["web_search"])])
+def test_a_providers_own_tools_are_chosen_by_their_names(names: list[str], kept: list[str]) -> None:
+    request = PydanticAICall(
+        messages=[],
+        parameters=ModelRequestParameters(function_tools=TOOLS, native_tools=[WebSearchTool()]),
+    )
+    assert TRANSLATOR.tool_names(request) == ["look", "go", "web_search"]
+    chosen = {"toolConfig": {"mode": "AUTO", "allowedFunctionNames": names}}
+    edited = TRANSLATOR.from_hook_llm_request(chosen, request)
+    assert [tool.unique_id for tool in edited.parameters.native_tools] == kept
+
+
+def test_each_part_with_a_text_is_a_message_and_its_neighbours_stay_the_objects_they_are() -> None:
+    system, prompt = SystemPromptPart("Be kind."), UserPromptPart(["Hello, ", IMAGE, "you."])
+    result = ToolReturnPart("look", content="seen", tool_call_id="1")
+    text, thought = TextPart("Good day."), ThinkingPart("hm")
+    request = [ModelRequest([system, prompt, result]), ModelResponse([thought, text])]
+    shown = TRANSLATOR.to_hook_llm_request(request)["messages"]
+    assert shown == [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "Hello, you."},
+        {"role": "model", "content": "Good day."},
+    ]
+    edited = TRANSLATOR.from_hook_llm_request(
+        {"messages": [shown[0], {**shown[1], "content": "Hi."}, shown[2]]}, request
+    )
+    assert edited[0].parts[0] is system
+    assert edited[0].parts[1].content == ["Hi.", IMAGE]
+    assert edited[0].parts[2] is result
+    assert edited[1] is request[1]
+
+
+def test_a_message_that_changes_its_role_keeps_what_else_it_holds() -> None:
+    request = [ModelRequest([UserPromptPart(["Hello.", IMAGE])])]
+    for role, kind in (("system", SystemPromptPart), ("model", TextPart)):
+        wanted = {"messages": [{"role": role, "content": "Hi."}]}
+        edited = TRANSLATOR.from_hook_llm_request(wanted, request)
+        parts = find_parts(edited)
+        assert isinstance(parts[1], kind)
+        assert parts[0].content == [IMAGE]
+
+
+def test_a_changed_response_is_not_continued_from_the_providers_own_copy() -> None:
+    response = ModelResponse(
+        [TextPart(f"write to {SECRET}", id="msg_1", provider_name="openai")],
+        provider_name="openai",
+        provider_response_id="resp_1",
+        provider_details={"logprobs": [SECRET], "finish_reason": "stop"},
+        history_digest="digest",
+    )
+    edited = TRANSLATOR.from_hook_llm_response({"text": "write to nobody"}, response)
+    assert SECRET not in repr(edited)
+    assert (edited.parts[0].id, edited.provider_response_id, edited.history_digest) == (None,) * 3
+    assert edited.provider_details == {"finish_reason": "stop"}
+
+
+def test_messages_of_a_kind_nobody_knows_are_refused() -> None:
+    strange = SimpleNamespace(part_kind="hologram", content="hello")
+    parts: Any = [strange]
+    for read, value in (
+        (TRANSLATOR.to_hook_llm_request, [ModelRequest(parts)]),
+        (TRANSLATOR.to_hook_llm_response, ModelResponse(parts)),
+    ):
+        with pytest.raises(TranslationError, match="hologram"):
+            read(value)
+
+
+def test_messages_are_known_by_their_type() -> None:
+    request: list[ModelMessage] = [ModelRequest([UserPromptPart("Hello.")])]
+    for value in (request, PydanticAICall(messages=request, model="m")):
+        shown = AnyTranslator().to_hook_llm_request(value)
+        assert shown["messages"] == [{"role": "user", "content": "Hello."}]
+    made = AnyTranslator().empty_response("no", like=request)
+    assert isinstance(made, ModelResponse)
+    assert ModelMessagesTypeAdapter.validate_json(ModelMessagesTypeAdapter.dump_json([made]))

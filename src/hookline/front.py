@@ -719,10 +719,16 @@ class SyncHooks:
         confirm: Confirm | None = None,
         deferrals: tuple[type[BaseException], ...] = (),
         mcp_context: Mapping[str, Any] | None = None,
+        read: Callable[[Any], ToolResult] | None = None,
     ) -> SyncToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves."""
         opening = self._face.tool_gate(
-            name, tool_input, confirm=confirm, deferrals=deferrals, mcp_context=mcp_context
+            name,
+            tool_input,
+            confirm=confirm,
+            deferrals=deferrals,
+            mcp_context=mcp_context,
+            read=read,
         )
         return SyncToolGate(complete(opening))
 

@@ -1,27 +1,19 @@
 """Every block of every document runs; tests/harness/documents.py has the rules for writing one."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.harness.documents import (
+    ADAPTERS,
+    DOCUMENTS,
     REPOSITORY,
     DocumentError,
     Reader,
-    read_blocks,
+    check_types,
     with_free_ports,
 )
-
-DOCUMENTS = [
-    REPOSITORY / "README.md",
-    REPOSITORY / "CONTRIBUTING.md",
-    *sorted((REPOSITORY / "docs").glob("*.md")),
-    *sorted((REPOSITORY / "examples").glob("**/README.md")),
-]
 
 
 @pytest.mark.timeout(120)
@@ -30,31 +22,16 @@ def test_the_document_does_what_it_says(document: Path) -> None:
     Reader(document, home=Path.home()).run()
 
 
-def read(text: str) -> int:
+def read(text: str, *, environment: str = "") -> int:
     document = Path("guide.md")
     document.write_text(text)
-    return Reader(document.resolve(), home=Path.home()).run()
+    return Reader(document.resolve(), home=Path.home(), environment=environment).run()
 
 
 def test_every_python_snippet_passes_a_strict_type_check(tmp_path: Path) -> None:
     """As a file of its own, those that do not run here included."""
-    for document in DOCUMENTS:
-        name = "_".join(document.relative_to(REPOSITORY).with_suffix("").parts)
-        for block in read_blocks(document.read_text(encoding="utf-8")):
-            if block.kind == "python":
-                snippet = tmp_path / f"{name.replace('-', '_')}_{block.line}.py"
-                snippet.write_text("\n" * block.line + block.text, encoding="utf-8")
-    snippets = sorted(map(str, tmp_path.glob("*.py")))
     cache = f"--cache-dir={REPOSITORY / '.mypy_cache'}"
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", cache, *snippets]
-    checked = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "MYPYPATH": str(REPOSITORY / "src")},
-    )
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert len(snippets) >= 10
+    assert check_types(DOCUMENTS, tmp_path, options=[cache]) >= 10
 
 
 def test_blocks_share_files_from_top_to_bottom() -> None:
@@ -113,6 +90,8 @@ True False 2026
         ("```toml\na = \n```", "TOMLDecodeError"),
         ("```python norun\n1\n```", "norun=REASON"),
         ("```python quietly\n1\n```", "'quietly' is none of"),
+        ("```python env=mars\n1\n```", "no environment 'mars'"),
+        ("```python env=adapters\ndef\n```", "SyntaxError"),
         ("```\nplain\n```", "no kind of block is called ''"),
     ],
 )
@@ -134,6 +113,33 @@ def test_a_port_stands_for_one_that_is_free() -> None:
 
 def test_a_block_is_left_out_only_for_a_reason() -> None:
     assert read("```python norun=needs-network\n1 / 0\n```") == 1
+
+
+_TWO_ENVIRONMENTS = """
+```sh file=greeting.txt
+hello
+```
+```python
+print(1)
+```
+```output
+%s
+```
+```python env=adapters
+print(open("greeting.txt").read(), end="")
+```
+```output
+%s
+```
+"""
+
+
+def test_a_block_of_another_environment_is_left_to_it_with_its_output() -> None:
+    read(_TWO_ENVIRONMENTS % ("1", "left alone"))
+
+
+def test_in_that_environment_its_blocks_run_on_the_files_of_the_document() -> None:
+    read(_TWO_ENVIRONMENTS % ("left alone", "hello"), environment=ADAPTERS)
 
 
 def test_a_block_may_run_in_a_copy_of_the_tree() -> None:

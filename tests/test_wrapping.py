@@ -2,6 +2,8 @@
 
 import asyncio
 import inspect
+import itertools
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +140,152 @@ def test_methods_of_every_kind_are_wrapped_without_their_self() -> None:
     assert (box.put("x"), Box.size("abc")) == ("b: x", 3)
     assert hooks.wrap(box.put, name="bound")("y") == "b: y"
     assert seen[:3] == [{"name": "b"}, {"thing": "x"}, {"of": "abc"}]
+
+
+async def test_async_methods_of_every_kind_stay_async() -> None:
+    hooks, seen = Hooks(), []
+    hooks.on("BeforeTool")(lambda event: seen.append(event["tool_input"]))
+
+    class Box:
+        @hooks.wrap
+        async def put(self, thing: str) -> str:
+            return thing
+
+        @classmethod
+        @hooks.wrap
+        async def make(cls, name: str) -> str:
+            return f"{cls.__name__} {name}"
+
+        @staticmethod
+        @hooks.wrap
+        async def size(of: str) -> int:
+            return len(of)
+
+        async def __call__(self, thing: str) -> str:
+            return f"called with {thing}"
+
+    guarded = wrap(hooks, Box())
+    assert inspect.iscoroutinefunction(guarded)
+    results = [await Box().put("x"), await Box.make("b"), await Box.size("abc"), await guarded("y")]
+    assert results == ["x", "Box b", 3, "called with y"]
+    assert seen == [{"thing": "x"}, {"name": "b"}, {"of": "abc"}, {"thing": "y"}]
+
+
+def test_methods_keep_their_signature_and_docstring() -> None:
+    class Box:
+        def put(self, thing: str, *, twice: bool = False) -> str:
+            """Put a thing into the box."""
+            return thing * (1 + twice)
+
+    wrapped = Hooks().wrap(Box.put)
+    assert inspect.signature(wrapped) == inspect.signature(Box.put)
+    assert inspect.getdoc(wrapped) == "Put a thing into the box."
+    bound = Box()
+    assert inspect.signature(Hooks().wrap(bound.put)) == inspect.signature(bound.put)
+
+
+class Unlike:
+    """Its copies are other objects, and it has no JSON."""
+
+
+def test_arguments_that_no_hook_changed_stay_the_callers_very_objects() -> None:
+    hooks = hooks_that("BeforeTool", rewrite(changed="new"))
+
+    @hooks.wrap
+    def keep(first: object, /, given: object, *more: object, changed: str, **named: object) -> Any:
+        return first, given, more, changed, named
+
+    first, given, more, named = Unlike(), [Unlike()], {1, 2}, {"x": Unlike()}
+    got = keep(first, given, more, changed="old", named=named)
+    assert got[0] is first
+    assert got[1] is given
+    assert got[2][0] is more
+    assert got[3] == "new"
+    assert got[4]["named"] is named
+
+
+def test_what_a_generator_yields_flows_where_no_hook_looks_at_it() -> None:
+    begun: list[int] = []
+
+    @hooks_that("BeforeTool", None).wrap
+    def count() -> Iterator[int]:
+        for number in itertools.count():
+            begun.append(number)
+            yield number
+
+    assert inspect.isgeneratorfunction(count)
+    assert [*itertools.islice(count(), 2)] == [0, 1]
+    assert begun == [0, 1]
+
+
+def test_a_blocked_generator_does_not_begin() -> None:
+    begun: list[str] = []
+
+    def lines() -> Iterator[str]:
+        begun.append("begun")
+        yield "x"
+
+    hooks = hooks_that("BeforeTool", deny("not here"))
+    with pytest.raises(BlockedByHook, match="not here"):
+        list(wrap(hooks, lines)())
+    assert list(wrap(hooks, lines, on_block="return")()) == ["not here"]
+    assert not begun
+
+
+def redact_password(event: dict[str, Any]) -> dict[str, Any] | None:
+    """A hook that must be shown the whole text to find the word in it."""
+    text = str(event["tool_response"]["llmContent"])
+    return replace_result("[redacted]") if "swordfish" in text else None
+
+
+def test_hooks_see_all_that_a_generator_yields_before_anybody_else() -> None:
+    hooks = Hooks()
+    hooks.on("AfterTool")(redact_password)
+
+    def say(*pieces: object) -> Iterator[object]:
+        yield from pieces
+
+    assert list(wrap(hooks, say)("all ", "is well")) == ["all ", "is well"]
+    assert list(wrap(hooks, say)("sword", "fish")) == ["[redacted]"]
+    assert list(wrap(hooks, say, on_block="return")(1, "swordfish")) == ["[redacted]"]
+    with pytest.raises(BlockedByHook):
+        list(wrap(hooks, say)(1, "swordfish"))
+
+
+async def test_async_generators_are_guarded_in_the_same_way() -> None:
+    async def say(*pieces: object) -> AsyncIterator[object]:
+        for piece in pieces:
+            await asyncio.sleep(0)
+            yield piece
+
+    async def collect(hooks: Hooks, *pieces: object) -> list[object]:
+        guarded = wrap(hooks, say)
+        assert inspect.isasyncgenfunction(guarded)
+        return [piece async for piece in guarded(*pieces)]
+
+    hooks = Hooks()
+    hooks.on("AfterTool")(redact_password)
+    assert await collect(hooks, "all ", "is well") == ["all ", "is well"]
+    assert await collect(hooks, "sword", "fish") == ["[redacted]"]
+    assert await collect(hooks_that("AfterTool", add_context("seen")), "a", "b") == ["ab\n\nseen"]
+    assert await collect(Hooks(), "sword", "fish") == ["sword", "fish"]
+    with pytest.raises(BlockedByHook):
+        await collect(hooks_that("BeforeTool", deny("no")), "x")
+
+
+def test_a_generator_that_raises_fires_after_tool_with_the_error() -> None:
+    hooks, seen = Hooks(), []
+    hooks.on("AfterTool")(lambda event: seen.append(event["tool_response"]["error"]["message"]))
+
+    @hooks.wrap
+    def lines() -> Iterator[str]:
+        yield "x"
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        list(lines())
+    assert len(seen) == 1
+    assert "the disk is full" in seen[0]
 
 
 def test_what_hooks_add_goes_into_texts(caplog: pytest.LogCaptureFixture) -> None:

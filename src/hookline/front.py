@@ -448,7 +448,7 @@ class HookSession(Face):
         as_text: bool = False,
         confirm: Confirm | None = None,
     ) -> Any:
-        """A function, plain or async, or a method, that is guarded from now on.
+        """A function, plain or async, a method or a generator, that is guarded from now on.
 
         A call that a hook blocks raises ``BlockedByHook``; with ``on_block="return"`` the reason
         is its result, as a model's tool wants it. A stop raises ``StoppedByHook``. What hooks add

@@ -1,11 +1,20 @@
 """A function that is guarded by hooks from now on, under its own signature.
 
 Hooks are shown the arguments by name, defaults included. Only what a hook rewrote is replaced; the
-function gets its own objects otherwise.
+function gets its own objects otherwise. What a generator yields is held back where AfterTool hooks
+will look at it; otherwise it flows.
 """
 
 import functools
-from inspect import Parameter, iscoroutinefunction, signature
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from contextlib import aclosing
+from inspect import (
+    Parameter,
+    isasyncgenfunction,
+    iscoroutinefunction,
+    isgeneratorfunction,
+    signature,
+)
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -16,9 +25,12 @@ from hookline.toolcall import (
     Firing,
     ToolCall,
     ToolInput,
+    ToolResult,
+    as_tool_result,
     complete,
     run_call,
 )
+from hookline.wire.events import HookEventName
 
 OnBlock: TypeAlias = Literal["raise", "return"]
 
@@ -49,6 +61,9 @@ def wrap_function(
     parameters = signature(function)
     first = next(iter(parameters.parameters), None)
     hidden = first if first in ("self", "cls") else None
+    # An object that is called is what its method is.
+    kinds = (function, function.__call__)
+    yields, yields_later = any(map(isgeneratorfunction, kinds)), any(map(isasyncgenfunction, kinds))
 
     async def call(io: Firing, args: Any, kwargs: Any) -> Any:
         bound = parameters.bind(*args, **kwargs)
@@ -72,13 +87,23 @@ def wrap_function(
                     further[name] = value
                 else:
                     bound.arguments[name] = value
-            return function(*bound.args, **{**bound.kwargs, **further})
+            made = function(*bound.args, **{**bound.kwargs, **further})
+            if not is_held:
+                return made
+            return [*made] if yields else _collect(made)
 
+        is_held = (yields or yields_later) and io.may_answer(
+            HookEventName.AFTER_TOOL, template.name
+        )
         tool_call = msgspec.structs.replace(template, input=shown)
+        if is_held:
+            tool_call = msgspec.structs.replace(tool_call, read=_read_items)
         outcome = await run_call(io, tool_call, execute, find_tool=find_tool)
         if outcome.stop is not None:
             raise StoppedByHook(outcome.stop)
-        is_text = outcome.ran and (as_text or isinstance(outcome.value, str))
+        is_text = outcome.ran and (
+            as_text or isinstance(outcome.value, str) or (is_held and _are_texts(outcome.value))
+        )
         if not outcome.ran or (outcome.replaced and not is_text):
             # A result that hooks reject must not be handed on, whatever its type.
             if on_block == "raise":
@@ -94,7 +119,31 @@ def wrap_function(
             )
         return outcome.value
 
-    if iscoroutinefunction(function):
+    if yields:
+
+        @functools.wraps(function)
+        def guarded_generator(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            result = complete(call(blocking, args, kwargs))
+            yield from result if isinstance(result, list | Generator) else [result]
+
+        return guarded_generator
+
+    if yields_later:
+
+        @functools.wraps(function)
+        async def guarded_async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            result = await call(firing, args, kwargs)
+            if isinstance(result, AsyncGenerator):
+                async with aclosing(result) as items:
+                    async for item in items:
+                        yield item
+                return
+            for item in result if isinstance(result, list) else [result]:
+                yield item
+
+        return guarded_async_generator
+
+    if any(map(iscoroutinefunction, kinds)):
 
         @functools.wraps(function)
         async def guarded_coroutine(*args: Any, **kwargs: Any) -> Any:
@@ -107,3 +156,16 @@ def wrap_function(
         return complete(call(blocking, args, kwargs))
 
     return guarded_function
+
+
+async def _collect(items: AsyncIterator[Any]) -> list[Any]:
+    return [item async for item in items]
+
+
+def _are_texts(items: Any) -> bool:
+    return isinstance(items, list) and all(isinstance(item, str) for item in items)
+
+
+def _read_items(items: Any) -> ToolResult:
+    """What a generator yielded, as hooks read it: texts are pieces of one."""
+    return as_tool_result("".join(items) if _are_texts(items) else items)

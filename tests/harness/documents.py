@@ -10,20 +10,23 @@
 | `text` | is only shown |
 
 Words after the kind: `file=PATH` writes the block there instead of running it, `in=repository`
-runs it in a copy of this tree, `norun=REASON` leaves it out.  Of `make` lines only the target is
-looked up.  A port of 127.0.0.1 stands for one that is free here, the same wherever it is named.
+runs it in a copy of this tree, `norun=REASON` leaves it out.  `env=adapters` is for a block that
+needs a framework: it runs in that environment (tests/adapters), where only such blocks do, after
+the files of the document were written.  Of `make` lines only the target is looked up.  A port of
+127.0.0.1 stands for one that is free here, the same wherever it is named.
 """
 
 import ast
 import contextlib
 import json
+import os
 import re
 import shutil
 import socket
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,10 +34,17 @@ from hookline.pipeline import jsonc
 from tests.harness import console
 
 REPOSITORY = Path(__file__).parents[2]
+DOCUMENTS = [
+    REPOSITORY / "README.md",
+    REPOSITORY / "CONTRIBUTING.md",
+    *sorted((REPOSITORY / "docs").glob("*.md")),
+    *sorted((REPOSITORY / "examples").glob("**/README.md")),
+]
+ADAPTERS = "adapters"
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)")
 _LOCAL_PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
-_WORDS = frozenset({"file", "in", "norun"})
-_NOT_COPIED = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "node_modules")
+_WORDS = frozenset({"env", "file", "in", "norun"})
+_NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache", "node_modules")
 
 
 class DocumentError(AssertionError):
@@ -48,6 +58,11 @@ class Block(NamedTuple):
     text: str
     line: int
 
+    @property
+    def environment(self) -> str:
+        """Where it runs: "" but for what needs a framework."""
+        return self.words.get("env", "")
+
 
 def read_blocks(text: str) -> Iterator[Block]:
     lines = enumerate(text.splitlines(keepends=True), start=1)
@@ -56,6 +71,29 @@ def read_blocks(text: str) -> Iterator[Block]:
             kind, *words = fence["info"].split() or [""]
             body = "".join(_until_closed(lines, fence["fence"], indent=fence["indent"]))
             yield Block(kind, dict(map(_key_and_value, words)), body, number)
+
+
+def check_types(
+    documents: Iterable[Path], directory: Path, *, environment: str = "", options: Iterable[str]
+) -> int:
+    """Check every Python snippet of an environment as a file of its own, those that do not run
+    included; gives how many there are. Raises AssertionError with what mypy found."""
+    for document in documents:
+        name = "_".join(document.relative_to(REPOSITORY).with_suffix("").parts)
+        for block in read_blocks(document.read_text(encoding="utf-8")):
+            if block.kind == "python" and block.environment == environment:
+                snippet = directory / f"{name.replace('-', '_')}_{block.line}.py"
+                snippet.write_text("\n" * block.line + block.text, encoding="utf-8")
+    snippets = sorted(map(str, directory.glob("*.py")))
+    if snippets:
+        checked = subprocess.run(
+            [sys.executable, "-m", "mypy", "--strict", "--config-file=", *options, *snippets],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "MYPYPATH": str(REPOSITORY / "src")},
+        )
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+    return len(snippets)
 
 
 def with_free_ports(text: str) -> str:
@@ -91,13 +129,14 @@ _CHECKS: Mapping[str, Callable[[str], object]] = {
 class Reader:
     """Runs one document; ``home`` is what it calls `~`, and its project is `~/project`."""
 
-    def __init__(self, document: Path, *, home: Path) -> None:
+    def __init__(self, document: Path, *, home: Path, environment: str = "") -> None:
         self._document = document
         self._home = home
-        self._printed = ""
+        self._environment = environment
+        # What the last python block printed, None if it did not run here.
+        self._printed: str | None = ""
         self._runs: Mapping[str, Callable[[Block], None]] = {
             "python": self._run_python,
-            "output": self._compare_output,
             "console": self._run_console,
             "sh": self._run_script,
         }
@@ -120,18 +159,25 @@ class Reader:
                 return
             if "file" in block.words:
                 _write(Path(block.words["file"]), block.text)
-            elif block.kind in self._runs:
+            elif block.kind == "output":
+                self._compare_output(block)
+            elif block.kind in self._runs and block.environment == self._environment:
                 self._runs[block.kind](block)
+            elif block.kind == "python":
+                self._printed = None
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
             raise DocumentError(self._document, block.line, problem) from error
 
     def _check(self, block: Block) -> None:
-        if block.kind not in {*self._runs, *_CHECKS, "text"}:
+        if block.kind not in {*self._runs, *_CHECKS, "output", "text"}:
             raise ValueError(f"no kind of block is called {block.kind!r}")
         for word, value in block.words.items():
             if word not in _WORDS or not value:
-                raise ValueError(f"{word!r} is none of file=PATH, in=repository, norun=REASON")
+                known = "env=adapters, file=PATH, in=repository, norun=REASON"
+                raise ValueError(f"{word!r} is none of {known}")
+        if block.environment not in ("", ADAPTERS):
+            raise ValueError(f"there is no environment {block.environment!r}, only {ADAPTERS!r}")
         if check := _CHECKS.get(block.kind):
             check(block.text)
 
@@ -148,7 +194,8 @@ class Reader:
         self._printed = done.stdout
 
     def _compare_output(self, block: Block) -> None:
-        console.compare(block.text, self._printed, home=self._home, of="the python block above")
+        if self._printed is not None:
+            console.compare(block.text, self._printed, home=self._home, of="the python block above")
 
     def _run_console(self, block: Block) -> None:
         console.run_transcript(block.text, cwd=self._place(block), home=self._home)

@@ -9,7 +9,7 @@ import os
 import re
 from collections import OrderedDict
 from functools import cached_property
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
 from typing import TypeAlias
 
@@ -38,14 +38,17 @@ _MOST_CONVERSATIONS = 10_000
 
 
 def check_version(package: str, extra: str, oldest: str, untested: str) -> None:
-    """Raises ImportError for a release of a framework that is older than what the adapter needs;
-    warns of one that the adapter was not tested with."""
-    found = version(package)
-    if _numbers(found) < _numbers(oldest):
+    """Raises ImportError for a framework that is not installed, or older than what the adapter
+    needs; warns of a release that the adapter was not tested with."""
+    try:
+        found = version(package)
+    except PackageNotFoundError:
+        found = None
+    if found is None or _numbers(found) < _numbers(oldest):
         raise ImportError(
-            f"hookline's adapter needs {package} {oldest} or newer, and {found} is installed; "
-            f"run pip install 'hookline[{extra}]'"
-        )
+            f"hookline's adapter needs {package} {oldest} or newer, and {found or 'none'} is "
+            f"installed; run pip install 'hookline[{extra}]'"
+        ) from None
     if _numbers(found) >= _numbers(untested):
         warn(
             f"hookline's adapter was tested with {package} {oldest} up to {untested} (exclusive), "

@@ -108,8 +108,8 @@ class Run:
         *,
         prompts: Sequence[str],
         replies: Sequence[Reply],
-        approves: bool,
-        compresses: bool,
+        approves: bool = False,
+        compresses: bool = False,
     ) -> None:
         self.hooks = hooks
         self.mode = observed.mode

@@ -1,0 +1,33 @@
+"""The blocks of the documents that need a framework run here, with the frameworks."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.harness.documents import (
+    ADAPTERS,
+    DOCUMENTS,
+    REPOSITORY,
+    Reader,
+    check_types,
+    read_blocks,
+)
+
+NEEDING = [
+    document
+    for document in DOCUMENTS
+    if any(b.environment == ADAPTERS for b in read_blocks(document.read_text(encoding="utf-8")))
+]
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("document", NEEDING, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_the_document_does_what_it_says(document: Path) -> None:
+    Reader(document, home=Path.home(), environment=ADAPTERS).run()
+
+
+@pytest.mark.timeout(300)
+def test_every_python_snippet_passes_a_strict_type_check(tmp_path: Path) -> None:
+    # The cache of "make check-adapters", which has the frameworks in it already.
+    cache = f"--cache-dir={REPOSITORY / '.mypy_cache'}"
+    check_types(NEEDING, tmp_path, environment=ADAPTERS, options=[cache])

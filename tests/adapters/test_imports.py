@@ -1,0 +1,86 @@
+"""What importing brings with it, each time in a fresh interpreter."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+SDKS = {"anthropic", "google", "openai"}
+# What each adapter may bring along.
+OWN = {
+    "langchain": {"langchain", "langchain_core", "langgraph"},
+    "pydantic_ai": {"pydantic_ai"},
+}
+FRAMEWORKS = SDKS.union(*OWN.values())
+ADAPTERS = [name for name in OWN if find_spec(f"hookline.adapters.{name}") is not None]
+
+
+def run_python(code: str, path: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    env = {**os.environ, **({} if path is None else {"PYTHONPATH": str(path)})}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+
+
+def frameworks_loaded_by(*modules: str) -> set[str]:
+    code = f"import json, sys, {', '.join(modules)}; print(json.dumps(sorted(sys.modules)))"
+    done = run_python(code)
+    assert done.returncode == 0, done.stderr
+    return {name.partition(".")[0] for name in json.loads(done.stdout)} & FRAMEWORKS
+
+
+def test_importing_hookline_and_what_adapters_share_loads_no_framework() -> None:
+    shared = ("hookline", "hookline.adapters.gates", "hookline.testing.adapters")
+    assert frameworks_loaded_by(*shared, "hookline.front", "hookline.modelcall") == set()
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_an_adapter_loads_its_own_framework_alone(name: str) -> None:
+    loaded = frameworks_loaded_by(f"hookline.adapters.{name}")
+    assert loaded - OWN[name] <= frameworks_loaded_by(*OWN[name]), "a framework of another adapter"
+    assert loaded & OWN[name]
+
+
+def check_version(tmp_path: Path, installed: str | None) -> "subprocess.CompletedProcess[str]":
+    """What importing an adapter says of a release of its framework."""
+    if installed is not None:
+        metadata = tmp_path / f"frame-{installed}.dist-info" / "METADATA"
+        metadata.parent.mkdir()
+        metadata.write_text(f"Metadata-Version: 2.1\nName: frame\nVersion: {installed}\n")
+    code = "from hookline.adapters.gates import check_version as c; c('frame', 'fr', '1.4', '2')"
+    return run_python(code, tmp_path)
+
+
+@pytest.mark.parametrize(("installed", "found"), [("1.3.9", "1.3.9"), (None, "none")])
+def test_a_framework_too_old_or_missing_is_refused_in_one_sentence(
+    tmp_path: Path, installed: str | None, found: str
+) -> None:
+    done = check_version(tmp_path, installed)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"ImportError: hookline's adapter needs frame 1.4 or newer, and {found} is installed; "
+        "run pip install 'hookline[fr]'"
+    )
+    assert "During handling" not in done.stderr
+
+
+@pytest.mark.parametrize("installed", ["2.0.0", "3"])
+def test_a_framework_that_is_too_new_is_warned_of_in_one_sentence(
+    tmp_path: Path, installed: str
+) -> None:
+    done = check_version(tmp_path, installed)
+    assert done.returncode == 0
+    assert done.stderr == (
+        "hookline's adapter was tested with frame 1.4 up to 2 (exclusive), and "
+        f"{installed} is installed; its seams may have moved\n"
+    )
+
+
+@pytest.mark.parametrize("installed", ["1.4", "1.4.0", "1.4.0rc1", "1.99.3"])
+def test_a_framework_in_the_tested_range_is_imported_silently(
+    tmp_path: Path, installed: str
+) -> None:
+    done = check_version(tmp_path, installed)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -20,9 +20,9 @@ from langchain_core.messages import (
 from hookline.errors import TranslationError
 from hookline.notices import warn
 from hookline.translate.blocks import ABOUT_THE_TEXT, put_texts, read_texts
-from hookline.translate.messages import MessageTranslator
-from hookline.translate.values import get, is_object, put
-from hookline.wire.model import HookToolConfig, Role
+from hookline.translate.messages import MODES, MessageTranslator
+from hookline.translate.values import get, is_object, put, read_change
+from hookline.wire.model import HookToolConfig, Role, read_tool_config
 
 if TYPE_CHECKING:
     from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
@@ -176,13 +176,25 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
             changes["tools"] = [tool for tool in tools if self.tool_name(tool) in allowed]
         return put(request, changes)
 
-    def from_hook_tool_config(self, hook: object, base: Any = None, *, like: object = None) -> Any:
+    def from_hook_tool_config(
+        self,
+        hook: object,
+        base: Any = None,
+        *,
+        like: object = None,  # noqa: ARG002 - LangChain has one form
+    ) -> Any:
         """The tool choice with what the hook names; what ``tools`` says is no part of it."""
-        from langchain.agents.middleware import ModelRequest
-
-        # Only the tools of this request are asked about.
-        request: Any = ModelRequest(model=get(like, "model"), messages=[])
-        return super().from_hook_tool_config(hook, base, like=request)
+        change = read_change(read_tool_config, "toolConfig", hook)
+        shown = self.to_hook_tool_config(base)
+        wanted = {**shown, **change.named()}
+        if wanted == shown:
+            return base
+        mode, names = str(wanted.get("mode", "AUTO")).upper(), wanted.get("allowedFunctionNames")
+        if mode not in MODES:
+            raise TranslationError(f"toolConfig.mode {mode!r} is not one of {', '.join(MODES)}")
+        if mode == "NONE" or names == []:
+            return "none"
+        return "any" if mode == "ANY" else "auto"
 
     def reads_response(self, response: object) -> bool:
         if isinstance(response, AIMessage):

@@ -215,7 +215,7 @@ async def test_hooks_of_a_session_serve_every_thread(hooks: Hooks) -> None:
     middleware = HooklineMiddleware(hooks.session("mine"))
     agent = create_agent(Recorded("1", "2").model, [], middleware=[middleware])
     await talk(agent, "Hi.", thread="a")
-    agent.invoke({"messages": [("user", "Hi.")]})
+    agent.invoke({"messages": [HumanMessage("Hi.")]})
     assert seen == ["mine", "mine"]
 
 

@@ -13,12 +13,10 @@ from langchain.agents.structured_output import (
 )
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables.config import var_child_runnable_config
-from langgraph.types import Command
 
 from hookline.adapters.gates import Conversation, ModelOutcome, describe_refused_call
 from hookline.adapters.langchain.marks import MARK, mark, read_marks, read_text, say, settle
 from hookline.adapters.langchain.toolcalls import StoppedCalls
-from hookline.errors import BlockedByHook
 from hookline.front import Face
 from hookline.translate.langchain import LangChainTranslator
 from hookline.wire.events import HookEventName
@@ -42,8 +40,7 @@ async def call_model(
     stop = _find_stop(request.messages)
     if stop is not None:
         stopped.forget(conversation, request.state)
-        return _end_loop(request, say(stop, {"stop": stop}))
-    _refuse_to_loop(request)
+        return ModelResponse(result=[say(stop, {"stop": stop})])
     request = _with_kept_texts(_without_hidden(request), conversation)
     if face.may_skip(*_EVENTS):
         return await settle(handler(request))
@@ -57,7 +54,7 @@ async def call_model(
         response = await settle(handler(gate.request))
     outcome = await gate.finish(response)
     if outcome.blocked or outcome.stop is not None:
-        return _finish_rejected(request, outcome)
+        return _finish_rejected(outcome)
     kept = outcome.response
     if kept is not response:
         kept = _parse_again(request, response, kept)
@@ -124,28 +121,24 @@ def _hold_back_streams() -> Iterator[None]:
 def _finish_unsent(request: ModelRequest[Any], outcome: ModelOutcome) -> Any:
     """What comes of a call that hooks answered or forbade."""
     if outcome.blocked or outcome.stop is not None:
-        return _finish_rejected(request, outcome)
+        return _finish_rejected(outcome)
     response: ModelResponse[Any] = outcome.response
     if request.response_format is None:
-        return _mark_answer(
-            response, notes=[f"[System] {outcome.message}"] if outcome.message else []
-        )
+        notes = [f"[System] {outcome.message}"] if outcome.message else []
+        return _mark_answer(response, notes=notes)
     answer = _answer_of(response)
     try:
         parsed = _parse(request.response_format, answer)
     except Exception as error:
-        return _end_loop(
-            request,
-            say(
-                "a hook answered in the model's place with a text, and this agent's answers are "
-                f"structured: {error}",
-                {"blocked": True},
-            ),
+        told = (
+            "a hook answered in the model's place with a text, and this agent's answers are "
+            f"structured: {error}"
         )
+        return ModelResponse(result=[say(told, {"blocked": True})])
     return ModelResponse(result=response.result, structured_response=parsed)
 
 
-def _finish_rejected(request: ModelRequest[Any], outcome: ModelOutcome) -> Any:
+def _finish_rejected(outcome: ModelOutcome) -> ModelResponse[Any]:
     """What comes of a call whose answer hooks rejected, or after which the loop ends."""
     marks: dict[str, Any] = {"blocked": True} if outcome.stop is None else {"stop": outcome.stop}
     if outcome.message:
@@ -154,29 +147,10 @@ def _finish_rejected(request: ModelRequest[Any], outcome: ModelOutcome) -> Any:
     reason = outcome.stop if outcome.stop is not None else outcome.reason or ""
     said = read_text(answer) if answer is not None else ""
     if answer is None or outcome.blocked or not said or said == reason:
-        return _end_loop(request, say(reason, marks))
+        return ModelResponse(result=[say(reason, marks)])
     # A stop keeps what the model said, but not what it wants to call.
     kept = _without_calls(answer)
-    return _end_loop(request, kept, say(reason, marks))
-
-
-def _end_loop(request: ModelRequest[Any], *messages: AIMessage) -> Any:
-    """A response that ends the loop; an agent with structured answers would try again."""
-    response: ModelResponse[Any] = ModelResponse(result=[*messages])
-    if request.response_format is None:
-        return response
-    return ExtendedModelResponse(response, Command(update={"jump_to": "end"}))
-
-
-def _refuse_to_loop(request: ModelRequest[Any]) -> None:
-    """Raises BlockedByHook where an agent with structured answers tries again what hooks have
-    rejected already, for ever, because another middleware's step hid the end from it."""
-    last = request.messages[-1] if request.messages else None
-    if request.response_format is None or not isinstance(last, AIMessage):
-        return
-    marks = read_marks(last)
-    if marks.get("blocked") or marks.get("stop") is not None:
-        raise BlockedByHook("the model call", read_text(last))
+    return ModelResponse(result=[kept, say(reason, marks)])
 
 
 def _parse_again(request: ModelRequest[Any], before: Any, after: Any) -> Any:
@@ -189,7 +163,7 @@ def _parse_again(request: ModelRequest[Any], before: Any, after: Any) -> Any:
         parsed = _parse(request.response_format, _answer_of(after))
     except Exception as error:
         told = f"hooks changed the model's structured answer into one that is none: {error}"
-        return _end_loop(request, say(told, {"blocked": True}))
+        return ModelResponse(result=[say(told, {"blocked": True})])
     return ModelResponse(result=after.result, structured_response=parsed)
 
 

@@ -365,6 +365,41 @@ class Face:
         )
         return await open_model_gate(self._engine, call)
 
+    @overload
+    async def model_call(
+        self, create: Callable[..., Any], /, *, stream: Literal[True], **request: Any
+    ) -> Any: ...
+
+    @overload
+    async def model_call(self, create: Callable[..., Awaitable[T]], /, **request: Any) -> T: ...
+
+    @overload
+    async def model_call(self, create: Callable[..., T], /, **request: Any) -> T: ...
+
+    async def model_call(self, create: Callable[..., Any], /, **request: Any) -> Any:
+        """Call a model, and apply what the hooks before and after it say.
+
+        ``create`` is the client's own method (``client.chat.completions.create``,
+        ``client.responses.create``, ``client.messages.create``), plain or async, or a function
+        that takes such a request and gives JSON. The answer is in the client's own type, its very
+        object where hooks changed nothing. For a call that hooks block, or stop the loop at, it
+        says the reason and calls no tool.
+
+        With ``stream=True`` it is an iterator of the client's own chunks; they are held back until
+        the response is complete only where AfterModel hooks exist. An exception of the client goes
+        on to the caller.
+        """
+        from hookline.modelcall import call_model
+
+        return await call_model(
+            self._engine,
+            create,
+            request,
+            session_id=self._session_id,
+            transcript_path=self._transcript_path,
+            blocking=isinstance(self._engine, _BlockingEngine),
+        )
+
     def may_answer(self, event: HookEventName | str, target: str = "") -> bool:
         """False if it is certain that no hook would answer such an event now."""
         return self._engine.may_answer(narrow_event(event), target)
@@ -728,6 +763,22 @@ class SyncHooks:
         """The first half of ``model_call``, for callers who call the model themselves."""
         opening = self._face.model_gate(request, available_tools=available_tools)
         return SyncModelGate(complete(opening))
+
+    @overload
+    def model_call(
+        self, create: Callable[..., Any], /, *, stream: Literal[True], **request: Any
+    ) -> Any: ...
+
+    @overload
+    def model_call(self, create: Callable[..., Awaitable[T]], /, **request: Any) -> T: ...
+
+    @overload
+    def model_call(self, create: Callable[..., T], /, **request: Any) -> T: ...
+
+    def model_call(self, create: Callable[..., Any], /, **request: Any) -> Any:
+        """Call a model, and apply what the hooks before and after it say; the chunks of a stream
+        are had without await."""
+        return complete(self._face.model_call(create, **request))
 
 
 def face_of(hooks: HookSession, *, blocking: bool) -> Face:

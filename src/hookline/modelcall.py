@@ -3,7 +3,10 @@
 As in ``toolcall``, everything is written once, for callers who await and for those who do not.
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import lru_cache, partial
+from inspect import Parameter, isawaitable, signature
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -11,10 +14,26 @@ from hookline.answer import Answer
 from hookline.errors import TranslationError
 from hookline.fired import FiredEvent
 from hookline.toolcall import Firing
+from hookline.translate.values import JSONCall, SDKCall, get, is_object
 from hookline.wire.events import HookEventName
 
 if TYPE_CHECKING:
     from hookline.translate import HookTranslator
+
+# Where an SDK defines the class whose method makes a call -> the API of that call.
+_CLIENTS = {
+    "openai.resources.chat": "openai-chat",
+    "openai.resources.responses": "openai-responses",
+    "anthropic.resources.messages": "anthropic",
+    "anthropic.resources.beta.messages": "anthropic",
+    "google.genai.models": "genai",
+}
+# Where an SDK makes methods that give the HTTP response in place of the model's.
+_RAW = frozenset(
+    f"{package}.{module}"
+    for package in ("openai", "anthropic")
+    for module in ("_legacy_response", "_response")
+)
 
 
 class ModelOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +87,7 @@ class ModelGate:
         self.request = request
         self.allowed = allowed
         self.outcome = outcome
+        self._told: set[str] = set()
 
     @property
     def holds_back(self) -> bool:
@@ -90,25 +110,55 @@ class ModelGate:
 
     def refuse_calls(self, response: Any) -> Any:
         """The response without calls of tools that are not allowed; people are warned of them."""
+        refused = self.find_refused(response)
+        return self.drop_refused(response, refused) if refused else response
+
+    def find_refused(self, response: Any) -> list[str]:
+        """The names of the tools that a response calls and that are not allowed; people are warned
+        of each once."""
         if self.allowed is None:
-            return response
-        translator = self._firing.get_translator()
+            return []
         try:
-            called = translator.call_names(response)
-        except TranslationError:
-            # Nobody can tell what it calls: that was said when hooks were to be shown it.
-            return response
+            called = self._firing.get_translator().call_names(response)
+        except TranslationError as error:
+            self._firing.warn(
+                "hooks restrict the tools of this call, and the model's response could not be "
+                f"read: what it calls is not checked: {error}"
+            )
+            return []
         refused = sorted({name for name in called if name not in self.allowed})
-        if not refused:
+        new = [name for name in refused if name not in self._told]
+        self._told.update(new)
+        if new:
+            self._firing.warn(
+                f"the model called {', '.join(new)}, which hooks do not allow in this call: "
+                "the calls were left out of its response"
+            )
+        return refused
+
+    def drop_refused(self, response: Any, names: Iterable[str]) -> Any:
+        """The response without the calls of these tools; it says so where nothing else is left."""
+        names = sorted(set(names))
+        return self._drop(response, names, self.explain_refused(names))
+
+    def explain_refused(self, names: Iterable[str]) -> str:
+        """What a model reads of calls that were left out."""
+        return "; ".join(describe_refused_call(name) for name in sorted(set(names)))
+
+    def end_loop(self, response: Any, reason: str) -> Any:
+        """The response without any calls, so that a loop which runs them has nothing left to do;
+        it says the reason where nothing else is left."""
+        try:
+            called = self._firing.get_translator().call_names(response)
+        except TranslationError:
             return response
-        self._firing.warn(
-            f"the model called {', '.join(refused)}, which hooks do not allow in this call: "
-            "the calls were left out of its response"
-        )
-        left = translator.drop_calls(response, refused)
+        return self._drop(response, sorted(set(called)), reason) if called else response
+
+    def _drop(self, response: Any, names: list[str], said: str) -> Any:
+        translator = self._firing.get_translator()
+        left = translator.drop_calls(response, names)
         if translator.call_names(left) or translator.to_hook_llm_response(left).get("text"):
             return left
-        said = "; ".join(describe_refused_call(name) for name in refused)
         return translator.from_hook_llm_response({"text": said}, left)
 
 
@@ -130,7 +180,10 @@ async def open_model_gate(firing: Firing, call: ModelCall) -> ModelGate:
         return ModelGate(firing, call, request, allowed=allowed, outcome=_answered(before))
     request = before.request
     if before.message:
-        request = add_system_message(firing.get_translator(), request, before.message)
+        try:
+            request = add_system_message(firing.get_translator(), request, before.message)
+        except TranslationError as error:
+            firing.warn(f"a hook's message could not be added to the request: {error}")
     return ModelGate(firing, call, request, allowed=allowed)
 
 
@@ -154,4 +207,202 @@ def _answered(answer: Answer) -> ModelOutcome:
         stop=answer.reason if answer.stopped else None,
         message=answer.message,
         suppressed=answer.suppressed,
+    )
+
+
+class ModelClient(msgspec.Struct, frozen=True):
+    """A client's method, or a function of the caller's, that calls a model; ``api`` is None where
+    only the request can tell."""
+
+    create: Callable[..., Any]
+    api: str | None
+    # The arguments that a partial brings along.
+    given: Mapping[str, Any] = {}
+
+    @classmethod
+    def of(cls, create: Callable[..., Any]) -> "ModelClient":
+        """Raises TypeError for a method whose answers are no responses of a model."""
+        given: dict[str, Any] = {}
+        while isinstance(create, partial) and not create.args:
+            given = {**create.keywords, **given}
+            create = create.func
+        inner: Any = create
+        while inner is not None:
+            if getattr(inner, "__globals__", {}).get("__name__") in _RAW:
+                raise TypeError(
+                    "model_call cannot look into raw responses; give it the client's create itself,"
+                    " without with_raw_response or with_streaming_response"
+                )
+            owner = getattr(inner, "__self__", None)
+            api = None if owner is None else _api_of_class(cast(Any, type(owner)))
+            if api is not None:
+                name = getattr(inner, "__name__", "")
+                if name in ("stream", "generate_content_stream"):
+                    instead = "create(…, stream=True)" if name == "stream" else "generate_content"
+                    raise TypeError(f"model_call cannot guard {name}; give it {instead}")
+                return cls(create, api, given)
+            inner = (
+                inner.func if isinstance(inner, partial) else getattr(inner, "__wrapped__", None)
+            )
+        return cls(create, None, given)
+
+    def show(self, request: dict[str, Any]) -> Any:
+        """The request that hooks are shown."""
+        if self.api == "genai":
+            from hookline.translate.genai_values import GenerateContentParameters
+
+            named = {name: request.get(name) for name in ("contents", "config")}
+            return GenerateContentParameters(request.get("model") or "", **named)
+        if self.api is not None:
+            return SDKCall(self.api, request)
+        return JSONCall("openai-chat", request) if _is_plain_chat(request) else request
+
+    def arguments(self, request: Any, given: Mapping[str, Any], firing: Firing) -> dict[str, Any]:
+        """What to call the client with for a request that hooks changed. What they set and the
+        client does not take is left out, and people are warned of it."""
+        if not isinstance(request, Mapping):
+            named = ((name, get(request, name)) for name in ("model", "contents", "config"))
+            return {**given, **{name: value for name, value in named if value is not None}}
+        try:
+            parameters = signature(self.create).parameters
+        except (TypeError, ValueError):
+            return dict(request)
+        if any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values()):
+            return dict(request)
+        unknown = [name for name in request if name not in parameters and name not in given]
+        if unknown:
+            firing.warn(
+                f"what hooks set as {', '.join(unknown)} was left out of the request: "
+                f"{getattr(self.create, '__qualname__', self.create)} does not take it"
+            )
+        return {name: value for name, value in request.items() if name not in unknown}
+
+
+@lru_cache(maxsize=256)
+def _api_of_class(kind: type) -> str | None:
+    for base in kind.__mro__:
+        for module, api in _CLIENTS.items():
+            if base.__module__ == module or base.__module__.startswith(f"{module}."):
+                return api
+    return None
+
+
+def _is_plain_chat(request: Mapping[str, Any]) -> bool:
+    """Whether a request of a function of the caller's is one of chat completions that says no more
+    than hooks' own form does: who calls a model has its API in mind."""
+    messages = request.get("messages")
+    return (
+        request.keys() <= {"model", "messages", "stream"}
+        and isinstance(messages, list | tuple)
+        and not any(get(message, "role") == "model" for message in messages)
+    )
+
+
+def _read_arguments(given: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call without those that say "not given" in an SDK's way; what can be
+    read once only is read now, for hooks and the client both read it."""
+    read: dict[str, Any] = {}
+    for name, value in ({**given, **request} if given else request).items():
+        if is_object(value, "openai", "Omit", "NotGiven"):
+            continue
+        if is_object(value, "anthropic", "Omit", "NotGiven"):
+            continue
+        read[name] = list(value) if hasattr(value, "__next__") else value
+    return read
+
+
+async def call_model(
+    firing: Firing,
+    create: Callable[..., Any],
+    request: Mapping[str, Any],
+    *,
+    session_id: str | None = None,
+    transcript_path: str | None = None,
+    blocking: bool = False,
+) -> Any:
+    """Call a model, and apply what the hooks before and after it say; a ``blocking`` caller can
+    read no stream that must be awaited. An exception of the client goes on to the caller."""
+    client = ModelClient.of(create)
+    given = _read_arguments(client.given, request)
+    shown = client.show(given)
+    call = ModelCall(request=shown, session_id=session_id, transcript_path=transcript_path)
+    gate = await open_model_gate(firing, call)
+    if gate.outcome is not None:
+        response = _tell(firing, gate, gate.outcome)
+        return _hold(response) if given.get("stream") else response
+    arguments = given if gate.request is shown else client.arguments(gate.request, given, firing)
+    answer = client.create(**arguments)
+    if isawaitable(answer):
+        answer = await firing.settle(_refuse_async(answer) if blocking else answer)
+    elif blocking and hasattr(answer, "__aiter__"):
+        raise _async_stream_error()
+    if hasattr(answer, "__next__") or hasattr(answer, "__aiter__"):
+        return await _finish_stream(firing, gate, answer)
+    response = gate.refuse_calls(answer)
+    return _tell(firing, gate, await gate.finish(response)) if gate.holds_back else response
+
+
+async def _finish_stream(firing: Firing, gate: ModelGate, stream: Any) -> Any:
+    """What the caller gets for a client's stream; the stream itself where hooks have no say."""
+    if not gate.holds_back and gate.allowed is None:
+        return stream
+    from hookline import modelstreams as streams
+
+    if not gate.holds_back:
+        is_async = streams.is_async_stream(stream)
+        kind = streams.AsyncFilteredStream if is_async else streams.FilteredStream
+        return kind(stream, gate, firing.warn)
+    chunks = await streams.read_chunks(stream)
+    http_response = getattr(stream, "response", None)
+    broken = streams.find_broken(chunks)
+    if broken is not None:
+        # There is no complete response, and what came of it must not be shown.
+        return streams.HeldStream([broken], http_response)
+    try:
+        merged = streams.merge_chunks(chunks)
+    except TranslationError:
+        # Nobody can show them to hooks: the event fails as for any response of no known shape.
+        merged = chunks
+    response = gate.refuse_calls(merged)
+    response = _tell(firing, gate, await gate.finish(response))
+    if response is not merged:
+        chunks = streams.split_response(response)
+    return streams.HeldStream(chunks, http_response)
+
+
+def _hold(response: Any) -> Any:
+    from hookline import modelstreams as streams
+
+    return streams.HeldStream(streams.split_response(response))
+
+
+def _tell(firing: Firing, gate: ModelGate, outcome: ModelOutcome) -> Any:
+    """The response of an outcome for a caller who gets nothing else: people are told the rest."""
+    if outcome.message and not outcome.suppressed:
+        firing.warn(f"a hook says of this model call: {outcome.message}")
+    if outcome.suppressed:
+        firing.warn("a hook wants this response not to be displayed; who called the model has it")
+    if outcome.stop is None:
+        return outcome.response
+    firing.warn(f"a hook ends the loop: {outcome.stop}")
+    return outcome.response if outcome.blocked else gate.end_loop(outcome.response, outcome.stop)
+
+
+async def _refuse_async(answer: Awaitable[Any]) -> Any:
+    """What a client gives to a caller who does not await; raises TypeError for a stream that
+    must be."""
+    value = await answer
+    if hasattr(value, "__aiter__"):
+        from hookline.modelstreams import aclose_stream
+
+        # Here, in the event loop that it belongs to.
+        await aclose_stream(value)
+        raise _async_stream_error()
+    return value
+
+
+def _async_stream_error() -> TypeError:
+    return TypeError(
+        "hooks.sync.model_call cannot read a stream that must be awaited; "
+        "use await hooks.model_call, or a synchronous client"
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hookline.errors import TranslationError
-from hookline.translate.values import SDKCall, get, is_object
+from hookline.translate.values import JSONCall, get, is_object
 
 if TYPE_CHECKING:
     from hookline.translate import HookTranslator
@@ -144,7 +144,7 @@ def _describe(value: object) -> str:
 
 def _api_of_request(value: object) -> str | None:
     """The name of the API whose request a value is, None where nobody knows."""
-    if isinstance(value, SDKCall | msgspec.Struct):
+    if isinstance(value, JSONCall | msgspec.Struct):
         api: str | None = getattr(value, "api", None)
         return api
     if isinstance(value, Mapping):

@@ -15,8 +15,8 @@ from hookline.wire.model import Change
 C = TypeVar("C", bound=Change)
 
 
-class SDKCall(dict[str, Any]):
-    """The arguments of a call of an SDK's client: hooks' answers to it are the SDK's own objects.
+class JSONCall(dict[str, Any]):
+    """The arguments of a call of a model: hooks' answers to it are JSON.
 
     ``api`` is the name of the translator that reads it; arguments alone do not always tell.
     """
@@ -24,6 +24,11 @@ class SDKCall(dict[str, Any]):
     def __init__(self, api: str, arguments: Mapping[str, Any]) -> None:
         super().__init__(arguments)
         self.api = api
+
+
+class SDKCall(JSONCall):
+    """The arguments of a call of an SDK's client: hooks' answers to it are the SDK's own
+    objects."""
 
 
 def is_object(value: object, package: str, *kinds: str) -> bool:
@@ -54,7 +59,7 @@ def put(value: Any, changes: Mapping[str, Any]) -> Any:
     if isinstance(value, Mapping):
         kept = {**value, **changes}
         left = {name: kept[name] for name in kept if name not in changes or kept[name] is not None}
-        return SDKCall(value.api, left) if isinstance(value, SDKCall) else left
+        return type(value)(value.api, left) if isinstance(value, JSONCall) else left
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.replace(value, **changes)
     return value.model_copy(update=dict(changes))

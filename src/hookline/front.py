@@ -336,14 +336,16 @@ class Face:
         confirm: Confirm | None = None,
         deferrals: tuple[type[BaseException], ...] = (),
         mcp_context: Mapping[str, Any] | None = None,
+        answered: Mapping[str, Any] | None = None,
     ) -> ToolOutcome:
         """``run_tool`` for an adapter: ``execute(input)`` runs the tool, ``read`` makes a result
         of what it returns, ``find_tool(name)`` says how a tool is run that hooks want to follow at
-        once. The outcome has the tool's own value, for where hooks changed nothing."""
+        once. ``answered`` is what BeforeTool hooks said before the call was deferred. The outcome
+        has the tool's own value, for where hooks changed nothing."""
         call = self._call(name, tool_input, confirm, deferrals, mcp_context)
         return await run_call(
             self._engine,
-            call if read is None else msgspec.structs.replace(call, read=read),
+            msgspec.structs.replace(call, read=read, answered=answered),
             execute,
             find_tool=self._engine.find_tool if find_tool is None else find_tool,
         )

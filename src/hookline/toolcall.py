@@ -116,8 +116,10 @@ class Firing(Protocol):
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call before any hook has seen it; ``deferrals`` are exceptions of ``confirm`` that
-    go through as ``Deferred`` does, ``read`` makes a result of what the tool returns."""
+    """A tool call before any hook has seen it; ``deferrals`` are exceptions of ``confirm``, or of
+    a tool that is not done yet, that go through as ``Deferred`` does. ``read`` makes a result of
+    what the tool returns. ``answered`` is what BeforeTool hooks have answered to this very call
+    already, before it was deferred: they are not asked again."""
 
     name: str
     input: ToolInput
@@ -128,6 +130,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str | None = None
     transcript_path: str | None = None
     read: "Callable[[Any], ToolResult] | None" = None
+    answered: Mapping[str, Any] | None = None
 
     def event(self, event: HookEventName, *values: Any) -> FiredEvent:
         """An event of this call in its session."""
@@ -217,7 +220,11 @@ def complete(work: Coroutine[Any, Any, T]) -> T:
 
 async def open_gate(firing: Firing, call: ToolCall) -> ToolGate:
     """Fire BeforeTool, ask the user if the hooks want it, and say whether the tool may run."""
-    before = await firing.execute(call.event(HookEventName.BEFORE_TOOL, call.input))
+    event = call.event(HookEventName.BEFORE_TOOL, call.input)
+    if call.answered is None:
+        before = await firing.execute(event)
+    else:
+        before = Answer.read(event, call.answered)
     reason = before.reason or ""
     refusal = None
     if before.stopped:
@@ -263,6 +270,7 @@ async def run_call(
             input=outcome.tail_call["args"],
             mcp_context=None,
             original_request_name=first.original_request_name or first.name,
+            answered=None,
         )
         number += 1
         outcome = await _run_once(firing, call, following)
@@ -278,6 +286,9 @@ async def _run_once(firing: Firing, call: ToolCall, execute: Execute) -> ToolOut
     try:
         value = await firing.settle(execute(gate.input))
     except Exception as error:
+        if isinstance(error, call.deferrals):
+            # The tool is not done: it will be called again.
+            raise
         outcome = await gate.finish(error=error)
         if outcome.replaced:
             # The exception goes on to the caller, who has it in place of any result.

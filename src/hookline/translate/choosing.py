@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 TRANSLATORS = {
     "genai": ("genai", "GenAITranslator"),
     "openai-chat": ("openai_chat", "OpenAIChatTranslator"),
+    "langchain": ("langchain", "LangChainTranslator"),
 }
 # The package of an SDK's or framework's objects -> the API that they are of.
 _PACKAGES = {

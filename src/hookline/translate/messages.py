@@ -162,6 +162,10 @@ class MessageTranslator(Generic[M]):
         the model ended by itself."""
         raise NotImplementedError
 
+    def usage_of(self, response: Any) -> Any:
+        """The value that holds what a response cost."""
+        return get(response, "usage")
+
     def new_response(self, like: object) -> Any:
         """A response with no choices, in the form that fits a value of the same caller."""
         raise NotImplementedError
@@ -360,7 +364,7 @@ class MessageTranslator(Generic[M]):
         return shown
 
     def _show_usage(self, response: Any) -> LLMUsage | None:
-        held = get(response, "usage")
+        held = self.usage_of(response)
         if held is None:
             return None
         counts = {name: get(held, own) for name, own in self.usage.items()}

@@ -1,0 +1,440 @@
+"""The laws of translation as checks that any translator can be put through.
+
+Each check takes a translator and one value of its API, as JSON or as an SDK's own object, and
+raises AssertionError where the translator departs from the contract of ``HookTranslator``. Have
+hypothesis, or a list of examples, bring the values::
+
+    @given(request=requests())
+    def test_requests_obey_the_laws(request):
+        check_request(translator, request)
+
+Values may hold two marks. A text that hooks must not be shown, and that has to survive every edit,
+contains ``HIDDEN``: put it in the arguments and ids of calls, in thoughts, in signatures, in what
+else a request holds. A text that hooks are shown contains ``SECRET``, and so does what repeats that
+text (annotations, log probabilities, a parsed form of it): none of it may be left once hooks have
+replaced it.
+"""
+
+import dataclasses
+import enum
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import msgspec
+
+from hookline.errors import TranslationError
+from hookline.translate import HookTranslator
+from hookline.wire import codec
+from hookline.wire.model import LLMMessage, LLMRequest, LLMResponse
+
+HIDDEN = "⟨hidden⟩"
+SECRET = "jane@example.org"
+
+Messages: TypeAlias = Callable[[Any], Sequence[Any]]
+
+_NEW = "⟨new⟩"
+_UNDECLARED = "no_tool_of_this_name"
+# A setting of the format -> a value that it can have.
+_SETTINGS: dict[str, Any] = {
+    "temperature": 0.125,
+    "maxOutputTokens": 77,
+    "topP": 0.625,
+    "topK": 13,
+    "stopSequences": ["⟨stop⟩"],
+    "candidateCount": 2,
+    "presencePenalty": 0.375,
+    "frequencyPenalty": 0.875,
+}
+
+
+def find_messages(request: Any) -> Sequence[Any]:
+    """The messages of a request where most APIs have them: the request itself if it is a list,
+    else its ``messages`` or ``input``. Empty where that is no list."""
+    found = request
+    for name in ("messages", "input"):
+        if not isinstance(found, list | tuple):
+            has_it = isinstance(request, Mapping) and name in request
+            found = request[name] if has_it else getattr(request, name, None)
+    return found if isinstance(found, list | tuple) else ()
+
+
+def check_request(
+    translator: HookTranslator, request: Any, *, messages: Messages = find_messages
+) -> None:
+    """Every law of a request: reading it, and every kind of edit. ``messages`` finds its messages
+    as the API has them; where it finds none, they are compared by what hooks are shown alone."""
+    before = to_json(request)
+    shown = _show_request(translator, request)
+    expect(HIDDEN not in str(shown), "hooks are shown something hidden", shown)
+    echo = translator.from_hook_llm_request(shown, request)
+    expect(echo is request, "an untouched request must come back as itself", echo)
+    nothings: list[dict[str, Any]] = [{}, {"messages": None, "config": {}, "toolConfig": {}}]
+    for nothing in nothings:
+        echo = translator.from_hook_llm_request(nothing, request)
+        expect(echo is request, "a change of nothing must give the request itself", echo)
+    for place in range(len(shown["messages"])):
+        _check_edit(translator, request, shown, place, messages)
+        _check_removal(translator, request, shown, place, messages)
+    for place in range(len(shown["messages"]) + 1):
+        _check_addition(translator, request, shown, place, messages)
+        _check_system_message(translator, request, shown, place)
+    _check_settings(translator, request, shown)
+    check_redacted_request(translator, request)
+    check_tools(translator, request)
+    expect(to_json(request) == before, "the request was altered", request)
+
+
+def check_redacted_request(translator: HookTranslator, request: Any) -> None:
+    """Hooks that replace a text leave no trace of it, and lose nothing that they are not shown."""
+    shown = _show_request(translator, request)
+    wanted = [
+        {**each, "content": each["content"].replace(SECRET, _NEW)} for each in shown["messages"]
+    ]
+    edited = translator.from_hook_llm_request({"messages": wanted}, request)
+    expect_messages(_show_request(translator, edited)["messages"], wanted, edited)
+    expect(SECRET not in str(to_json(edited)), "a replaced text left a trace", edited)
+    _expect_hidden(edited, request)
+    check_valid(edited)
+
+
+def check_tools(translator: HookTranslator, request: Any) -> None:
+    """Tool selection: only declared names are sent, and where none is left no tool is allowed."""
+    declared = translator.tool_names(request)
+    before = _show_request(translator, request)
+    for mode in ("AUTO", "ANY", "NONE"):
+        edited = translator.from_hook_llm_request({"toolConfig": {"mode": mode}}, request)
+        shown = _show_request(translator, edited)
+        expect(shown["messages"] == before["messages"], "the messages changed", edited)
+        _expect_hidden(edited, request)
+        if mode == "NONE" and declared:
+            expect(not get_allowed(translator, edited), "NONE must allow no tool", edited)
+    for count in range(len(declared or ()) + 1):
+        names = (declared or [])[:count]
+        config = {"mode": "ANY", "allowedFunctionNames": [*names, _UNDECLARED]}
+        edited = translator.from_hook_llm_request({"toolConfig": config}, request)
+        expect(_UNDECLARED not in str(to_json(edited)), "an undeclared name was sent", edited)
+        check_valid(edited)
+        if declared:
+            allowed = get_allowed(translator, edited)
+            expect(allowed == set(names), f"{sorted(names)} were allowed, not {allowed}", edited)
+    change = {"mode": "NONE", "allowedFunctionNames": []}
+    own, _tools = translator.tool_selection(request)
+    made = translator.from_hook_tool_config(change, own, like=request)
+    if made is not None:
+        word = translator.to_hook_tool_config(made).get("mode")
+        expect(word == "NONE", f"the tool config says {word}, not NONE", made)
+
+
+def get_allowed(translator: HookTranslator, request: Any) -> set[str]:
+    """The names of the tools that the API lets the model call."""
+    config = translator.to_hook_llm_request(request).get("toolConfig", {})
+    declared = set(translator.tool_names(request) or ())
+    if config.get("mode") == "NONE":
+        return set()
+    return declared & set(config.get("allowedFunctionNames", declared))
+
+
+def check_response(translator: HookTranslator, response: Any) -> None:
+    """Every law of a response: reading it, and every kind of edit."""
+    before = to_json(response)
+    shown = _show_response(translator, response)
+    expect(HIDDEN not in str(shown), "hooks are shown something hidden", shown)
+    echo = translator.from_hook_llm_response(shown, response)
+    expect(echo is response, "an untouched response must come back as itself", echo)
+    candidates = shown["candidates"]
+    for place, candidate in enumerate(candidates):
+        parts = candidate["content"]["parts"]
+        changes = [[*parts[:n], _NEW, *parts[n + 1 :]] for n in range(len(parts))]
+        for texts in (*changes, [], [_NEW], [*parts, _NEW]):
+            edited = _edit_candidate(translator, response, place, texts)
+            now = _show_response(translator, edited)
+            found = now["candidates"][place]["content"]["parts"]
+            is_taken = "".join(found) == "".join(texts)
+            expect(is_taken, f"{texts} gave {found}", edited)
+            others = [c for n, c in enumerate(now["candidates"]) if n != place]
+            expected = [c for n, c in enumerate(candidates) if n != place]
+            expect(others == expected, "another candidate changed", edited)
+            usage = now.get("usageMetadata"), shown.get("usageMetadata")
+            expect(usage[0] == usage[1], "the usage changed", edited)
+            _expect_hidden(edited, response)
+            expect(type(edited) is type(response), "the type changed", edited)
+            check_valid(edited)
+    if candidates:
+        edited = translator.from_hook_llm_response({"text": _NEW}, response)
+        text = _show_response(translator, edited).get("text")
+        expect(text == _NEW, f"the text became {text!r}", edited)
+    check_redacted_response(translator, response)
+    calls = translator.call_names(response)
+    same = translator.drop_calls(response, [_UNDECLARED])
+    expect(same is response, "a response without such calls must stay itself", same)
+    left = translator.drop_calls(response, calls)
+    expect(not translator.call_names(left), "calls are left", left)
+    expect(_texts_of(translator, left) == _texts_of(translator, response), "texts changed", left)
+    check_valid(left)
+    expect(to_json(response) == before, "the response was altered", response)
+
+
+def check_redacted_response(translator: HookTranslator, response: Any) -> None:
+    """Hooks that replace a text leave no trace of it, and lose nothing that they are not shown."""
+    shown = _show_response(translator, response)
+    wanted = [
+        {"content": {"parts": [part.replace(SECRET, _NEW) for part in each["content"]["parts"]]}}
+        for each in shown["candidates"]
+    ]
+    edited = translator.from_hook_llm_response({"candidates": wanted}, response)
+    expect(SECRET not in str(to_json(edited)), "a replaced text left a trace", edited)
+    _expect_hidden(edited, response)
+    check_valid(edited)
+
+
+def check_answers(translator: HookTranslator, like: Any, kind: type) -> None:
+    """Answers that hooks give in the model's place, and those of a blocked call, have the type
+    that the caller expects for a request or response like this one."""
+    answers = {
+        "text": translator.from_hook_llm_response({"text": _NEW}, like=like),
+        "candidates": translator.from_hook_llm_response(
+            {"candidates": [{"content": {"parts": [_NEW]}, "finishReason": "STOP"}]}, like=like
+        ),
+        "reason": translator.empty_response(_NEW, like=like),
+    }
+    for name, answer in answers.items():
+        expect(isinstance(answer, kind), f"an answer by {name} is {type(answer).__name__}", answer)
+        expect(_texts_of(translator, answer) == [[_NEW]], "its text is another", answer)
+        expect(not translator.call_names(answer), "it calls tools", answer)
+        check_valid(answer)
+        again = translator.from_hook_llm_response(_show_response(translator, answer), answer)
+        expect(again is answer, "it is not read as it was made", again)
+
+
+def check_any_value(translator: HookTranslator, value: Any) -> None:
+    """Whatever a caller takes for a request, a response or a tool config is read, and then comes
+    back as itself, or is refused with TranslationError."""
+    for read, write in (
+        (translator.to_hook_llm_request, translator.from_hook_llm_request),
+        (translator.to_hook_llm_response, translator.from_hook_llm_response),
+    ):
+        try:
+            shown = cast(Mapping[str, Any], read(value))
+        except TranslationError:
+            continue
+        echo = write(shown, value)
+        expect(echo is value, "an untouched value must come back as itself", echo)
+    asks: list[Callable[[], object]] = [
+        lambda: translator.tool_names(value),
+        lambda: translator.tool_selection(value),
+        lambda: translator.has_system_turns(value),
+        lambda: translator.call_names(value),
+        lambda: translator.drop_calls(value, ["a"]),
+        lambda: translator.to_hook_tool_config(value),
+        lambda: translator.from_hook_tool_config({"mode": "ANY"}, value),
+        lambda: translator.from_hook_tool_config({"mode": "ANY"}, like=value),
+        lambda: translator.from_hook_llm_request({"model": "m"}, value),
+        lambda: translator.from_hook_llm_request({"model": "m"}, like=value),
+        lambda: translator.from_hook_llm_response({"text": "t"}, value),
+        lambda: translator.from_hook_llm_response({"text": "t"}, like=value),
+        lambda: translator.empty_response("no", like=value),
+    ]
+    for ask in asks:
+        _allow_refusal(ask)
+
+
+def check_any_answer(
+    translator: HookTranslator, answer: Any, *, request: Any = None, response: Any = None
+) -> None:
+    """Whatever a hook answers is applied, or refused with TranslationError; nothing is altered."""
+    before = to_json([answer, request, response])
+    if request is not None:
+        _allow_refusal(lambda: translator.from_hook_llm_request(answer, request))
+        config, _tools = translator.tool_selection(request)
+        _allow_refusal(lambda: translator.from_hook_tool_config(answer, config, like=request))
+    if response is not None:
+        _allow_refusal(lambda: translator.from_hook_llm_response(answer, response))
+        _allow_refusal(lambda: translator.from_hook_llm_response(answer, like=response))
+    expect(to_json([answer, request, response]) == before, "a value was altered", answer)
+
+
+def check_valid(value: Any) -> None:
+    """An object of a pydantic model is what its class itself would make of its JSON."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            check_valid(item)
+    elif hasattr(value, "model_dump_json"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            dumped = value.model_dump_json()
+            type(value).model_validate_json(dumped)
+
+
+def to_json(value: Any) -> Any:
+    """What a value of an SDK holds, as JSON without the fields that are not set."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): to_json(item) for name, item in value.items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if isinstance(value, msgspec.Struct):
+        return to_json(msgspec.structs.asdict(value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return to_json({each.name: getattr(value, each.name) for each in dataclasses.fields(value)})
+    if hasattr(value, "model_dump"):
+        return to_json(dict(value))
+    return repr(value)
+
+
+def expect(is_so: bool, problem: str, value: object) -> None:
+    """Raises AssertionError, with the value that the translator made, unless something is so."""
+    if not is_so:
+        raise AssertionError(f"{problem}: {value!r:.2000}")
+
+
+def expect_messages(
+    found: Sequence[LLMMessage], wanted: Sequence[Mapping[str, Any]], value: object
+) -> None:
+    """Raises AssertionError unless hooks are shown these messages; those without text are not."""
+    expected = [dict(each) for each in wanted if each["content"]]
+    expect([*found] == expected, f"hooks are shown {found}, not {expected}", value)
+
+
+def _show_request(translator: HookTranslator, request: Any) -> LLMRequest:
+    """What hooks read of a request: it went through JSON."""
+    shown = translator.to_hook_llm_request(request)
+    read: LLMRequest = codec.decode(codec.encode(shown))
+    return read
+
+
+def _show_response(translator: HookTranslator, response: Any) -> LLMResponse:
+    read: LLMResponse = codec.decode(codec.encode(translator.to_hook_llm_response(response)))
+    return read
+
+
+def _texts_of(translator: HookTranslator, response: Any) -> list[list[str]]:
+    shown = translator.to_hook_llm_response(response)
+    return [each["content"]["parts"] for each in shown["candidates"]]
+
+
+def _edit_candidate(translator: HookTranslator, response: Any, place: int, texts: list[str]) -> Any:
+    count = len(translator.to_hook_llm_response(response)["candidates"])
+    changes: list[dict[str, Any]] = [{} for _ in range(count)]
+    changes[place] = {"content": {"parts": texts}}
+    return translator.from_hook_llm_response({"candidates": changes}, response)
+
+
+def _check_edit(
+    translator: HookTranslator, request: Any, shown: LLMRequest, place: int, messages: Messages
+) -> None:
+    wanted = [dict(each) for each in shown["messages"]]
+    wanted[place]["content"] = _NEW
+    edited = translator.from_hook_llm_request({"messages": wanted}, request)
+    expect_messages(_show_request(translator, edited)["messages"], wanted, edited)
+    _expect_hidden(edited, request)
+    _expect_same_fields(edited, request)
+    check_valid(edited)
+    old, new = messages(request), messages(edited)
+    if old:
+        expect(len(old) == len(new), "a message came or went", edited)
+        changed = sum(now is not was for was, now in zip(old, new, strict=True))
+        expect(changed == 1, f"{changed} messages changed instead of one", edited)
+
+
+def _check_removal(
+    translator: HookTranslator, request: Any, shown: LLMRequest, place: int, messages: Messages
+) -> None:
+    wanted = [each for n, each in enumerate(shown["messages"]) if n != place]
+    edited = translator.from_hook_llm_request({"messages": wanted}, request)
+    expect_messages(_show_request(translator, edited)["messages"], wanted, edited)
+    _expect_hidden(edited, request)
+    _expect_same_fields(edited, request)
+    check_valid(edited)
+    old, new = messages(request), messages(edited)
+    if old:
+        left = {id(message) for message in new}
+        gone = [message for message in old if id(message) not in left]
+        expect(len(gone) == 1, f"{len(gone)} messages changed instead of one", edited)
+
+
+def _check_addition(
+    translator: HookTranslator, request: Any, shown: LLMRequest, place: int, messages: Messages
+) -> None:
+    for role in ("user", "model"):
+        added = {"role": role, "content": _NEW}
+        wanted = [*shown["messages"][:place], added, *shown["messages"][place:]]
+        edited = translator.from_hook_llm_request({"messages": wanted}, request)
+        expect_messages(_show_request(translator, edited)["messages"], wanted, edited)
+        _expect_hidden(edited, request)
+        _expect_same_fields(edited, request)
+        check_valid(edited)
+        old, new = messages(request), messages(edited)
+        if old:
+            kept = [message for message in new if any(message is each for each in old)]
+            is_kept = len(kept) == len(old) and all(a is b for a, b in zip(kept, old, strict=True))
+            expect(is_kept, "an addition changed another message", edited)
+
+
+def _check_system_message(
+    translator: HookTranslator, request: Any, shown: LLMRequest, place: int
+) -> None:
+    added = {"role": "system", "content": _NEW}
+    wanted = [*shown["messages"][:place], added, *shown["messages"][place:]]
+    edited = translator.from_hook_llm_request({"messages": wanted}, request)
+    expect(_NEW in str(to_json(edited)), "a hook's system message is lost", edited)
+    if translator.has_system_turns(request):
+        expect_messages(_show_request(translator, edited)["messages"], wanted, edited)
+    _expect_hidden(edited, request)
+    check_valid(edited)
+
+
+def _check_settings(translator: HookTranslator, request: Any, shown: LLMRequest) -> None:
+    for name, value in _SETTINGS.items():
+        edited = translator.from_hook_llm_request({"config": {name: value}}, request)
+        if edited is request:
+            continue
+        now = _show_request(translator, edited)
+        expected = {**shown["config"], name: value}
+        expect(now["config"] == expected, f"config is {now['config']}, not {expected}", edited)
+        expect(now["messages"] == shown["messages"], "the messages changed", edited)
+        _expect_hidden(edited, request)
+        check_valid(edited)
+    edited = translator.from_hook_llm_request({"model": _NEW}, request)
+    if edited is not request:
+        model = _show_request(translator, edited)["model"]
+        expect(model == _NEW, f"the model is {model!r}", edited)
+        _expect_hidden(edited, request)
+
+
+def _expect_hidden(edited: Any, base: Any) -> None:
+    """What hooks are not shown stands in the same order, once each."""
+    old, new = ([text for text in _strings(to_json(v)) if HIDDEN in text] for v in (base, edited))
+    expect(new == old, f"what hooks are not shown became {new}, not {old}", edited)
+
+
+def _expect_same_fields(edited: Any, base: Any) -> None:
+    """An edit of messages changes one field of a request at most; the others are the same
+    objects."""
+    if isinstance(base, Mapping):
+        expect(edited.keys() == base.keys(), "a field came or went", edited)
+        changed = [name for name in base if edited[name] is not base[name]]
+        expect(len(changed) == 1, f"{', '.join(changed)} changed instead of one field", edited)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+
+
+def _allow_refusal(ask: Callable[[], object]) -> None:
+    try:
+        ask()
+    except TranslationError:
+        return

@@ -1,8 +1,9 @@
 """The agent in Pydantic AI."""
 
 import time
+from collections.abc import Sequence
+from typing import Any
 
-from hookline.adapters.pydantic_ai import HooklineCapability
 from pydantic_ai import Agent
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
@@ -12,19 +13,22 @@ from pydantic_ai.models.wrapper import WrapperModel
 
 from benchmarks.adapters import ROUNDS, Turn
 from hookline import Hooks
+from hookline.adapters.pydantic_ai import HooklineCapability
 
 TITLE = "Pydantic AI"
 IDLE = "a capability that does nothing"
 
 
 class _Idle(AbstractCapability[None]):
-    async def wrap_run(self, ctx: Any, *, handler: Any) -> Any:
+    async def wrap_run(self, _ctx: Any, *, handler: Any) -> Any:
         return await handler()
 
-    async def before_tool_validate(self, ctx: Any, *, args: Any, **_options: Any) -> Any:
+    async def before_tool_validate(self, _ctx: Any, *, args: Any, **_options: Any) -> Any:
         return args
 
-    async def wrap_tool_execute(self, ctx: Any, *, args: Any, handler: Any, **_options: Any) -> Any:
+    async def wrap_tool_execute(
+        self, _ctx: Any, *, args: Any, handler: Any, **_options: Any
+    ) -> Any:
         return await handler(args)
 
     def get_wrapper_model(self, model: Model) -> Model:

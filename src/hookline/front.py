@@ -289,11 +289,15 @@ class Face:
         confirm: Confirm | None = None,
         deferrals: tuple[type[BaseException], ...] = (),
         mcp_context: Mapping[str, Any] | None = None,
+        read: Callable[[Any], ToolResult] | None = None,
     ) -> ToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves: whether it may
-        run (``gate.refusal``) and with what (``gate.input``). ``gate.finish()`` is the other."""
+        run (``gate.refusal``) and with what (``gate.input``). ``gate.finish()`` is the other;
+        ``read`` makes a result of what it is given."""
         call = self._call(name, tool_input, confirm, deferrals, mcp_context)
-        return await open_gate(self._engine, call)
+        return await open_gate(
+            self._engine, call if read is None else msgspec.structs.replace(call, read=read)
+        )
 
     async def run_tool(
         self,

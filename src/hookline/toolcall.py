@@ -206,6 +206,14 @@ class ToolGate:
             tail_call=None if after.stopped else after.tail_call,
         )
 
+    async def follow(
+        self, outcome: ToolOutcome, find_tool: FindTool, *, confirm: Confirm | None = None
+    ) -> ToolOutcome:
+        """Run the calls that hooks want to follow this one at once; the outcome itself if they
+        want none. ``find_tool`` and ``confirm`` are as in ``run_call``."""
+        first = msgspec.structs.replace(self._call, confirm=confirm)
+        return await _follow(self._firing, first, outcome, find_tool)
+
 
 def complete(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine that never suspends, because its ``Firing`` is a blocking one."""
@@ -255,8 +263,15 @@ async def run_call(
     """Run a tool and apply what the hooks before and after it say, calls that they want to follow
     at once included: ``find_tool`` says how one is run. Only an exception of a tool itself gets
     out, or a deferral."""
-    first, number = call, 0
     outcome = await _run_once(firing, call, execute)
+    return await _follow(firing, call, outcome, find_tool)
+
+
+async def _follow(
+    firing: Firing, first: ToolCall, outcome: ToolOutcome, find_tool: FindTool
+) -> ToolOutcome:
+    """Run the calls that hooks want to follow at once, and give the outcome of the last."""
+    number = 0
     while outcome.tail_call is not None:
         name, following = outcome.tail_call["name"], find_tool(outcome.tail_call["name"])
         if number == MAX_TAIL_CALLS or following is None:

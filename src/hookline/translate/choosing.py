@@ -20,6 +20,7 @@ TRANSLATORS = {
     "genai": ("genai", "GenAITranslator"),
     "openai-chat": ("openai_chat", "OpenAIChatTranslator"),
     "langchain": ("langchain", "LangChainTranslator"),
+    "pydantic-ai": ("pydantic_ai", "PydanticAITranslator"),
 }
 # The package of an SDK's or framework's objects -> the API that they are of.
 _PACKAGES = {

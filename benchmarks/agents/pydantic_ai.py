@@ -20,15 +20,13 @@ IDLE = "a capability that does nothing"
 
 
 class _Idle(AbstractCapability[None]):
-    async def wrap_run(self, _ctx: Any, *, handler: Any) -> Any:
+    async def wrap_run(self, *_args: Any, handler: Any) -> Any:
         return await handler()
 
-    async def before_tool_validate(self, _ctx: Any, *, args: Any, **_options: Any) -> Any:
+    async def before_tool_validate(self, *_args: Any, args: Any, **_options: Any) -> Any:
         return args
 
-    async def wrap_tool_execute(
-        self, _ctx: Any, *, args: Any, handler: Any, **_options: Any
-    ) -> Any:
+    async def wrap_tool_execute(self, *_args: Any, args: Any, handler: Any, **_options: Any) -> Any:
         return await handler(args)
 
     def get_wrapper_model(self, model: Model) -> Model:

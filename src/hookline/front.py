@@ -410,6 +410,14 @@ class Face:
         """False if it is certain that no hook would answer such an event now."""
         return self._engine.may_answer(narrow_event(event), target)
 
+    def may_skip(self, *events: HookEventName, target: str = "") -> bool:
+        """Whether an adapter need not fire such events now: no hook would answer them, and nobody
+        logs that none did."""
+        engine = self._engine
+        if engine.config.get_debug_logger().enabled:
+            return False
+        return not any(engine.may_answer(event, target) for event in events)
+
     def warn(self, message: str) -> None:
         """Tell people something, as the engine does: in the log, and in Python's logging."""
         self._engine.warn(message)
@@ -732,6 +740,7 @@ class SyncHooks:
         blocking = _BlockingEngine(hooks._engine)
         self._face = Face(blocking, hooks._session_id, hooks._transcript_path)
         self.wrap, self.warn, self.may_answer = hooks.wrap, hooks.warn, hooks.may_answer
+        self.may_skip = hooks.may_skip
 
     before_tool = _Blocking(Face.before_tool)
     after_tool = _Blocking(Face.after_tool)

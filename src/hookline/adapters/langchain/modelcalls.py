@@ -16,11 +16,18 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.types import Command
 
 from hookline.adapters.gates import Conversation, ModelOutcome, describe_refused_call
-from hookline.adapters.langchain.marks import mark, read_marks, read_text, say, settle
+from hookline.adapters.langchain.marks import MARK, mark, read_marks, read_text, say, settle
 from hookline.adapters.langchain.toolcalls import StoppedCalls
 from hookline.errors import BlockedByHook
 from hookline.front import Face
 from hookline.translate.langchain import LangChainTranslator
+from hookline.wire.events import HookEventName
+
+_EVENTS = (
+    HookEventName.BEFORE_TOOL_SELECTION,
+    HookEventName.BEFORE_MODEL,
+    HookEventName.AFTER_MODEL,
+)
 
 
 async def call_model(
@@ -38,6 +45,8 @@ async def call_model(
         return _end_loop(request, say(stop, {"stop": stop}))
     _refuse_to_loop(request)
     request = _with_kept_texts(_without_hidden(request), conversation)
+    if face.may_skip(*_EVENTS):
+        return await settle(handler(request))
     gate = await face.model_gate(request)
     if gate.outcome is not None:
         return _finish_unsent(request, gate.outcome)
@@ -70,6 +79,9 @@ def _find_stop(messages: Sequence[BaseMessage]) -> str | None:
 
 
 def _without_hidden(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    # Long conversations are looked through with every call.
+    if not any(MARK in message.additional_kwargs for message in request.messages):
+        return request
     kept = [message for message in request.messages if not read_marks(message).get("hidden")]
     return request if len(kept) == len(request.messages) else request.override(messages=kept)
 

@@ -19,6 +19,7 @@ from hookline.adapters.gates import Conversation, ToolOutcome, announce_question
 from hookline.adapters.langchain.marks import MARK, batch_of, mark, read_text, settle
 from hookline.front import Face
 from hookline.toolcall import (
+    NOBODY_TO_ASK,
     Confirm,
     ConfirmationRequest,
     Execute,
@@ -27,10 +28,11 @@ from hookline.toolcall import (
     as_tool_result,
     text_of,
 )
-from hookline.wire.events import SessionStartSource
+from hookline.wire.events import HookEventName, SessionStartSource
 
 ToolValue: TypeAlias = Any  # a ToolMessage, a Command, or a list of both
 
+_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 _MOST_STOPPED = 1000
 _DECISIONS = ("approve", "edit", "reject", "respond")
 # What langgraph keeps in the config of a task; it has no other name for them.
@@ -84,11 +86,20 @@ class GuardedCall:
         stopped = self._stopped.find(self._conversation, self._request.state)
         if stopped is not None:
             return self._reply(stopped, stop=stopped)
+        if self._face.may_skip(*_EVENTS, target=self._name):
+            await self._conversation.start(self._face)
+            return await settle(self._handler(self._request))
         answered = await self._recall()
         is_resumed = answered is not None
         source = SessionStartSource.RESUME if is_resumed else SessionStartSource.STARTUP
         await self._conversation.start(self._face, source)
-        outcome = await self._call(self._name, self._args, self._ask, answered=answered)
+        ask = self._ask if self._confirm or self._can_interrupt() else None
+        outcome = await self._call(self._name, self._args, ask, answered=answered)
+        if ask is None and outcome.text.endswith(f"({NOBODY_TO_ASK})"):
+            self._face.warn(
+                f"a hook asks about {self._name}, and nobody can be asked: give the agent a "
+                "checkpointer, or HooklineMiddleware a confirm function"
+            )
         if outcome.ran or not self._decision:
             return self._finish(outcome)
         return await self._decide(outcome)
@@ -107,7 +118,7 @@ class GuardedCall:
             self._find_tool(name) or partial(self._execute, self._request),
             read=partial(_read_value, self._request.tool_call["id"]),
             find_tool=self._find_tool,
-            confirm=confirm if self._confirm or self._can_interrupt() else None,
+            confirm=confirm,
             deferrals=(GraphBubbleUp,),
             answered=answered,
         )

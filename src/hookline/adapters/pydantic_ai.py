@@ -44,7 +44,6 @@ check_version("pydantic-ai-slim", "pydantic-ai", "2.66", "3")
 from pydantic import ValidationError  # noqa: E402
 from pydantic_ai import (  # noqa: E402
     CallToolsNode,
-    ModelRequestNode,
     PendingModelResponse,
     RunContext,
     UserPromptNode,
@@ -73,6 +72,7 @@ from pydantic_ai.messages import (  # noqa: E402
 from pydantic_ai.models import (  # noqa: E402
     CompletedStreamedResponse,
     Model,
+    ModelRequestContext,
     ModelRequestParameters,
     StreamedResponse,
 )
@@ -163,8 +163,6 @@ class _HookedRun(HooklineCapability):
         self._rewritten: set[str] = set()
         # The ids of calls that follow others at once, whose hooks run around them already.
         self._following: set[str] = set()
-        self._history: list[ModelMessage] = []
-        self._first_new: int | None = None
 
     async def for_run(self, ctx: RunContext[Any]) -> "AbstractCapability[Any]":
         return self
@@ -172,15 +170,9 @@ class _HookedRun(HooklineCapability):
     # -- the turn
 
     async def before_node_run(self, ctx: RunContext[Any], *, node: Any) -> Any:
-        """Begin the turn with the prompt; give the model what hooks kept for its next request."""
+        """Begin the turn with the prompt."""
         if isinstance(node, UserPromptNode):
             await self._open_turn(ctx, node)
-        elif isinstance(node, ModelRequestNode):
-            self._history = ctx.messages
-            if self._first_new is None:
-                self._first_new = len(ctx.messages)
-            if kept := self._conversation.take():
-                ctx.enqueue("\n\n".join(kept))
         return node
 
     async def after_node_run(self, ctx: RunContext[Any], *, node: Any, result: Any) -> Any:
@@ -189,7 +181,7 @@ class _HookedRun(HooklineCapability):
             return result
         output = result.data.output
         if self._refusal is not None:
-            self._forget_prompt(ctx.messages)
+            _forget_run(ctx)
         elif self._turn is not None and not isinstance(
             output, DeferredToolRequests | PendingModelResponse
         ):
@@ -200,11 +192,12 @@ class _HookedRun(HooklineCapability):
         source = SessionStartSource.RESUME if ctx.messages else SessionStartSource.STARTUP
         await self._conversation.start(self.face, source)
         prompt = node.user_prompt
-        if prompt is None:
+        is_new = prompt is not None
+        if prompt is None and ctx.messages:
             prompt = _last_prompt(ctx.messages)
-        text = _text_of_prompt(prompt)
-        self._turn = TurnGate(self._conversation, text)
-        if prompt is None or (node.user_prompt is None and node.deferred_tool_results is not None):
+            is_new = prompt is not None and prompt is _last_prompt(ctx.messages[-1:])
+        self._turn = TurnGate(self._conversation, _text_of_prompt(prompt))
+        if not is_new:
             # A turn that was interrupted goes on.
             return
         start = await self._turn.open(self.face)
@@ -232,10 +225,18 @@ class _HookedRun(HooklineCapability):
                 f"AfterAgent hooks sent the turn back, which run_stream cannot do: {end.send_back}"
             )
 
-    def _forget_prompt(self, messages: list[ModelMessage]) -> None:
-        del messages[self._first_new :]
-
     # -- the model
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Give the model what hooks kept for its next request; keep from the history what hooks
+        refused. A stream has copied the history by the time that the run ends."""
+        if self._refusal is not None:
+            _forget_run(ctx)
+        elif kept := self._conversation.take():
+            ctx.enqueue("\n\n".join(kept))
+        return request_context
 
     def get_wrapper_model(self, model: Model) -> Model | None:
         """A model behind hooks, where hooks could have something to say."""
@@ -251,7 +252,6 @@ class _HookedRun(HooklineCapability):
             # The framework wants another answer than hooks gave.
             raise self._end
         if self._refusal is not None:
-            self._forget_prompt(self._history)
             return self._reply(call, self._refusal, BlockedByHook("the turn", self._refusal))
         if self._stop is not None:
             return self._reply(call, self._stop, StoppedByHook(self._stop))
@@ -608,6 +608,10 @@ def _replay(response: ModelResponse, parameters: ModelRequestParameters) -> Stre
 
 def _arguments(call: PydanticAICall) -> tuple[Any, Any, Any]:
     return call.messages, call.settings, call.parameters
+
+
+def _forget_run(ctx: RunContext[Any]) -> None:
+    ctx.messages[:] = [message for message in ctx.messages if message.run_id != ctx.run_id]
 
 
 def _text_of_prompt(prompt: str | Sequence[Any] | None) -> str:

@@ -1,7 +1,7 @@
 """Pydantic AI in the table, with its own FunctionModel.
 
-``run_stream`` takes the first text of a run for its result, so that a reply of a text and calls
-has its calls alone there.
+``run_stream`` takes the first text of a run for its result. There a reply of a text and calls has
+its calls alone, unless hooks are to see the text; then the conversation goes on in another run.
 """
 
 import asyncio
@@ -47,17 +47,19 @@ async def run(run: Run) -> None:
                 run, agent, prompt, conversation_id=run.session_id, message_history=history
             )
             while isinstance(output, DeferredToolRequests):
-                answers = {
-                    call.tool_call_id: _answer(run, output, call) for call in output.approvals
-                }
+                answers = DeferredToolResults()
+                for call in output.approvals:
+                    answers.approvals[call.tool_call_id] = _answer(run, output, call)
                 output, history = await play(
-                    run,
-                    agent,
-                    None,
-                    message_history=history,
-                    deferred_tool_results=DeferredToolResults(approvals=answers),
+                    run, agent, None, message_history=history, deferred_tool_results=answers
                 )
+            while history and _has_results(history[-1]):
+                output, history = await play(run, agent, None, message_history=history)
             run.finish(output)
+
+
+def _has_results(message: ModelMessage) -> bool:
+    return any(isinstance(part, ToolReturnPart) for part in message.parts)
 
 
 def _answer(run: Run, requests: DeferredToolRequests, call: ToolCallPart) -> bool | ToolDenied:
@@ -94,7 +96,6 @@ async def _iterate(run: Run, agent: Agent[None, Any], prompt: str | None, **give
                     async for event in stream:
                         _show_event(run, event)
     assert iterated.result is not None
-    _show(run, iterated.result.new_messages())
     return iterated.result.output, iterated.result.all_messages()
 
 
@@ -158,7 +159,8 @@ async def _stream(
 ) -> AsyncIterator[str | DeltaToolCalls]:
     names = [tool.name for tool in info.function_tools]
     reply = run.next_reply([*_messages(messages)], names)
-    is_whole = run.mode != "async run_stream" or not reply.calls
+    is_final = run.mode == "async run_stream" and not run.hooks.may_answer("AfterModel")
+    is_whole = not reply.calls or not is_final
     for piece in reply.pieces if is_whole else ():
         yield piece
     for place, call in enumerate(reply.calls):

@@ -6,11 +6,13 @@ import pytest
 
 from hookline.testing.adapters import (
     SCENARIOS,
+    CellResult,
     Harness,
     Limit,
     Message,
     Run,
     Scenario,
+    render_table,
     run_cell,
     run_table,
 )
@@ -42,6 +44,21 @@ def test_the_tables_in_the_documents_are_what_was_measured() -> None:
         advice = "run .venv-adapters/bin/python tools/effects.py"
         assert write_effects(text, tables) == text, f"{document.name} is out of date: {advice}"
     assert "all" in marked
+
+
+def test_a_row_has_the_mark_of_its_cells_and_names_those_that_fail_among_others() -> None:
+    def render(limit: Limit, *more: Limit) -> str:
+        cells = [
+            CellResult(scenario=scenario, limit=each, problems={}, complaints=[])
+            for scenario, each in zip(SCENARIOS, (limit, *more), strict=False)
+        ]
+        return render_table([("X", cells)]).splitlines()[2].split("|")[2].strip()
+
+    missing = Limit("✗", why="no seam")
+    assert render(Limit("✓"), Limit("✓", note="well")) == "✓ well"
+    assert render(missing, missing) == "✗"
+    assert render(missing, Limit("✓")) == "◐ BeforeTool block ✗"
+    assert render(Limit("◐", note="a"), Limit("◐", note="b"), Limit("◐", note="a")) == "◐ a; b"
 
 
 def test_a_table_is_written_between_its_marks_and_nowhere_else() -> None:

@@ -13,7 +13,7 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -50,7 +50,9 @@ def plain(loop: Loop) -> Group:
     wrapped = calling(none.wrap(_shell), "ls")
     wrapped_async = awaiting(loop, none.wrap(_shell_async), "ls")
     hooked = calling(tool_hook.wrap(_shell), "ls")
-    model_call, hooked_model_call = (calling(_call_guarded, h) for h in (none, model_hook))
+    model_call, hooked_model_call = (
+        calling(partial(hooks.sync.model_call, _create, **_REQUEST)) for hooks in (none, model_hook)
+    )
 
     def line(name: str, run: Run, baseline: Workload, more: float | None = _MORE) -> Measurement:
         return Measurement(ours=Workload(name, run), baseline=baseline, more=more)
@@ -61,16 +63,10 @@ def plain(loop: Loop) -> Group:
             line("a wrapped function, no match", wrapped, shell),
             line("a wrapped async function, no match", wrapped_async, shell_async),
             line("a wrapped function, one in-process hook", hooked, shell, None),
-            line("own model call, no match", model_call, create),
-            line("own model call, one in-process hook", hooked_model_call, create, None),
+            line("hooks.sync.model_call, no match", model_call, create),
+            line("hooks.sync.model_call, one in-process hook", hooked_model_call, create, None),
         ],
     )
-
-
-def _call_guarded(hooks: Hooks) -> Any:
-    gate = hooks.sync.model_gate(_REQUEST)
-    assert gate.outcome is None
-    return gate.finish(_create(**gate.request)).response
 
 
 class Turn(NamedTuple):
@@ -81,27 +77,42 @@ class Turn(NamedTuple):
     times: list[float]
 
 
-def framework(loop: Loop, title: str, make: Callable[[Hooks | None], Turn]) -> Group:
-    """The lines of a framework; ``make`` builds its agent, without hookline if there are no
-    hooks."""
-    without, none, one = (make(hooks) for hooks in (None, Hooks(), hooks_with("BeforeTool")))
-    round_without = Workload(_WITHOUT, _one_round(loop, without))
-    turn_without = Workload(_WITHOUT, awaiting(loop, without.run))
+class Framework(Protocol):
+    """A module of ``benchmarks.agents``."""
+
+    TITLE: str
+    IDLE: str
+
+    def make_turn(self, hooks: Hooks | None) -> Turn:
+        """The agent's turn, with hooks or without hookline."""
+        ...
+
+    def make_idle_turn(self) -> Turn:
+        """The turn of an agent that uses the framework's own seams, and does nothing there."""
+        ...
+
+
+def framework(loop: Loop, agent: Framework) -> Group:
+    """The lines of a framework. What it takes itself to call anybody at its seams is told apart
+    from what hookline does there."""
+    title = agent.TITLE
+    without, none = agent.make_turn(None), agent.make_turn(Hooks())
+    hooked = Workload(
+        f"{title}: the same, one in-process hook",
+        _one_round(loop, agent.make_turn(hooks_with("BeforeTool"))),
+    )
+    unmatched = Workload(f"{title}: tool and model call, no match", _one_round(loop, none))
+    bare = Workload(_WITHOUT, _one_round(loop, without))
+    idle = Workload(agent.IDLE, _one_round(loop, agent.make_idle_turn()))
+    turn = Workload(f"{title}: a turn of {ROUNDS} of them", awaiting(loop, none.run))
     return Group(
-        100,
+        50,
         [
+            Measurement(ours=unmatched, baseline=bare, more=2 * _MORE),
+            Measurement(ours=unmatched, baseline=idle, more=2 * _MORE),
+            Measurement(ours=hooked, baseline=bare),
             Measurement(
-                ours=Workload(f"{title}: tool and model call, no match", _one_round(loop, none)),
-                baseline=round_without,
-                more=2 * _MORE,
-            ),
-            Measurement(
-                ours=Workload(f"{title}: the same, one hook", _one_round(loop, one)),
-                baseline=round_without,
-            ),
-            Measurement(
-                ours=Workload(f"{title}: a turn of {ROUNDS} of them", awaiting(loop, none.run)),
-                baseline=turn_without,
+                ours=turn, baseline=Workload(_WITHOUT, awaiting(loop, without.run)), unit="ms"
             ),
         ],
         batch=1,
@@ -149,8 +160,8 @@ def _groups(loop: Loop) -> Iterator[Group]:
     """A group for each framework whose adapter is here."""
     for name in _FRAMEWORKS:
         if find_spec(f"hookline.adapters.{name}") is not None:
-            agent = import_module(f"benchmarks.agents.{name}")
-            yield framework(loop, agent.TITLE, agent.make_turn)
+            agent: Any = import_module(f"benchmarks.agents.{name}")
+            yield framework(loop, agent)
 
 
 _REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}

@@ -33,8 +33,8 @@ ADAPTERS = [
     "a wrapped function, no match",
     "a wrapped async function, no match",
     "a wrapped function, one in-process hook",
-    "own model call, no match",
-    "own model call, one in-process hook",
+    "hooks.sync.model_call, no match",
+    "hooks.sync.model_call, one in-process hook",
 ]
 BUS = [
     "in-process hook over the in-process bus",

@@ -73,7 +73,7 @@ def test_the_synchronous_front_has_the_same_methods_under_the_same_names() -> No
 
     only_awaited = {
         *("sync", "on", "session", "close", "config", "load", "of"),
-        *("wrap", "warn", "may_answer"),
+        *("wrap", "warn", "may_answer", "may_skip"),
     }
     assert methods(Hooks) - methods(SyncHooks) == only_awaited
     for name in methods(SyncHooks) & methods(HookSession):

@@ -1,10 +1,11 @@
 """The agent in LangChain."""
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
-from hookline.adapters.langchain import HooklineMiddleware
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -13,8 +14,10 @@ from langchain_core.tools import tool
 
 from benchmarks.adapters import ROUNDS, Turn
 from hookline import Hooks
+from hookline.adapters.langchain import HooklineMiddleware
 
 TITLE = "LangChain"
+IDLE = "a middleware that does nothing"
 
 
 class _Scripted(BaseChatModel):
@@ -46,10 +49,30 @@ async def shell(command: str) -> str:
     return f"ran {command}"
 
 
+class _Idle(AgentMiddleware[Any, Any, Any]):
+    async def abefore_agent(self, *_args: Any) -> None:
+        return None
+
+    async def aafter_agent(self, *_args: Any) -> None:
+        return None
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        return await handler(request)
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        return await handler(request)
+
+
 def make_turn(hooks: Hooks | None) -> Turn:
-    # Not a copy of the list: pydantic keeps a list that it is given for a field as it is.
+    return _make_turn([] if hooks is None else [HooklineMiddleware(hooks)])
+
+
+def make_idle_turn() -> Turn:
+    return _make_turn([_Idle()])
+
+
+def _make_turn(middleware: Sequence[AgentMiddleware[Any, Any, Any]]) -> Turn:
     model = _Scripted(times=[])
-    middleware = [] if hooks is None else [HooklineMiddleware(hooks)]
     agent = create_agent(model, [shell], middleware=middleware)
     asked: Any = {"messages": [{"role": "user", "content": "Go on."}]}
     return Turn(lambda: agent.ainvoke(asked), model.times)

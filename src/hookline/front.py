@@ -289,11 +289,15 @@ class Face:
         confirm: Confirm | None = None,
         deferrals: tuple[type[BaseException], ...] = (),
         mcp_context: Mapping[str, Any] | None = None,
+        read: Callable[[Any], ToolResult] | None = None,
     ) -> ToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves: whether it may
-        run (``gate.refusal``) and with what (``gate.input``). ``gate.finish()`` is the other."""
+        run (``gate.refusal``) and with what (``gate.input``). ``gate.finish()`` is the other;
+        ``read`` makes a result of what it is given."""
         call = self._call(name, tool_input, confirm, deferrals, mcp_context)
-        return await open_gate(self._engine, call)
+        return await open_gate(
+            self._engine, call if read is None else msgspec.structs.replace(call, read=read)
+        )
 
     async def run_tool(
         self,
@@ -336,14 +340,16 @@ class Face:
         confirm: Confirm | None = None,
         deferrals: tuple[type[BaseException], ...] = (),
         mcp_context: Mapping[str, Any] | None = None,
+        answered: Mapping[str, Any] | None = None,
     ) -> ToolOutcome:
         """``run_tool`` for an adapter: ``execute(input)`` runs the tool, ``read`` makes a result
         of what it returns, ``find_tool(name)`` says how a tool is run that hooks want to follow at
-        once. The outcome has the tool's own value, for where hooks changed nothing."""
+        once. ``answered`` is what BeforeTool hooks said before the call was deferred. The outcome
+        has the tool's own value, for where hooks changed nothing."""
         call = self._call(name, tool_input, confirm, deferrals, mcp_context)
         return await run_call(
             self._engine,
-            call if read is None else msgspec.structs.replace(call, read=read),
+            msgspec.structs.replace(call, read=read, answered=answered),
             execute,
             find_tool=self._engine.find_tool if find_tool is None else find_tool,
         )
@@ -403,6 +409,14 @@ class Face:
     def may_answer(self, event: HookEventName | str, target: str = "") -> bool:
         """False if it is certain that no hook would answer such an event now."""
         return self._engine.may_answer(narrow_event(event), target)
+
+    def may_skip(self, *events: HookEventName, target: str = "") -> bool:
+        """Whether an adapter need not fire such events now: no hook would answer them, and nobody
+        logs that none did."""
+        engine = self._engine
+        if engine.config.get_debug_logger().enabled:
+            return False
+        return not any(engine.may_answer(event, target) for event in events)
 
     def warn(self, message: str) -> None:
         """Tell people something, as the engine does: in the log, and in Python's logging."""
@@ -726,6 +740,7 @@ class SyncHooks:
         blocking = _BlockingEngine(hooks._engine)
         self._face = Face(blocking, hooks._session_id, hooks._transcript_path)
         self.wrap, self.warn, self.may_answer = hooks.wrap, hooks.warn, hooks.may_answer
+        self.may_skip = hooks.may_skip
 
     before_tool = _Blocking(Face.before_tool)
     after_tool = _Blocking(Face.after_tool)
@@ -750,10 +765,16 @@ class SyncHooks:
         confirm: Confirm | None = None,
         deferrals: tuple[type[BaseException], ...] = (),
         mcp_context: Mapping[str, Any] | None = None,
+        read: Callable[[Any], ToolResult] | None = None,
     ) -> SyncToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves."""
         opening = self._face.tool_gate(
-            name, tool_input, confirm=confirm, deferrals=deferrals, mcp_context=mcp_context
+            name,
+            tool_input,
+            confirm=confirm,
+            deferrals=deferrals,
+            mcp_context=mcp_context,
+            read=read,
         )
         return SyncToolGate(complete(opening))
 

@@ -116,8 +116,10 @@ class Firing(Protocol):
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call before any hook has seen it; ``deferrals`` are exceptions of ``confirm`` that
-    go through as ``Deferred`` does, ``read`` makes a result of what the tool returns."""
+    """A tool call before any hook has seen it; ``deferrals`` are exceptions of ``confirm``, or of
+    a tool that is not done yet, that go through as ``Deferred`` does. ``read`` makes a result of
+    what the tool returns. ``answered`` is what BeforeTool hooks have answered to this very call
+    already, before it was deferred: they are not asked again."""
 
     name: str
     input: ToolInput
@@ -128,6 +130,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str | None = None
     transcript_path: str | None = None
     read: "Callable[[Any], ToolResult] | None" = None
+    answered: Mapping[str, Any] | None = None
 
     def event(self, event: HookEventName, *values: Any) -> FiredEvent:
         """An event of this call in its session."""
@@ -203,6 +206,14 @@ class ToolGate:
             tail_call=None if after.stopped else after.tail_call,
         )
 
+    async def follow(
+        self, outcome: ToolOutcome, find_tool: FindTool, *, confirm: Confirm | None = None
+    ) -> ToolOutcome:
+        """Run the calls that hooks want to follow this one at once; the outcome itself if they
+        want none. ``find_tool`` and ``confirm`` are as in ``run_call``."""
+        first = msgspec.structs.replace(self._call, confirm=confirm)
+        return await _follow(self._firing, first, outcome, find_tool)
+
 
 def complete(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine that never suspends, because its ``Firing`` is a blocking one."""
@@ -217,7 +228,11 @@ def complete(work: Coroutine[Any, Any, T]) -> T:
 
 async def open_gate(firing: Firing, call: ToolCall) -> ToolGate:
     """Fire BeforeTool, ask the user if the hooks want it, and say whether the tool may run."""
-    before = await firing.execute(call.event(HookEventName.BEFORE_TOOL, call.input))
+    event = call.event(HookEventName.BEFORE_TOOL, call.input)
+    if call.answered is None:
+        before = await firing.execute(event)
+    else:
+        before = Answer.read(event, call.answered)
     reason = before.reason or ""
     refusal = None
     if before.stopped:
@@ -248,8 +263,15 @@ async def run_call(
     """Run a tool and apply what the hooks before and after it say, calls that they want to follow
     at once included: ``find_tool`` says how one is run. Only an exception of a tool itself gets
     out, or a deferral."""
-    first, number = call, 0
     outcome = await _run_once(firing, call, execute)
+    return await _follow(firing, call, outcome, find_tool)
+
+
+async def _follow(
+    firing: Firing, first: ToolCall, outcome: ToolOutcome, find_tool: FindTool
+) -> ToolOutcome:
+    """Run the calls that hooks want to follow at once, and give the outcome of the last."""
+    number = 0
     while outcome.tail_call is not None:
         name, following = outcome.tail_call["name"], find_tool(outcome.tail_call["name"])
         if number == MAX_TAIL_CALLS or following is None:
@@ -263,6 +285,7 @@ async def run_call(
             input=outcome.tail_call["args"],
             mcp_context=None,
             original_request_name=first.original_request_name or first.name,
+            answered=None,
         )
         number += 1
         outcome = await _run_once(firing, call, following)
@@ -278,6 +301,9 @@ async def _run_once(firing: Firing, call: ToolCall, execute: Execute) -> ToolOut
     try:
         value = await firing.settle(execute(gate.input))
     except Exception as error:
+        if isinstance(error, call.deferrals):
+            # The tool is not done: it will be called again.
+            raise
         outcome = await gate.finish(error=error)
         if outcome.replaced:
             # The exception goes on to the caller, who has it in place of any result.

@@ -18,7 +18,7 @@ from hookline.testing.adapters import (
     Run,
     check_sessions,
 )
-from tests.adapters.test_table import HARNESSES
+from tests.adapters.harnesses import HARNESSES
 
 TOOL_EVENTS = ("BeforeTool", "AfterTool")
 TURN_EVENTS = ("BeforeAgent", "AfterAgent")

@@ -1,34 +1,24 @@
 """Every adapter through the conformance table, cell by cell."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from importlib import import_module
-from importlib.util import find_spec
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
 from hookline.testing.adapters import (
     SCENARIOS,
+    CellResult,
     Harness,
     Limit,
     Message,
     Run,
     Scenario,
+    render_table,
     run_cell,
     run_table,
 )
+from tests.adapters.harnesses import HARNESSES
+from tools.effects import DOCUMENTS, measure_effects, write_effects
 
-NAMES = ("agent", "langchain", "pydantic_ai", "plain")
-
-
-def find_harnesses() -> Iterator[Harness]:
-    """Those of the adapters that are there, in the order of the table."""
-    for name in NAMES:
-        module = f"tests.adapters.{name}"
-        if find_spec(module) is not None and find_spec(f"{module}.table") is not None:
-            yield import_module(f"{module}.table").HARNESS
-
-
-HARNESSES = [*find_harnesses()]
 BLOCK = next(scenario for scenario in SCENARIOS if scenario.cell == "BeforeTool block")
 
 
@@ -44,6 +34,39 @@ async def test_table(harness: Harness, scenario: Scenario) -> None:
     """The cell is what the harness declares, in each of its modes."""
     result = await run_cell(harness, scenario)
     assert not result.complaints, "\n".join(result.complaints)
+
+
+def test_the_tables_in_the_documents_are_what_was_measured() -> None:
+    tables, marked = measure_effects(HARNESSES), set[str]()
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        marked |= {name for name in tables if f"<!-- effects:{name} -->" in text}
+        advice = "run .venv-adapters/bin/python tools/effects.py"
+        assert write_effects(text, tables) == text, f"{document.name} is out of date: {advice}"
+    assert "all" in marked
+
+
+def test_a_row_has_the_mark_of_its_cells_and_names_those_that_fail_among_others() -> None:
+    def render(limit: Limit, *more: Limit) -> str:
+        cells = [
+            CellResult(scenario=scenario, limit=each, problems={}, complaints=[])
+            for scenario, each in zip(SCENARIOS, (limit, *more), strict=False)
+        ]
+        return render_table([("X", cells)]).splitlines()[2].split("|")[2].strip()
+
+    missing = Limit("✗", why="no seam")
+    assert render(Limit("✓"), Limit("✓", note="well")) == "✓ well"
+    assert render(missing, missing) == "✗"
+    assert render(missing, Limit("✓")) == "◐ BeforeTool block ✗"
+    assert render(Limit("◐", note="a"), Limit("◐", note="b"), Limit("◐", note="a")) == "◐ a; b"
+
+
+def test_a_table_is_written_between_its_marks_and_nowhere_else() -> None:
+    text = "a\n<!-- effects:x -->\n| old |\n<!-- /effects -->\nb\n"
+    written = write_effects(text, {"x": "| new |\n"})
+    assert written == text.replace("old", "new")
+    with pytest.raises(KeyError):
+        write_effects(text, {})
 
 
 async def complaints_about(

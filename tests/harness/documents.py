@@ -85,12 +85,14 @@ def check_types(
                 snippet = directory / f"{name.replace('-', '_')}_{block.line}.py"
                 snippet.write_text("\n" * block.line + block.text, encoding="utf-8")
     snippets = sorted(map(str, directory.glob("*.py")))
+    cache = f"--cache-dir={REPOSITORY / '.mypy_cache'}"
     if snippets:
         checked = subprocess.run(
-            [sys.executable, "-m", "mypy", "--strict", "--config-file=", *options, *snippets],
+            [sys.executable, "-m", "mypy", "--strict", cache, *options, *snippets],
+            cwd=REPOSITORY,
             capture_output=True,
             text=True,
-            env={**os.environ, "MYPYPATH": str(REPOSITORY / "src")},
+            env={**os.environ, "MYPYPATH": "src"},
         )
         assert checked.returncode == 0, checked.stdout + checked.stderr
     return len(snippets)

@@ -22,9 +22,11 @@ from hookline.modelcall import ModelGate as ModelGate
 from hookline.modelcall import ModelOutcome as ModelOutcome
 from hookline.modelcall import describe_refused_call as describe_refused_call
 from hookline.notices import warn
+from hookline.toolcall import ConfirmationRequest
 from hookline.toolcall import ToolGate as ToolGate
 from hookline.toolcall import ToolOutcome as ToolOutcome
 from hookline.toolcall import complete as complete
+from hookline.triggers import tool_notification
 from hookline.wire.events import SessionStartSource
 
 Given: TypeAlias = HookSession | Config | str | os.PathLike[str] | None
@@ -212,3 +214,18 @@ def texts_for_model(answer: Answer) -> list[str]:
     """What hooks want the model to read beside a prompt."""
     context, message = answer.context, answer.message
     return [*([context] if context else []), *([f"[System] {message}"] if message else [])]
+
+
+async def announce_question(face: Face, request: ConfirmationRequest) -> None:
+    """Fire the Notification of a question that a user is about to be asked."""
+    asked: dict[str, object] = {"type": "info", "title": request.tool_name}
+    command = request.tool_input.get("command")
+    if isinstance(command, str):
+        root = command.split(maxsplit=1)[0] if command.strip() else ""
+        asked |= {"type": "exec", "command": command, "rootCommand": root}
+    else:
+        asked["prompt"] = request.reason
+    told = tool_notification(asked)
+    await face.notification(
+        told.message, notification_type=told.notification_type, details=told.details
+    )

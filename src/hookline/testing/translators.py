@@ -282,7 +282,7 @@ def to_json(value: Any) -> Any:
         return to_json(msgspec.structs.asdict(value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return to_json({each.name: getattr(value, each.name) for each in dataclasses.fields(value)})
-    if hasattr(value, "model_dump"):
+    if hasattr(value, "model_dump") and not isinstance(value, type):
         return to_json(dict(value))
     return repr(value)
 

@@ -156,7 +156,8 @@ class BlockForm:
         self._known = {"role", "content", *beside, *kept, *known, *ABOUT_THE_TEXT}
 
     def role(self, message: Any) -> Role:
-        return self._roles.get(get(message, "role"), "user")
+        role = get(message, "role")
+        return self._roles.get(role, "user") if isinstance(role, str) else "user"
 
     def text(self, message: Any) -> str:
         if not is_readable(message):

@@ -6,13 +6,13 @@ says of the tools that the model may call.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from operator import is_
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from hookline.errors import TranslationError
 from hookline.notices import warn
 from hookline.translate.alignment import MessageForm, edit_messages, show_messages
 from hookline.translate.values import (
+    are_same,
     get,
     get_list,
     get_objects,
@@ -185,6 +185,10 @@ class MessageTranslator(Generic[M]):
         the model ended by itself."""
         raise NotImplementedError
 
+    def usage_of(self, response: Any) -> Any:
+        """The value that holds what a response cost."""
+        return get(response, "usage")
+
     def new_response(self, like: object) -> Any:
         """A response with no choices, in the form that fits a value of the same caller."""
         raise NotImplementedError
@@ -194,10 +198,7 @@ class MessageTranslator(Generic[M]):
     def to_hook_llm_request(self, request: object) -> LLMRequest:
         """What hooks are shown of a request."""
         self._check_request(request)
-        try:
-            return self._show_request(request)
-        except TranslationError as error:
-            raise TranslationError(f"{error.problem}; {self.requests}") from None
+        return self._show_request(request)
 
     def from_hook_llm_request(self, hook: object, base: Any = None, *, like: object = None) -> Any:
         """The request with what the hook names."""
@@ -213,18 +214,13 @@ class MessageTranslator(Generic[M]):
         if change.config is not None:
             request = self._edit_settings(request, change.config)
         if change.tool_config is not None:
-            tools = self.tools_of(request)
-            if tools:  # The API refuses a tool choice where nothing is declared.
-                request = self._edit_tools(request, change.tool_config, tools)
+            request = self._edit_tools(request, change.tool_config)
         return request
 
     def to_hook_llm_response(self, response: object) -> LLMResponse:
         """What hooks are shown of a response."""
         self._check_response(response)
-        try:
-            return self._show_response(response)
-        except TranslationError as error:
-            raise TranslationError(f"{error.problem}; {self.responses}") from None
+        return self._show_response(response)
 
     def from_hook_llm_response(self, hook: object, base: Any = None, *, like: object = None) -> Any:
         """The response with what the hook names; rebuilt from its texts without a base."""
@@ -283,7 +279,7 @@ class MessageTranslator(Generic[M]):
             else choice
             for choice in choices
         ]
-        return response if _are_same(kept, choices) else self.with_choices(response, kept)
+        return response if are_same(kept, choices) else self.with_choices(response, kept)
 
     # -- how it is done
 
@@ -368,7 +364,9 @@ class MessageTranslator(Generic[M]):
             changes[next(set_already, own[-1])] = value
         return self.with_settings(request, changes) if changes else request
 
-    def _edit_tools(self, request: Any, change: HookToolConfigChange, tools: Sequence[Any]) -> Any:
+    def _edit_tools(
+        self, request: Any, change: HookToolConfigChange, tools: Sequence[Any] | None = None
+    ) -> Any:
         shown = self.to_hook_tool_config(self.tool_selection(request)[0])
         wanted = cast(HookToolConfig, {**shown, **change.named()})
         if wanted == shown:
@@ -378,6 +376,11 @@ class MessageTranslator(Generic[M]):
             raise TranslationError(
                 f"toolConfig.mode {wanted['mode']!r} is not one of {', '.join(sorted(MODES))}"
             )
+        if tools is None:
+            tools = self.tools_of(request)
+            if not tools:
+                # The API refuses a tool choice where nothing is declared.
+                return request
         if names is not None and mode != "NONE":
             declared = {self.tool_name(tool) for tool in tools}
             names = [name for name in names if name in declared]
@@ -410,7 +413,7 @@ class MessageTranslator(Generic[M]):
         return index if type(index) is int else place
 
     def _show_usage(self, response: Any) -> LLMUsage | None:
-        held = get(response, "usage")
+        held = self.usage_of(response)
         if held is None:
             return None
         counts = {name: get(held, own) for name, own in self.usage.items()}
@@ -444,8 +447,8 @@ class MessageTranslator(Generic[M]):
     ) -> list[Any]:
         if self.one_choice:
             if len(wanted) > 1:
-                raise TranslationError(f"a response of {self.api} has one candidate")
-            wanted = wanted or [CandidateChange(content=ContentChange(parts=[]))]
+                warn(f"a hook's candidates were left out after the first: {self.api} has one")
+            wanted = wanted[:1] or [CandidateChange(content=ContentChange(parts=[]))]
         edited: list[Any] = []
         for place, change in enumerate(wanted):
             is_old = place < len(choices)
@@ -458,7 +461,7 @@ class MessageTranslator(Generic[M]):
             if change.index is not None and change.index != self._index_of(choice, place):
                 choice = self.with_index(choice, change.index)
             edited.append(choice)
-        return choices if _are_same(edited, choices) else edited
+        return choices if are_same(edited, choices) else edited
 
     def _with_texts(self, choice: Any, texts: list[str]) -> Any:
         return choice if texts == self.texts(choice) else self.with_texts(choice, texts)
@@ -502,7 +505,3 @@ def _set_system_apart(
     apart = {id(message) for message in added[len(own) :]}
     turns = [message for message in wanted if id(message) not in apart]
     return turns, [message.content for message in added[len(own) :] if message.content]
-
-
-def _are_same(edited: Sequence[Any], before: Sequence[Any]) -> bool:
-    return len(edited) == len(before) and all(map(is_, edited, before))

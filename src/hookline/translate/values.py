@@ -5,8 +5,9 @@ pays for it, and are copied one level at a time: a request may hold what cannot 
 """
 
 import dataclasses
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import lru_cache
+from operator import is_
 from typing import Any, TypeVar, cast
 
 from hookline.errors import TranslationError
@@ -133,6 +134,11 @@ def read_change(read: Callable[[object], C], name: str, hook: object) -> C:
         return read(hook)
     except ValueError as error:
         raise TranslationError(f"{name} {error}") from None
+
+
+def are_same(edited: Sequence[Any], before: Sequence[Any]) -> bool:
+    """Whether two lists hold the identical objects."""
+    return len(edited) == len(before) and all(map(is_, edited, before))
 
 
 @lru_cache(maxsize=1024)

@@ -156,8 +156,13 @@ def render_column(results: Sequence[CellResult]) -> str:
 
 
 def _render_row(results: Sequence[CellResult]) -> str:
-    """The row's mark: that of all its cells, ◐ where they differ, and their notes."""
+    """The row's mark: that of all its cells, ◐ where they differ; their notes, and the names of
+    those that fail among others that do not."""
     marks = {result.limit.mark for result in results}
+    notes = [
+        result.limit.note
+        or (f"{result.scenario.cell} ✗" if result.limit.mark == "✗" and len(marks) > 1 else "")
+        for result in results
+    ]
     mark = marks.pop() if len(marks) == 1 else "◐"
-    notes = dict.fromkeys(result.limit.note for result in results if result.limit.note)
-    return " ".join(filter(None, (mark, "; ".join(notes))))
+    return " ".join(filter(None, (mark, "; ".join(dict.fromkeys(filter(None, notes))))))

@@ -1,0 +1,250 @@
+"""A model call of an agent, with everything applied that hooks say about it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain.agents.structured_output import (
+    AutoStrategy,
+    ProviderStrategy,
+    ProviderStrategyBinding,
+    ToolStrategy,
+)
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables.config import var_child_runnable_config
+
+from hookline.adapters.gates import Conversation, ModelOutcome, describe_refused_call
+from hookline.adapters.langchain.marks import MARK, mark, read_marks, read_text, say, settle
+from hookline.adapters.langchain.toolcalls import StoppedCalls
+from hookline.front import Face
+from hookline.translate.langchain import LangChainTranslator
+from hookline.wire.events import HookEventName
+
+_EVENTS = (
+    HookEventName.BEFORE_TOOL_SELECTION,
+    HookEventName.BEFORE_MODEL,
+    HookEventName.AFTER_MODEL,
+)
+
+
+async def call_model(
+    conversation: Conversation,
+    face: Face,
+    stopped: StoppedCalls,
+    request: ModelRequest[Any],
+    handler: Callable[[ModelRequest[Any]], Any],
+) -> Any:
+    """What comes of a model call: what ``handler`` returns, or an answer of hooks."""
+    await conversation.start(face)
+    stop = _find_stop(request.messages)
+    if stop is not None:
+        stopped.forget(conversation, request.state)
+        return ModelResponse(result=[say(stop, {"stop": stop})])
+    request = _with_kept_texts(_without_hidden(request), conversation)
+    if face.may_skip(*_EVENTS):
+        return await settle(handler(request))
+    gate = await face.model_gate(request)
+    if gate.outcome is not None:
+        return _finish_unsent(request, gate.outcome)
+    if gate.holds_back:
+        with _hold_back_streams():
+            response = await settle(handler(gate.request))
+    else:
+        response = await settle(handler(gate.request))
+    outcome = await gate.finish(response)
+    if outcome.blocked or outcome.stop is not None:
+        return _finish_rejected(outcome)
+    kept = outcome.response
+    if kept is not response:
+        kept = _parse_again(request, response, kept)
+    if outcome.message or outcome.suppressed:
+        notes = [f"[System] {outcome.message}"] if outcome.message else []
+        kept = _mark_answer(kept, notes=notes, suppressed=outcome.suppressed)
+    return kept if gate.allowed is None else _refuse_calls(face, kept, gate.allowed)
+
+
+def _find_stop(messages: Sequence[BaseMessage]) -> str | None:
+    """Why the tools of the last reply were stopped."""
+    for message in reversed(messages):
+        if not isinstance(message, ToolMessage):
+            return None
+        stop: str | None = read_marks(message).get("stop")
+        if stop is not None:
+            return stop
+    return None
+
+
+def _without_hidden(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    # Long conversations are looked through with every call.
+    if not any(MARK in message.additional_kwargs for message in request.messages):
+        return request
+    kept = [message for message in request.messages if not read_marks(message).get("hidden")]
+    return request if len(kept) == len(request.messages) else request.override(messages=kept)
+
+
+def _with_kept_texts(request: ModelRequest[Any], conversation: Conversation) -> ModelRequest[Any]:
+    """The request with what hooks have to say to the model since the last one."""
+    texts = conversation.take()
+    last = next((m for m in reversed(request.messages) if isinstance(m, AIMessage)), None)
+    if last is not None:
+        texts = [*read_marks(last).get("notes", ()), *texts]
+    if not texts:
+        return request
+    added: list[AnyMessage] = [HumanMessage(text) for text in texts]
+    return request.override(messages=[*request.messages, *added])
+
+
+@contextmanager
+def _hold_back_streams() -> Iterator[None]:
+    """Nobody who streams the run hears of a model call made within: hooks may change what it
+    says. The message that they leave is streamed as one when the step ends."""
+    config = var_child_runnable_config.get()
+    callbacks = (config or {}).get("callbacks")
+    handlers = getattr(callbacks, "handlers", [])
+    # langgraph's handlers and those of astream_events and astream_log.
+    streaming = [handler for handler in handlers if hasattr(handler, "tap_output_iter")]
+    if config is None or not streaming:
+        yield
+        return
+    quiet: Any = callbacks
+    quiet = quiet.copy()
+    for handler in streaming:
+        quiet.remove_handler(handler)
+    token = var_child_runnable_config.set({**config, "callbacks": quiet})
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+def _finish_unsent(request: ModelRequest[Any], outcome: ModelOutcome) -> Any:
+    """What comes of a call that hooks answered or forbade."""
+    if outcome.blocked or outcome.stop is not None:
+        return _finish_rejected(outcome)
+    response: ModelResponse[Any] = outcome.response
+    if request.response_format is None:
+        notes = [f"[System] {outcome.message}"] if outcome.message else []
+        return _mark_answer(response, notes=notes)
+    answer = _answer_of(response)
+    try:
+        parsed = _parse(request.response_format, answer)
+    except Exception as error:
+        told = (
+            "a hook answered in the model's place with a text, and this agent's answers are "
+            f"structured: {error}"
+        )
+        return ModelResponse(result=[say(told, {"blocked": True})])
+    return ModelResponse(result=response.result, structured_response=parsed)
+
+
+def _finish_rejected(outcome: ModelOutcome) -> ModelResponse[Any]:
+    """What comes of a call whose answer hooks rejected, or after which the loop ends."""
+    marks: dict[str, Any] = {"blocked": True} if outcome.stop is None else {"stop": outcome.stop}
+    if outcome.message:
+        marks["notes"] = [f"[System] {outcome.message}"]
+    answer = _answer_of(outcome.response)
+    reason = outcome.stop if outcome.stop is not None else outcome.reason or ""
+    said = read_text(answer) if answer is not None else ""
+    if answer is None or outcome.blocked or not said or said == reason:
+        return ModelResponse(result=[say(reason, marks)])
+    # A stop keeps what the model said, but not what it wants to call.
+    kept = _without_calls(answer)
+    return ModelResponse(result=[kept, say(reason, marks)])
+
+
+def _parse_again(request: ModelRequest[Any], before: Any, after: Any) -> Any:
+    """The response that hooks changed, with its structured answer read from the new text."""
+    if getattr(before, "structured_response", None) is None:
+        return after
+    if after.structured_response is not None or request.response_format is None:
+        return after
+    try:
+        parsed = _parse(request.response_format, _answer_of(after))
+    except Exception as error:
+        told = f"hooks changed the model's structured answer into one that is none: {error}"
+        return ModelResponse(result=[say(told, {"blocked": True})])
+    return ModelResponse(result=after.result, structured_response=parsed)
+
+
+def _parse(response_format: Any, answer: AIMessage | None) -> Any:
+    """The structured answer that a text holds; raises where it holds none."""
+    if isinstance(response_format, ProviderStrategy):
+        specs = [response_format.schema_spec]
+    elif isinstance(response_format, ToolStrategy):
+        specs = response_format.schema_specs
+    else:
+        is_auto = isinstance(response_format, AutoStrategy)
+        specs = ToolStrategy(response_format.schema if is_auto else response_format).schema_specs
+    if answer is None:
+        raise ValueError("there is no answer")
+    failure: Exception = ValueError("there is no schema")
+    for spec in specs:
+        try:
+            return ProviderStrategyBinding.from_schema_spec(spec).parse(answer)
+        except Exception as error:
+            failure = error
+    raise failure
+
+
+def _refuse_calls(face: Face, response: Any, allowed: frozenset[str]) -> Any:
+    """The response with an answer to each call of a tool that hooks do not allow now, so that it
+    is not executed."""
+    answer = _answer_of(response)
+    held = response.model_response if isinstance(response, ExtendedModelResponse) else response
+    if answer is None:
+        return response
+    result = [held] if isinstance(held, AIMessage) else held.result
+    done = {message.tool_call_id for message in result if isinstance(message, ToolMessage)}
+    refused = [
+        ToolMessage(
+            describe_refused_call(call["name"]),
+            name=call["name"],
+            tool_call_id=call["id"],
+            status="error",
+        )
+        for call in answer.tool_calls
+        if call["name"] not in allowed and call["id"] not in done
+    ]
+    if not refused:
+        return response
+    names = ", ".join(sorted({str(message.name) for message in refused}))
+    face.warn(f"the model called {names}, which hooks do not allow in this call: it did not run")
+    parsed = getattr(held, "structured_response", None)
+    whole: ModelResponse[Any] = ModelResponse([*result, *refused], parsed)
+    if isinstance(response, ExtendedModelResponse):
+        return ExtendedModelResponse(whole, response.command)
+    return whole
+
+
+def _answer_of(response: Any) -> AIMessage | None:
+    if isinstance(response, ExtendedModelResponse):
+        response = response.model_response
+    if isinstance(response, AIMessage):
+        return response
+    found = [message for message in response.result if isinstance(message, AIMessage)]
+    return found[-1] if found else None
+
+
+def _mark_answer(response: Any, *, notes: list[str], suppressed: bool = False) -> Any:
+    """The response with marks on its last answer."""
+    marks: dict[str, Any] = {"notes": notes} if notes else {}
+    if suppressed:
+        marks["suppressed"] = True
+    answer = _answer_of(response)
+    if answer is None or not marks:
+        return response
+    marked = mark(answer, **marks)
+    if isinstance(response, AIMessage):
+        return marked
+    if isinstance(response, ExtendedModelResponse):
+        inner = _mark_answer(response.model_response, notes=notes, suppressed=suppressed)
+        return ExtendedModelResponse(inner, response.command)
+    result = [marked if message is answer else message for message in response.result]
+    return ModelResponse(result, response.structured_response)
+
+
+def _without_calls(answer: AIMessage) -> AIMessage:
+    names = [call["name"] for call in answer.tool_calls]
+    kept: AIMessage = LangChainTranslator().drop_calls(answer, names)
+    return kept

@@ -1,0 +1,356 @@
+"""A tool call of an agent, with everything applied that hooks say about it, and what its user
+decides."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+from langchain.agents.middleware import ToolCallRequest
+from langchain_core.messages import (
+    BaseMessage,
+    ToolCall,
+    ToolMessage,
+    convert_to_messages,
+)
+from langgraph.errors import GraphBubbleUp
+from langgraph.types import Command, interrupt
+
+from hookline.adapters.gates import Conversation, ToolOutcome, announce_question, complete
+from hookline.adapters.langchain.marks import MARK, batch_of, mark, read_text, settle
+from hookline.front import Face
+from hookline.toolcall import (
+    NOBODY_TO_ASK,
+    Confirm,
+    ConfirmationRequest,
+    Execute,
+    ToolError,
+    ToolResult,
+    as_tool_result,
+    text_of,
+)
+from hookline.wire.events import HookEventName, SessionStartSource
+
+ToolValue: TypeAlias = Any  # a ToolMessage, a Command, or a list of both
+
+_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
+_MOST_STOPPED = 1000
+_DECISIONS = ("approve", "edit", "reject", "respond")
+# What langgraph keeps in the config of a task; it has no other name for them.
+_SAVER, _SCRATCHPAD, _INTERRUPT = "__pregel_checkpointer", "__pregel_scratchpad", "__interrupt__"
+
+
+class StoppedCalls:
+    """The replies whose tool calls a hook stopped, for those of them that are yet to run."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[tuple[Conversation, str | None], str] = {}
+
+    def note(self, conversation: Conversation, state: Any, reason: str) -> None:
+        """No further call of the state's last reply may run."""
+        self._reasons[conversation, batch_of(state)] = reason
+        while len(self._reasons) > _MOST_STOPPED:
+            self._reasons.pop(next(iter(self._reasons)), None)
+
+    def find(self, conversation: Conversation, state: Any) -> str | None:
+        """Why a call of the state's last reply may not run; None if it may."""
+        if not self._reasons:
+            return None
+        return self._reasons.get((conversation, batch_of(state)))
+
+    def forget(self, conversation: Conversation, state: Any) -> None:
+        """The loop has ended."""
+        self._reasons.pop((conversation, batch_of(state)), None)
+
+
+class GuardedCall:
+    """One tool call on its way through the hooks, and what its user decides about it."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        face: Face,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Any],
+        *,
+        confirm: Confirm | None,
+        stopped: StoppedCalls,
+    ) -> None:
+        self._conversation, self._face = conversation, face
+        self._request, self._handler = request, handler
+        self._confirm, self._stopped = confirm, stopped
+        self._name, self._args = request.tool_call["name"], request.tool_call["args"]
+        self._has_run = False
+        self._decision: Mapping[str, Any] = {}
+
+    async def run(self) -> ToolValue:
+        stopped = self._stopped.find(self._conversation, self._request.state)
+        if stopped is not None:
+            return self._reply(stopped, stop=stopped)
+        if self._face.may_skip(*_EVENTS, target=self._name):
+            await self._conversation.start(self._face)
+            return await settle(self._handler(self._request))
+        answered = await self._recall()
+        is_resumed = answered is not None
+        source = SessionStartSource.RESUME if is_resumed else SessionStartSource.STARTUP
+        await self._conversation.start(self._face, source)
+        ask = self._ask if self._confirm or self._can_interrupt() else None
+        outcome = await self._call(self._name, self._args, ask, answered=answered)
+        if ask is None and outcome.text.endswith(f"({NOBODY_TO_ASK})"):
+            self._face.warn(
+                f"a hook asks about {self._name}, and nobody can be asked: give the agent a "
+                "checkpointer, or HooklineMiddleware a confirm function"
+            )
+        if outcome.ran or not self._decision:
+            return self._finish(outcome)
+        return await self._decide(outcome)
+
+    async def _call(
+        self,
+        name: str,
+        args: dict[str, Any],
+        confirm: Confirm | None,
+        *,
+        answered: Mapping[str, Any] | None = None,
+    ) -> ToolOutcome:
+        return await self._face.call_tool(
+            name,
+            args,
+            self._find_tool(name) or partial(self._execute, self._request),
+            read=partial(_read_value, self._request.tool_call["id"]),
+            find_tool=self._find_tool,
+            confirm=confirm,
+            deferrals=(GraphBubbleUp,),
+            answered=answered,
+        )
+
+    def _find_tool(self, name: str) -> Execute | None:
+        if name == self._name:
+            return partial(self._execute, self._request)
+        tool = next((t for t in self._request.runtime.tools if t.name == name), None)
+        if tool is None:
+            return None
+        call: ToolCall = {**self._request.tool_call, "name": name}
+        return partial(self._execute, self._request.override(tool_call=call, tool=tool))
+
+    def _execute(self, request: ToolCallRequest, args: dict[str, Any]) -> Any:
+        self._has_run = True
+        if args is not request.tool_call["args"]:
+            request = request.override(tool_call={**request.tool_call, "args": args})
+        return self._handler(request)
+
+    def _can_interrupt(self) -> bool:
+        return bool(self._request.runtime.config.get("configurable", {}).get(_SAVER))
+
+    def _ask(self, request: ConfirmationRequest) -> Any:
+        """Ask the user. The run is interrupted here, and is resumed here with the answer."""
+        if self._confirm is None and self._has_run:
+            raise RuntimeError(f"an interrupt would run {self._name} a second time")
+        if not self._is_blocking:
+            return self._ask_later(request)
+        # An interrupt must come out of the very context that the call runs in.
+        complete(self._announce(request))
+        return self._put(request)
+
+    async def _ask_later(self, request: ConfirmationRequest) -> Any:
+        await self._announce(request)
+        return await settle(self._put(request))
+
+    async def _announce(self, request: ConfirmationRequest) -> None:
+        if not self._is_answered():
+            await announce_question(self._face, request)
+
+    def _put(self, request: ConfirmationRequest) -> Awaitable[bool] | bool:
+        if self._confirm is not None:
+            return self._confirm(request)
+        self._decision = _read_decision(interrupt(self._describe(request)))
+        return bool(self._decision["type"] == "approve")
+
+    @property
+    def _is_blocking(self) -> bool:
+        return self._face is self._conversation.blocking
+
+    def _describe(self, request: ConfirmationRequest) -> dict[str, Any]:
+        """The question in the form of HumanInTheLoopMiddleware, and what a replay needs."""
+        name = request.tool_name
+        mark: dict[str, Any] = {"tool_call_id": self._request.tool_call["id"]}
+        if request.system_message:
+            mark["system_message"] = request.system_message
+        asked = {"name": name, "args": request.tool_input, "description": request.reason}
+        review = {"action_name": name, "allowed_decisions": [*_DECISIONS]}
+        return {"action_requests": [asked], "review_configs": [review], MARK: mark}
+
+    def _is_answered(self) -> bool:
+        """Whether the run was resumed with a value for the next interrupt of this call."""
+        pad: Any = self._request.runtime.config.get("configurable", {}).get(_SCRATCHPAD)
+        try:
+            return bool(pad.resume) or pad.get_null_resume(False) is not None
+        except (AttributeError, TypeError):
+            return False
+
+    async def _recall(self) -> dict[str, Any] | None:
+        """What BeforeTool hooks answered before the run was interrupted for their question; None
+        where this call was not interrupted for it."""
+        info, config = self._request.runtime.execution_info, self._request.runtime.config
+        if info is None or not self._is_answered():
+            return None
+        configurable = config.get("configurable", {})
+        place = {
+            "thread_id": configurable.get("thread_id"),
+            "checkpoint_ns": info.checkpoint_ns.rpartition("|")[0],
+            "checkpoint_id": info.checkpoint_id,
+        }
+        try:
+            saver: Any = configurable[_SAVER]
+            if self._is_blocking:
+                found = saver.get_tuple({"configurable": place})
+            else:
+                found = await saver.aget_tuple({"configurable": place})
+            for task, channel, value in (found and found.pending_writes) or ():
+                if task == info.task_id and channel == _INTERRUPT:
+                    return self._read_question(value[0].value)
+        except Exception as error:
+            # Then the hooks are asked again, and the user's answer counts all the same.
+            self._face.warn(f"the question about {self._name} could not be read back: {error}")
+        return None
+
+    def _read_question(self, question: Any) -> dict[str, Any] | None:
+        mark = question.get(MARK) if isinstance(question, Mapping) else None
+        if not mark or mark["tool_call_id"] != self._request.tool_call["id"]:
+            return None
+        asked = question["action_requests"][0]
+        answered: dict[str, Any] = {"decision": "ask", "reason": asked["description"]}
+        if mark.get("system_message"):
+            answered["systemMessage"] = mark["system_message"]
+        if asked["args"] != self._args:
+            answered["hookSpecificOutput"] = {"tool_input": asked["args"]}
+        return answered
+
+    async def _decide(self, refused: ToolOutcome) -> ToolValue:
+        """What becomes of a call that the user did not simply allow."""
+        decision, kind = self._decision, self._decision["type"]
+        if kind == "respond":
+            return self._reply(str(decision.get("message", "")), status="success")
+        if kind == "edit":
+            edited = decision.get("edited_action")
+            if isinstance(edited, Mapping) and isinstance(edited.get("args"), dict):
+                name = edited.get("name", self._name)
+                if name != self._name and self._find_tool(name) is None:
+                    return self._reply(f"The user wants the tool {name}, which is not there.")
+                self._decision = {}
+                # Hooks guard what a user writes too; a question is answered by writing it.
+                return self._finish(await self._call(name, edited["args"], lambda _: True))
+        if kind == "reject" and decision.get("message"):
+            said = f"The user did not allow this call of {self._name}: {decision['message']}"
+            return self._reply(said)
+        return self._finish(refused)
+
+    def _finish(self, outcome: ToolOutcome) -> ToolValue:
+        if outcome.stop is not None:
+            self._stopped.note(self._conversation, self._request.state, outcome.stop)
+        if not outcome.ran:
+            return self._reply(outcome.text, stop=outcome.stop)
+        if outcome.replaced:
+            own = _own_message(outcome.value, self._request.tool_call["id"])
+            status = "success" if own is None else own.status
+            return self._reply(outcome.text, stop=outcome.stop, status=status, like=own)
+        value = outcome.value
+        if outcome.added:
+            value = self._edit(value, partial(_with_added_text, text=outcome.added))
+        if outcome.result.suppress_display:
+            value = self._edit(value, partial(mark, suppressed=True))
+        return value
+
+    def _reply(
+        self,
+        text: str,
+        *,
+        stop: str | None = None,
+        status: Any = "error",
+        like: ToolMessage | None = None,
+    ) -> ToolMessage:
+        """A message in place of the tool's own."""
+        return ToolMessage(
+            text,
+            name=self._name if like is None else like.name,
+            id=None if like is None else like.id,
+            tool_call_id=self._request.tool_call["id"],
+            status=status,
+            additional_kwargs={} if stop is None else {MARK: {"stop": stop}},
+        )
+
+    def _edit(self, value: ToolValue, edit: Callable[[ToolMessage], ToolMessage]) -> ToolValue:
+        """What the tool returned with its own message edited, or with one more message where it
+        has none."""
+        own = _own_message(value, self._request.tool_call["id"])
+        if own is None:
+            listed = value if isinstance(value, list) else [value]
+            return [*listed, edit(self._reply("", status="success"))]
+        return _replace_message(value, own, edit(own))
+
+
+def _read_decision(value: Any) -> Mapping[str, Any]:
+    """What a user decided; anything that is no decision is no yes."""
+    if isinstance(value, Mapping) and isinstance(value.get("decisions"), list | tuple):
+        value = next(iter(value["decisions"]), None)
+    elif isinstance(value, list | tuple):
+        value = next(iter(value), None)
+    if value is True or value == "approve":
+        return {"type": "approve"}
+    if isinstance(value, Mapping) and value.get("type") in _DECISIONS:
+        return value
+    return {"type": "reject"}
+
+
+def _messages_in(value: ToolValue) -> list[BaseMessage]:
+    """The messages that a tool returned."""
+    if isinstance(value, BaseMessage):
+        return [value]
+    if isinstance(value, list | tuple):
+        return [message for item in value for message in _messages_in(item)]
+    update = getattr(value, "update", None)
+    given = update.get("messages") if isinstance(update, Mapping) else update
+    return convert_to_messages(given) if isinstance(given, list) else []
+
+
+def _own_message(value: ToolValue, call_id: str | None) -> ToolMessage | None:
+    found = (m for m in _messages_in(value) if isinstance(m, ToolMessage))
+    return next((message for message in found if message.tool_call_id == call_id), None)
+
+
+def _replace_message(value: ToolValue, old: ToolMessage, new: ToolMessage) -> ToolValue:
+    if value is old:
+        return new
+    if isinstance(value, list):
+        return [_replace_message(item, old, new) for item in value]
+    if not isinstance(value, Command):
+        return value
+    messages: list[BaseMessage] = [
+        new if isinstance(m, ToolMessage) and m.tool_call_id == old.tool_call_id else m
+        for m in _messages_in(value)
+    ]
+    update: Any = value.update
+    update = {**update, "messages": messages} if isinstance(update, Mapping) else messages
+    return Command(graph=value.graph, update=update, resume=value.resume, goto=value.goto)
+
+
+def _read_value(call_id: str | None, value: ToolValue) -> ToolResult:
+    """What hooks are shown of what a tool returned."""
+    messages = _messages_in(value)
+    own = _own_message(value, call_id)
+    if own is not None and len(messages) == 1:
+        result = as_tool_result(own.content)
+    elif messages:
+        result = ToolResult("\n\n".join(read_text(message) for message in messages))
+    else:
+        result = ToolResult(text_of({"update": value.update, "goto": value.goto}))
+    if own is not None and own.status == "error":
+        error = ToolError("tool_failed", read_text(own))
+        return ToolResult(result.llm_content, error=error)
+    return result
+
+
+def _with_added_text(message: ToolMessage, text: str) -> ToolMessage:
+    content = message.content
+    if isinstance(content, str):
+        return message.model_copy(update={"content": f"{content}\n\n{text}" if content else text})
+    return message.model_copy(update={"content": [*content, {"type": "text", "text": text}]})

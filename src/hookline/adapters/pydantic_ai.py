@@ -1,0 +1,702 @@
+"""Hooks in an agent of Pydantic AI: ``Agent(model, capabilities=[HooklineCapability()])``.
+
+One capability, copied for each run. It stands innermost of all: hooks see what really goes to the
+model and the tools, and no other capability sees what hooks take out. A run that hooks end early
+ends with a reply in the model's place, so that the framework itself makes the result of it.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from inspect import isawaitable
+from typing import Any, TypeAlias, get_args
+
+from hookline.adapters.gates import (
+    Conversation,
+    Conversations,
+    Given,
+    ModelGate,
+    ToolGate,
+    ToolOutcome,
+    TurnGate,
+    announce_question,
+    check_version,
+    describe_refused_call,
+)
+from hookline.errors import BlockedByHook, HooklineError, StoppedByHook, describe
+from hookline.front import Face
+from hookline.toolcall import (
+    NOBODY_TO_ASK,
+    Confirm,
+    ConfirmationRequest,
+    Execute,
+    ToolInput,
+    ToolResult,
+    as_tool_result,
+    text_of,
+)
+from hookline.translate.pydantic_ai import PydanticAICall, PydanticAITranslator
+from hookline.wire.events import HookEventName, SessionStartSource
+
+# Before anything of the framework is named, so that it is what a reader of the error reads.
+check_version("pydantic-ai-slim", "pydantic-ai", "2.66", "3")
+
+from pydantic import ValidationError  # noqa: E402
+from pydantic_ai import (  # noqa: E402
+    CallToolsNode,
+    PendingModelResponse,
+    RunContext,
+    UserPromptNode,
+)
+from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering  # noqa: E402
+from pydantic_ai.exceptions import (  # noqa: E402
+    ApprovalRequired,
+    CallDeferred,
+    ModelRetry,
+    SkipToolExecution,
+    ToolFailed,
+    ToolFailedError,
+    ToolRetryError,
+    UserError,
+)
+from pydantic_ai.messages import (  # noqa: E402
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextContent,
+    ToolCallPart,
+    ToolReturn,
+    UserPromptPart,
+    is_multi_modal_content,
+)
+from pydantic_ai.models import (  # noqa: E402
+    CompletedStreamedResponse,
+    Model,
+    ModelRequestContext,
+    ModelRequestParameters,
+    StreamedResponse,
+)
+from pydantic_ai.models.wrapper import WrapperModel  # noqa: E402
+from pydantic_ai.settings import ModelSettings  # noqa: E402
+from pydantic_ai.tools import (  # noqa: E402
+    DeferredToolRequests,
+    DeferredToolResults,
+    ToolDefinition,
+    ToolDenied,
+)
+from pydantic_core import from_json, to_json  # noqa: E402
+from pydantic_graph import End  # noqa: E402
+
+SessionId: TypeAlias = Callable[[RunContext[Any]], str | None]
+RawArgs: TypeAlias = str | dict[str, Any]
+
+_MODEL_EVENTS = (
+    HookEventName.BEFORE_TOOL_SELECTION,
+    HookEventName.BEFORE_MODEL,
+    HookEventName.AFTER_MODEL,
+)
+# What a tool raises for the model to read; the run goes on.
+_FOR_MODEL = (ToolRetryError, ToolFailedError, ModelRetry, ToolFailed)
+# A text is the final answer of these modes, not the form of a structured one.
+_TEXT_MODES = ("text", "tool", "tool_or_text")
+_TRANSLATOR = PydanticAITranslator()
+
+
+class HooklineCapability(AbstractCapability[Any]):
+    """The hooks of an agent.
+
+    ``hooks`` is a ``Hooks``, a ``hooks.session(id)``, a directory whose settings are loaded, or
+    nothing for the working directory's. A session is a conversation of Pydantic AI's: runs that go
+    on with its ``message_history`` stay in it; ``session_id(ctx)`` names it some other way.
+
+    ``ask`` of a hook defers the call (``DeferredToolRequests``) where the agent's output types
+    say that it may end so, or a capability answers it. ``confirm`` asks at once instead. ``defer``
+    says whether runs may end with ``DeferredToolRequests``, where their ``output_type`` differs
+    from the agent's, which is all that a capability sees.
+    """
+
+    def __init__(
+        self,
+        hooks: Given = None,
+        *,
+        session_id: SessionId | None = None,
+        confirm: Confirm | None = None,
+        defer: bool | None = None,
+    ) -> None:
+        self._conversations = Conversations(hooks)
+        self._session_id = session_id
+        self._confirm = confirm
+        self._defer = defer
+
+    def get_ordering(self) -> CapabilityOrdering:
+        """Innermost: nearest to the model and the tools."""
+        return CapabilityOrdering(position="innermost")
+
+    async def for_run(self, ctx: RunContext[Any]) -> "AbstractCapability[Any]":
+        """The hooks of one run, in its session."""
+        name = ctx.conversation_id if self._session_id is None else self._session_id(ctx)
+        return _HookedRun(self, self._conversations.of(name))
+
+    def close(self) -> None:
+        """End the sessions: SessionEnd is fired for each. May be called again."""
+        self._conversations.end_all()
+
+    def __enter__(self) -> "HooklineCapability":
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+
+class _HookedRun(HooklineCapability):
+    """One run: its turn, the tool calls under way, and whether hooks have ended it."""
+
+    def __init__(self, parent: HooklineCapability, conversation: Conversation) -> None:
+        self._confirm = parent._confirm
+        self._defer = parent._defer
+        self._conversation = conversation
+        self.face: Face = conversation.face
+        self._turn: TurnGate | None = None
+        # Why hooks refused the prompt, and why they stopped the run.
+        self._refusal: str | None = None
+        self._stop: str | None = None
+        # The end that a reply in the model's place should have been.
+        self._end: HooklineError | None = None
+        self._allowed: frozenset[str] | None = None
+        self._gates: dict[str, ToolGate] = {}
+        # The ids of calls whose input hooks rewrote.
+        self._rewritten: set[str] = set()
+        # The ids of calls that follow others at once, whose hooks run around them already.
+        self._following: set[str] = set()
+
+    async def for_run(self, ctx: RunContext[Any]) -> "AbstractCapability[Any]":
+        return self
+
+    # -- the turn
+
+    async def before_node_run(self, ctx: RunContext[Any], *, node: Any) -> Any:
+        """Begin the turn with the prompt."""
+        if isinstance(node, UserPromptNode):
+            await self._open_turn(ctx, node)
+        return node
+
+    async def after_node_run(self, ctx: RunContext[Any], *, node: Any, result: Any) -> Any:
+        """End the turn with the run's result, or send the agent back."""
+        if not isinstance(result, End):
+            return result
+        output = result.data.output
+        if self._refusal is not None:
+            _forget_run(ctx)
+        elif self._turn is not None and not isinstance(
+            output, DeferredToolRequests | PendingModelResponse
+        ):
+            await self._close_turn(ctx, node, text_of(output))
+        return result
+
+    async def _open_turn(self, ctx: RunContext[Any], node: UserPromptNode[Any, Any]) -> None:
+        source = SessionStartSource.RESUME if ctx.messages else SessionStartSource.STARTUP
+        await self._conversation.start(self.face, source)
+        prompt = node.user_prompt
+        is_new = prompt is not None
+        if prompt is None and ctx.messages:
+            prompt = _last_prompt(ctx.messages)
+            is_new = prompt is not None and prompt is _last_prompt(ctx.messages[-1:])
+        self._turn = TurnGate(self._conversation, _text_of_prompt(prompt))
+        if not is_new:
+            # A turn that was interrupted goes on.
+            return
+        start = await self._turn.open(self.face)
+        if start.refusal is not None:
+            self._turn = None
+            if start.stop:
+                self._stop = start.refusal
+            else:
+                self._refusal = start.refusal
+        elif start.texts:
+            ctx.enqueue("\n\n".join(start.texts))
+
+    async def _close_turn(self, ctx: RunContext[Any], node: Any, text: str) -> None:
+        assert self._turn is not None
+        end = await self._turn.close(self.face, text)
+        if end.clear_context:
+            ctx.messages.clear()
+        if end.send_back is None or self._stop is not None:
+            return
+        if isinstance(node, CallToolsNode):
+            self._end = None
+            ctx.enqueue(end.send_back)
+        else:
+            self.face.warn(
+                f"AfterAgent hooks sent the turn back, which run_stream cannot do: {end.send_back}"
+            )
+
+    # -- the model
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Give the model what hooks kept for its next request; keep from the history what hooks
+        refused. A stream has copied the history by the time that the run ends."""
+        if self._refusal is not None:
+            _forget_run(ctx)
+        elif kept := self._conversation.take():
+            ctx.enqueue("\n\n".join(kept))
+        return request_context
+
+    def get_wrapper_model(self, model: Model) -> Model | None:
+        """A model behind hooks, where hooks could have something to say."""
+        is_over = self._stop is not None or self._refusal is not None or self._end is not None
+        if is_over or any(self.face.may_answer(event) for event in _MODEL_EVENTS):
+            return _GuardedModel(model, self)
+        self._allowed = None
+        return None
+
+    async def open_model(self, call: PydanticAICall) -> "ModelGate | ModelResponse":
+        """The gate of a call that may be made, or the reply in its place."""
+        if self._end is not None:
+            # The framework wants another answer than hooks gave.
+            raise self._end
+        if self._refusal is not None:
+            return self._reply(call, self._refusal, BlockedByHook("the turn", self._refusal))
+        if self._stop is not None:
+            return self._reply(call, self._stop, StoppedByHook(self._stop))
+        gate = await self.face.model_gate(call)
+        self._allowed = gate.allowed
+        outcome = gate.outcome
+        if outcome is None:
+            return gate
+        if outcome.message:
+            self._conversation.keep(f"[System] {outcome.message}")
+        reason = outcome.reason or ""
+        end: HooklineError = BlockedByHook("the model call", reason)
+        if outcome.stop is not None:
+            self._stop = outcome.stop
+            end = StoppedByHook(outcome.stop)
+        return self._reply(call, outcome.response, end)
+
+    async def close_model(
+        self, gate: ModelGate, response: ModelResponse, call: PydanticAICall
+    ) -> ModelResponse:
+        """The response as AfterModel hooks leave it."""
+        outcome = await gate.finish(response)
+        if outcome.message:
+            self._conversation.keep(f"[System] {outcome.message}")
+        if outcome.stop is not None:
+            self._stop = outcome.stop
+            reply = self._reply(call, outcome.stop, StoppedByHook(outcome.stop))
+        elif outcome.blocked:
+            end = BlockedByHook("the model's response", outcome.reason or "")
+            reply = self._reply(call, outcome.response, end)
+        else:
+            changed: ModelResponse = outcome.response
+            return changed
+        # What the model was asked has its price, whatever came of it.
+        return replace(reply, usage=response.usage, model_name=response.model_name)
+
+    def _reply(
+        self, call: PydanticAICall, said: "str | ModelResponse", end: HooklineError
+    ) -> ModelResponse:
+        """A reply that ends the run; raises ``end`` where the run's output is no text."""
+        parameters = call.parameters
+        assert parameters is not None
+        if not parameters.allow_text_output or parameters.output_mode not in _TEXT_MODES:
+            raise end
+        self._end = end
+        reply: ModelResponse = (
+            _TRANSLATOR.empty_response(said, like=call) if isinstance(said, str) else said
+        )
+        return reply
+
+    # -- tools
+
+    async def before_tool_validate(
+        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: RawArgs
+    ) -> RawArgs:
+        """Fire BeforeTool; what hooks rewrite is validated by the tool's schema afterwards."""
+        if call.tool_call_id in self._following:
+            return args
+        self._check_call(call.tool_name)
+        given = self._read_args(call.tool_name, args)
+        if given is None:
+            return args
+        gate = await self._open_gate(call, given)
+        if gate.input is given:
+            return args
+        self._rewritten.add(call.tool_call_id)
+        # A schema may read JSON less strictly than Python's values.
+        return to_json(gate.input).decode() if isinstance(args, str) else gate.input
+
+    async def on_tool_validate_error(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: RawArgs,
+        error: ValidationError | ModelRetry,
+    ) -> dict[str, Any]:
+        """Tell the model of a rewritten input that the schema refuses. To try again would not
+        help, since hooks would rewrite the input again."""
+        if call.tool_call_id not in self._rewritten:
+            raise error
+        raise ToolFailed(
+            f"hooks rewrote the input of {call.tool_name} into one that it refuses, so it did not "
+            f"run: {error}"
+        ) from error
+
+    async def after_tool_validate(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+    ) -> dict[str, Any]:
+        """Ask the user where hooks want it, now that the arguments are known to be valid."""
+        gate = self._gates.get(call.tool_call_id)
+        if gate is not None and gate.before.asks and not ctx.tool_call_approved:
+            await self._ask(ctx, gate, tool_def)
+        return args
+
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: Any,
+    ) -> Any:
+        """Run the tool and fire AfterTool."""
+        name = call.tool_name
+        if call.tool_call_id in self._following:
+            return await handler(args)
+        gate = self._gates.pop(call.tool_call_id, None)
+        self._check_call(name)
+        if gate is None:
+            given = self._read_args(name, args)
+            if given is None:
+                return await handler(args)
+            # Another capability had the validation skipped, and BeforeTool with it.
+            gate = await self._open_gate(call, given)
+            self._gates.pop(call.tool_call_id)
+            if gate.before.asks and not ctx.tool_call_approved:
+                await self._ask(ctx, gate, tool_def)
+            args = gate.input
+        skip = None
+        try:
+            value = await handler(args)
+        except SkipToolExecution as error:
+            value, skip = error.result, error
+        except (CallDeferred, ApprovalRequired):
+            raise
+        except Exception as error:
+            await self._finish_failed(ctx, gate, error)
+            raise
+        outcome = await gate.finish(result=value)
+        outcome = await gate.follow(outcome, self._find_tool(ctx), confirm=self._confirm)
+        if outcome.stop is not None:
+            self._stop = outcome.stop
+        result = _apply(outcome)
+        if skip is not None:
+            raise skip if result is value else SkipToolExecution(result)
+        return result
+
+    async def handle_deferred_tool_calls(
+        self, ctx: RunContext[Any], *, requests: DeferredToolRequests
+    ) -> DeferredToolResults | None:
+        """Leave no question open beside a call that stopped the run."""
+        if self._stop is None:
+            return None
+        return DeferredToolResults(
+            approvals={call.tool_call_id: ToolDenied(self._stop) for call in requests.approvals},
+            calls={call.tool_call_id: ToolFailed(self._stop) for call in requests.calls},
+        )
+
+    def _check_call(self, name: str) -> None:
+        """Raises ToolFailed for a call that is not to run, whatever its hooks say."""
+        end = self._refusal if self._stop is None else self._stop
+        if end is not None:
+            raise ToolFailed(end)
+        if self._allowed is not None and name not in self._allowed:
+            raise ToolFailed(describe_refused_call(name))
+
+    def _read_args(self, name: str, args: RawArgs) -> ToolInput | None:
+        """The input that hooks are shown; None where no hook matches, or it is no input at all,
+        which the tool's schema refuses."""
+        may_answer = self.face.may_answer
+        if not may_answer(HookEventName.BEFORE_TOOL, name) and not may_answer(
+            HookEventName.AFTER_TOOL, name
+        ):
+            return None
+        if isinstance(args, str):
+            try:
+                # The parser that the framework reads it with, so that both read the same.
+                args = from_json(args or "{}")
+            except ValueError:
+                return None
+        return args if isinstance(args, dict) else None
+
+    async def _open_gate(self, call: ToolCallPart, given: ToolInput) -> ToolGate:
+        """Fire BeforeTool; raises ToolFailed for a call that hooks do not let run."""
+        gate = await self.face.tool_gate(
+            call.tool_name,
+            given,
+            # A call can be deferred only once its arguments are valid.
+            confirm=lambda _request: True,
+            read=_read_result,
+        )
+        if gate.refusal is not None:
+            if gate.refusal.stop_reason is not None:
+                self._stop = gate.refusal.stop_reason
+            raise ToolFailed(text_of(gate.refusal.llm_content))
+        self._gates[call.tool_call_id] = gate
+        return gate
+
+    async def _ask(self, ctx: RunContext[Any], gate: ToolGate, tool_def: ToolDefinition) -> None:
+        """Ask the user, now or by deferring the call; raises ToolFailed if nobody can be asked or
+        the answer is no."""
+        reason = gate.before.reason or ""
+        request = ConfirmationRequest(gate.name, gate.input, reason, gate.before.message)
+        if tool_def.defer:
+            # The framework asks about every call of this tool.
+            await announce_question(self.face, request)
+            return
+        if self._confirm is not None:
+            await announce_question(self.face, request)
+            try:
+                answer = self._confirm(request)
+                is_confirmed = (await answer if isawaitable(answer) else answer) is True
+            except Exception as error:
+                self.face.warn(f"the user could not be asked about {gate.name}: {describe(error)}")
+                is_confirmed = False
+            if not is_confirmed:
+                raise ToolFailed(f"The user did not allow this call of {gate.name}: {reason}")
+        elif self._can_defer(ctx):
+            await announce_question(self.face, request)
+            asked = {"reason": reason, "message": gate.before.message, "tool_input": gate.input}
+            raise ApprovalRequired({name: value for name, value in asked.items() if value})
+        else:
+            raise ToolFailed(f"{reason} ({NOBODY_TO_ASK})")
+
+    def _can_defer(self, ctx: RunContext[Any]) -> bool:
+        if self._defer is not None:
+            return self._defer
+        if ctx.agent is not None and _has_deferred(ctx.agent.output_type):
+            return True
+        found: list[AbstractCapability[Any]] = []
+        if ctx.root_capability is not None:
+            ctx.root_capability.apply(found.append)
+        own = (
+            AbstractCapability.handle_deferred_tool_calls,
+            _HookedRun.handle_deferred_tool_calls,
+        )
+        return any(type(each).handle_deferred_tool_calls not in own for each in found)
+
+    async def _finish_failed(self, ctx: RunContext[Any], gate: ToolGate, error: Exception) -> None:
+        """Fire AfterTool for a tool that raised; raises what the model reads in the place of what
+        the tool has for it."""
+        is_wrapped = isinstance(error, ToolRetryError | ToolFailedError)
+        cause = error.__cause__ if is_wrapped and error.__cause__ is not None else error
+        outcome = await gate.finish(error=cause)
+        if outcome.stop is not None:
+            self._stop = outcome.stop
+        if not isinstance(error, _FOR_MODEL):
+            if outcome.replaced:
+                self.face.warn(
+                    f"hooks rejected the result of {gate.name} or stopped the run after it, but "
+                    f"it raised, which goes on to the caller: {outcome.text}"
+                )
+        elif outcome.replaced:
+            raise ToolFailed(outcome.text) from error
+        elif outcome.added:
+            ctx.enqueue(outcome.added)
+
+    def _find_tool(self, ctx: RunContext[Any]) -> Callable[[str], Execute | None]:
+        """How to run another tool of the agent, through its own validation."""
+
+        def find(name: str) -> Execute | None:
+            manager = ctx.tool_manager
+            tool = manager.tools.get(name) if manager is not None and manager.tools else None
+            if tool is None or tool.tool_def.kind != "function":
+                return None
+            if not ctx.is_tool_available(tool.tool_def):
+                return None
+
+            async def execute(args: ToolInput) -> Any:
+                assert manager is not None
+                call = ToolCallPart(name, args)
+                self._following.add(call.tool_call_id)
+                try:
+                    return await manager.handle_call(call, wrap_validation_errors=False)
+                except ValidationError as error:
+                    raise ToolFailed(
+                        f"hooks called {name} with an input that it refuses, so it did not run: "
+                        f"{error}"
+                    ) from error
+                except (CallDeferred, ApprovalRequired) as error:
+                    raise ToolFailed(
+                        f"hooks called {name}, which has to be approved or run elsewhere, so it "
+                        "did not run"
+                    ) from error
+                finally:
+                    self._following.discard(call.tool_call_id)
+
+            return execute
+
+        return find
+
+
+class _GuardedModel(WrapperModel):
+    """A model whose every call goes through hooks."""
+
+    def __init__(self, wrapped: Model, run: _HookedRun) -> None:
+        super().__init__(wrapped)
+        self._hooked_run = run
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """Call the model between its hooks."""
+        call = self._call(messages, model_settings, model_request_parameters)
+        gate = await self._hooked_run.open_model(call)
+        if isinstance(gate, ModelResponse):
+            return gate
+        response = await self.wrapped.request(*_arguments(gate.request))
+        if not gate.holds_back:
+            return response
+        return await self._hooked_run.close_model(gate, response, call)
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
+        """Stream the model's response, as it comes if no AfterModel hook has a say in it."""
+        call = self._call(messages, model_settings, model_request_parameters)
+        gate = await self._hooked_run.open_model(call)
+        if isinstance(gate, ModelResponse):
+            yield _replay(gate, model_request_parameters)
+            return
+        streaming = self.wrapped.request_stream(*_arguments(gate.request), run_context)
+        if not gate.holds_back:
+            async with streaming as stream:
+                yield stream
+            return
+        async with streaming as stream:
+            events = [event async for event in stream]
+            response = stream.get()
+        kept = await self._hooked_run.close_model(gate, response, call)
+        parameters = gate.request.parameters
+        if kept is response:
+            yield CompletedStreamedResponse(
+                response, model_request_parameters=parameters, replay_events=events
+            )
+        else:
+            yield _replay(kept, parameters)
+
+    async def batch_encode(self, request: Any) -> Any:
+        """Refuse what hooks would not see."""
+        raise UserError(
+            "hooks of the model's events do not see what goes through a provider's batch API: "
+            "take BatchModelRequests out of the agent's capabilities, or the hooks"
+        )
+
+    def _call(
+        self,
+        messages: list[ModelMessage],
+        settings: ModelSettings | None,
+        parameters: ModelRequestParameters,
+    ) -> PydanticAICall:
+        return PydanticAICall(
+            messages=messages, settings=settings, parameters=parameters, model=self.model_name
+        )
+
+
+def _replay(response: ModelResponse, parameters: ModelRequestParameters) -> StreamedResponse:
+    return CompletedStreamedResponse(
+        response, model_request_parameters=parameters, replay_events=True
+    )
+
+
+def _arguments(call: PydanticAICall) -> tuple[Any, Any, Any]:
+    return call.messages, call.settings, call.parameters
+
+
+def _forget_run(ctx: RunContext[Any]) -> None:
+    ctx.messages[:] = [message for message in ctx.messages if message.run_id != ctx.run_id]
+
+
+def _text_of_prompt(prompt: str | Sequence[Any] | None) -> str:
+    if prompt is None or isinstance(prompt, str):
+        return prompt or ""
+    texts = (item for item in prompt if isinstance(item, str | TextContent))
+    return "\n\n".join(item if isinstance(item, str) else item.content for item in texts)
+
+
+def _last_prompt(messages: Sequence[ModelMessage]) -> str | Sequence[Any] | None:
+    """The user's last prompt in a history that a run goes on with."""
+    requests = (message for message in reversed(messages) if isinstance(message, ModelRequest))
+    prompts = (part for request in requests for part in reversed(request.parts))
+    return next((part.content for part in prompts if isinstance(part, UserPromptPart)), None)
+
+
+def _has_deferred(output_type: Any) -> bool:
+    """Whether DeferredToolRequests is among an agent's output types."""
+    if isinstance(output_type, Sequence) and not isinstance(output_type, str):
+        return any(map(_has_deferred, output_type))
+    return output_type is DeferredToolRequests or any(map(_has_deferred, get_args(output_type)))
+
+
+def _read_result(value: Any) -> ToolResult:
+    """What hooks are shown of a tool's result: what the model reads of it."""
+    if isinstance(value, ToolDenied):
+        return ToolResult(value.message)
+    returned = value.return_value if isinstance(value, ToolReturn) else value
+    beside = value.content if isinstance(value, ToolReturn) else None
+    content: Any = returned
+    if _has_media(returned) or beside is not None:
+        items = returned if isinstance(returned, list) else [returned]
+        more = [beside] if isinstance(beside, str) else list(beside or ())
+        content = [_show_item(item) for item in [*items, *more]]
+    elif not isinstance(returned, str):
+        # A list of data is not one of parts.
+        content = "" if returned is None else text_of(returned)
+    metadata = value.metadata if isinstance(value, ToolReturn) else None
+    shown = {**metadata} if isinstance(metadata, Mapping) else None
+    return ToolResult(as_tool_result(content).llm_content, metadata=shown)
+
+
+def _has_media(value: Any) -> bool:
+    items = value if isinstance(value, list) else [value]
+    return any(is_multi_modal_content(item) for item in items)
+
+
+def _show_item(item: Any) -> dict[str, Any]:
+    if is_multi_modal_content(item):
+        return {"type": item.kind, "mediaType": item.media_type, "id": item.identifier}
+    return {"text": item.content if isinstance(item, TextContent) else text_of(item)}
+
+
+def _apply(outcome: ToolOutcome) -> Any:
+    """What the tool's call gives the framework: the tool's own object where hooks changed nothing,
+    with their addition beside it where it is no text."""
+    value, added = outcome.value, outcome.added
+    if outcome.replaced or not outcome.ran:
+        return outcome.text
+    if not added:
+        return value
+    if isinstance(value, str):
+        return outcome.text
+    if not isinstance(value, ToolReturn):
+        return ToolReturn(return_value=value, content=added)
+    if value.content is None:
+        return replace(value, content=added)
+    held = [value.content] if isinstance(value.content, str) else value.content
+    return replace(value, content=[*held, added])

@@ -1,0 +1,396 @@
+"""The translator of LangChain: lists of its messages, and what its agents' middleware is given.
+
+A system prompt that an agent holds beside the messages is not shown, as with every API that keeps
+it apart; a system message within the list is.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard, TypeVar
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+from hookline.errors import TranslationError
+from hookline.notices import warn
+from hookline.translate.blocks import ABOUT_THE_TEXT, put_texts, read_texts
+from hookline.translate.messages import MODES, MessageTranslator
+from hookline.translate.values import get, is_object, put, read_change
+from hookline.wire.model import HookToolConfig, Role, read_tool_config
+
+if TYPE_CHECKING:
+    from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
+
+B = TypeVar("B", bound=BaseMessage)
+
+_KINDS: dict[Role, type[BaseMessage]] = {
+    "user": HumanMessage,
+    "model": AIMessage,
+    "system": SystemMessage,
+}
+_CHAT_ROLES: dict[str, Role] = {
+    "user": "user",
+    "human": "user",
+    "assistant": "model",
+    "ai": "model",
+    "model": "model",
+    "system": "system",
+    "developer": "system",
+}
+_TEXT_TYPES = {"text": "text", "refusal": "refusal"}
+# What providers' packages put beside a content that says its text once more.
+_ECHOES = frozenset(
+    {
+        *ABOUT_THE_TEXT,
+        *("citation_metadata", "grounding_metadata", "message", "content", "output", "text"),
+    }
+)
+# What a message may hold beside its content that is not its text.
+_MORE = ("tool_calls", "function_call", "audio", "reasoning_content")
+_MODES = {"auto": "AUTO", "any": "ANY", "required": "ANY", "none": "NONE"}
+
+
+class LangChainTranslator(MessageTranslator[BaseMessage]):
+    """``HookTranslator`` for lists of LangChain's messages and the ``ModelRequest`` of its agents;
+    responses are an ``AIMessage``, a ``ModelResponse`` or an ``ExtendedModelResponse``."""
+
+    api = "LangChain"
+    requests = "a request of LangChain is a list of its messages, or a ModelRequest"
+    responses = "a response of LangChain is an AIMessage, or a ModelResponse that holds some"
+    settings: ClassVar[dict[str, tuple[str, ...]]] = {
+        "temperature": ("temperature",),
+        "maxOutputTokens": ("max_output_tokens", "max_completion_tokens", "max_tokens"),
+        "topP": ("top_p",),
+        "topK": ("top_k",),
+        "stopSequences": ("stop_sequences", "stop"),
+        "candidateCount": ("n",),
+        "presencePenalty": ("presence_penalty",),
+        "frequencyPenalty": ("frequency_penalty",),
+    }
+    usage: ClassVar[dict[str, str]] = {
+        "promptTokenCount": "input_tokens",
+        "candidatesTokenCount": "output_tokens",
+        "totalTokenCount": "total_tokens",
+    }
+
+    def reads_request(self, request: object) -> bool:
+        if isinstance(request, list | tuple):
+            return all(isinstance(message, BaseMessage) for message in request)
+        return _is_model_request(request)
+
+    def new_request(self, like: object) -> Any:
+        if not _is_model_request(like):
+            return []
+        from langchain.agents.middleware import ModelRequest
+
+        return ModelRequest(model=like.model, messages=[])
+
+    def form(self, request: Any) -> "_MessageForm":  # noqa: ARG002 - all requests have the same
+        return _FORM
+
+    def messages(self, request: Any) -> Sequence[BaseMessage]:
+        messages: Sequence[BaseMessage] = (
+            request.messages if _is_model_request(request) else request
+        )
+        for place, message in enumerate(messages):
+            if _role_of(message) is None and not _is_hidden(message):
+                what = type(message).__name__
+                raise TranslationError(f"messages[{place}] is a {what} that no model is sent")
+        return messages
+
+    def with_messages(self, request: Any, messages: list[BaseMessage]) -> Any:
+        return put(request, {"messages": messages}) if _is_model_request(request) else messages
+
+    def with_system(self, request: Any, texts: Sequence[str]) -> Any:
+        text = "\n\n".join(texts)
+        if _is_model_request(request):
+            return put(request, {"system_message": _add_text(request.system_message, text)})
+        first = request[0] if request and isinstance(request[0], SystemMessage) else None
+        return [_add_text(first, text), *request[0 if first is None else 1 :]]
+
+    def model_of(self, request: Any) -> str:
+        name = get(get(request, "model"), _name_field(request))
+        return name if isinstance(name, str) else ""
+
+    def with_model(self, request: Any, model: str) -> Any:
+        field = _name_field(request)
+        if not field:
+            warn(f"a hook's model {model!r:.80} was left out: LangChain has no name to change here")
+            return request
+        return put(request, {"model": put(request.model, {field: model})})
+
+    def settings_of(self, request: Any) -> Any:
+        if not _is_model_request(request):
+            return {}
+        # What the model itself is set to counts where the call says nothing else.
+        model, names = request.model, [name for own in self.settings.values() for name in own]
+        fields = getattr(type(model), "model_fields", {})
+        own = {name: getattr(model, name) for name in names if name in fields}
+        return {**own, **request.model_settings}
+
+    def with_settings(self, request: Any, changes: Mapping[str, Any]) -> Any:
+        if not _is_model_request(request):
+            named = ", ".join(changes)
+            warn(f"a hook's settings ({named}) were left out: a list of messages has none")
+            return request
+        return put(request, {"model_settings": {**request.model_settings, **changes}})
+
+    def tool_name(self, tool: Any) -> str:
+        name = get(tool, "name") or get(get(tool, "function"), "name")
+        return name if isinstance(name, str) else ""
+
+    def declare(self, names: Collection[str]) -> list[Any]:
+        return [{"name": name} for name in names]
+
+    def show_tool_choice(self, choice: Any) -> HookToolConfig:
+        if choice is True:
+            return {"mode": "ANY"}
+        kind = get(choice, "type") if isinstance(choice, Mapping) else choice
+        name = self.tool_name(choice) if isinstance(choice, Mapping) else ""
+        if name:
+            return {"mode": "ANY", "allowedFunctionNames": [name]}
+        if not isinstance(kind, str):
+            raise TranslationError(f"tool_choice {choice!r:.80} is of no known shape")
+        if kind in _MODES:
+            return {"mode": _MODES[kind]}
+        return {"mode": "ANY", "allowedFunctionNames": [kind]}
+
+    def with_tools(
+        self, request: Any, mode: str, allowed: Collection[str] | None, tools: Sequence[Any]
+    ) -> Any:
+        if mode == "NONE":
+            if _needs_declared_tools(request):
+                return put(request, {"tool_choice": {"type": "none"}})
+            return put(request, {"tools": [], "tool_choice": None})
+        changes: dict[str, Any] = {"tool_choice": "any" if mode == "ANY" else "auto"}
+        if mode == "AUTO" and get(request, "tool_choice") is None:
+            # Not every model takes a tool choice; to choose freely is what all of them do.
+            changes = {}
+        if allowed is not None:
+            changes["tools"] = [tool for tool in tools if self.tool_name(tool) in allowed]
+        return put(request, changes)
+
+    def from_hook_tool_config(
+        self,
+        hook: object,
+        base: Any = None,
+        *,
+        like: object = None,  # noqa: ARG002 - LangChain has one form
+    ) -> Any:
+        """The tool choice with what the hook names; what ``tools`` says is no part of it."""
+        change = read_change(read_tool_config, "toolConfig", hook)
+        shown = self.to_hook_tool_config(base)
+        wanted = {**shown, **change.named()}
+        if wanted == shown:
+            return base
+        mode, names = str(wanted.get("mode", "AUTO")).upper(), wanted.get("allowedFunctionNames")
+        if mode not in MODES:
+            raise TranslationError(f"toolConfig.mode {mode!r} is not one of {', '.join(MODES)}")
+        if mode == "NONE" or names == []:
+            return "none"
+        return "any" if mode == "ANY" else "auto"
+
+    def reads_response(self, response: object) -> bool:
+        if isinstance(response, AIMessage):
+            return True
+        held = get(response, "model_response") if _is_extended(response) else response
+        return _is_model_response(held) and isinstance(held.result, list)
+
+    def choices(self, response: Any) -> list[Any]:
+        return [message for message in _result_of(response) if isinstance(message, AIMessage)]
+
+    def with_choices(self, response: Any, choices: list[Any]) -> Any:
+        if isinstance(response, AIMessage):
+            if len(choices) != 1:
+                warn("LangChain's message is one answer: a hook's other candidates were left out")
+            return choices[0] if choices else _with_texts(response, [])
+        if _is_extended(response):
+            inner = self.with_choices(response.model_response, choices)
+            return put(response, {"model_response": inner})
+        left = iter(choices)
+        result = [
+            next(left, None) if isinstance(message, AIMessage) else message
+            for message in response.result
+        ]
+        kept = [message for message in result if message is not None]
+        # What was read out of a text that hooks changed would say it again.
+        was_read = not any(message.tool_calls for message in self.choices(response))
+        parsed = None if was_read else response.structured_response
+        return put(response, {"result": [*kept, *left], "structured_response": parsed})
+
+    def new_choice(self, response: Any, index: int) -> Any:  # noqa: ARG002 - all are alike
+        return AIMessage(content="")
+
+    def texts(self, choice: Any) -> list[str]:
+        return _texts_of(choice)
+
+    def with_texts(self, choice: Any, texts: list[str]) -> Any:
+        return _with_texts(choice, texts)
+
+    def finish(self, choice: Any) -> str | None:
+        word = next(iter(_finish_words(choice).values()), None)
+        return word if isinstance(word, str) else None
+
+    def with_finish(self, choice: Any, word: str) -> Any:
+        name = next(iter(_finish_words(choice)), "finish_reason")
+        return put(choice, {"response_metadata": {**choice.response_metadata, name: word}})
+
+    def calls(self, choice: Any) -> list[str]:
+        return [call["name"] for call in choice.tool_calls]
+
+    def without_calls(self, choice: Any, names: Collection[str]) -> Any:
+        gone = {call["id"] for call in choice.tool_calls if call["name"] in names}
+        changes: dict[str, Any] = {
+            "tool_calls": [call for call in choice.tool_calls if call["name"] not in names]
+        }
+        if isinstance(choice.content, list):
+            changes["content"] = [
+                block for block in choice.content if not _is_call(block, gone, names)
+            ]
+        raw = choice.additional_kwargs.get("tool_calls")
+        if raw:
+            kept = [call for call in raw if get(call, "id") not in gone]
+            changes["additional_kwargs"] = put(
+                choice.additional_kwargs, {"tool_calls": kept or None}
+            )
+        return put(choice, changes)
+
+    def new_response(self, like: object) -> Any:
+        if not (_is_model_request(like) or _is_model_response(like) or _is_extended(like)):
+            return AIMessage(content="")
+        from langchain.agents.middleware import ModelResponse
+
+        return ModelResponse(result=[])
+
+    def usage_of(self, response: Any) -> Any:
+        return next((m.usage_metadata for m in self.choices(response) if m.usage_metadata), None)
+
+
+class _MessageForm:
+    """``MessageForm`` of LangChain's messages."""
+
+    def role(self, message: BaseMessage) -> Role:
+        return _role_of(message) or "user"
+
+    def text(self, message: BaseMessage) -> str:
+        return "" if _role_of(message) is None else "".join(_texts_of(message))
+
+    def with_text(self, message: BaseMessage, role: Role, text: str) -> BaseMessage:
+        changed = _with_texts(message, [text])
+        if role == _role_of(message):
+            return changed
+        fields = {name: getattr(changed, name) for name in changed.model_fields_set - {"type"}}
+        fields.pop("role", None)
+        return _KINDS[role](**fields)
+
+    def without_text(self, message: BaseMessage) -> BaseMessage | None:
+        left = _with_texts(message, [])
+        more = [get(left, "tool_calls"), get(left, "invalid_tool_calls")]
+        more += [left.additional_kwargs.get(name) for name in _MORE]
+        return left if left.content or any(more) else None
+
+    def new(self, role: Role, text: str) -> BaseMessage:
+        return _KINDS[role](content=text)
+
+
+_FORM = _MessageForm()
+
+
+def _role_of(message: BaseMessage) -> Role | None:
+    if isinstance(message, ChatMessage):
+        return _CHAT_ROLES.get(message.role)
+    return next((role for role, kind in _KINDS.items() if isinstance(message, kind)), None)
+
+
+def _is_hidden(message: BaseMessage) -> bool:
+    return isinstance(message, ToolMessage | FunctionMessage)
+
+
+def _texts_of(message: BaseMessage) -> list[str]:
+    texts = read_texts(message.content, _TEXT_TYPES) if message.content else []
+    refusal = message.additional_kwargs.get("refusal")
+    return [*texts, refusal] if isinstance(refusal, str) and refusal else texts
+
+
+def _with_texts(message: B, texts: list[str]) -> B:
+    old, content = _texts_of(message), message.content
+    beside = {k: v for k, v in message.additional_kwargs.items() if k not in _ECHOES}
+    about = {k: v for k, v in message.response_metadata.items() if k not in _ECHOES}
+    if refusal := beside.get("refusal"):
+        *rest, last = texts if len(texts) == len(old) else [*texts, None]
+        if last != refusal:
+            beside = put(beside, {"refusal": last})
+        texts = [text for text in rest if text is not None]
+    changes: dict[str, Any] = {"content": _put_content(content, texts)}
+    if beside != message.additional_kwargs:
+        changes["additional_kwargs"] = beside
+    if about != message.response_metadata:
+        changes["response_metadata"] = about
+    changed: B = put(message, changes)
+    return changed
+
+
+def _put_content(content: Any, texts: list[str]) -> Any:
+    if texts == (read_texts(content, _TEXT_TYPES) if content else []):
+        return content
+    return put_texts(content, texts, _TEXT_TYPES, lambda text: {"type": "text", "text": text})
+
+
+def _add_text(message: SystemMessage | None, text: str) -> SystemMessage:
+    if message is None or not message.content:
+        return SystemMessage(content=text)
+    if isinstance(message.content, str):
+        return message.model_copy(update={"content": f"{message.content}\n\n{text}"})
+    block = {"type": "text", "text": text}
+    return message.model_copy(update={"content": [*message.content, block]})
+
+
+def _name_field(request: Any) -> str:
+    """The field of a request's model that holds its name, empty where there is none."""
+    model = get(request, "model") if _is_model_request(request) else None
+    fields = getattr(type(model), "model_fields", {})
+    return next((name for name in ("model_name", "model") if name in fields), "")
+
+
+def _needs_declared_tools(request: Any) -> bool:
+    """Anthropic refuses a conversation that holds calls of tools which are not declared."""
+    llm_type = getattr(get(request, "model"), "_llm_type", "")
+    is_anthropic = isinstance(llm_type, str) and llm_type.startswith("anthropic")
+    return is_anthropic and any(get(message, "tool_calls") for message in request.messages)
+
+
+def _result_of(response: Any) -> Iterator[BaseMessage]:
+    if isinstance(response, AIMessage):
+        return iter((response,))
+    held = response.model_response if _is_extended(response) else response
+    return iter(held.result)
+
+
+def _finish_words(message: AIMessage) -> dict[str, Any]:
+    about = message.response_metadata
+    return {name: about[name] for name in ("finish_reason", "stop_reason") if about.get(name)}
+
+
+def _is_call(block: Any, ids: Collection[Any], names: Collection[str]) -> bool:
+    kind = get(block, "type") if isinstance(block, Mapping) else None
+    if kind not in ("tool_use", "tool_call", "function_call"):
+        return False
+    return get(block, "name") in names and (get(block, "id") in ids or not get(block, "id"))
+
+
+def _is_model_request(value: object) -> "TypeGuard[ModelRequest[Any]]":
+    return is_object(value, "langchain", "ModelRequest")
+
+
+def _is_model_response(value: object) -> "TypeGuard[ModelResponse[Any]]":
+    return is_object(value, "langchain", "ModelResponse")
+
+
+def _is_extended(value: object) -> "TypeGuard[ExtendedModelResponse[Any]]":
+    return is_object(value, "langchain", "ExtendedModelResponse")

@@ -1,0 +1,419 @@
+"""The translator of Pydantic AI, whose messages are lists of parts of several roles.
+
+Hooks are shown one message for each part that has a text, so that an edit of one part leaves its
+neighbours the objects that they are.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, ClassVar, cast
+
+import msgspec
+from pydantic_ai.messages import (
+    CompactionPart,
+    ModelRequest,
+    ModelResponse,
+    SpeechPart,
+    StructuredContent,
+    SystemPromptPart,
+    TextContent,
+    TextPart,
+    ToolCallPart,
+    UserContent,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.settings import ToolOrOutput
+from pydantic_ai.tools import ToolDefinition
+
+from hookline.errors import TranslationError
+from hookline.notices import warn
+from hookline.translate.messages import MessageTranslator
+from hookline.wire.model import HookToolConfig, Role
+
+_TEXTS = (SystemPromptPart, UserPromptPart, TextPart)
+# These may have no text at all, and are then as opaque as a file.
+_PERHAPS_TEXTS = (SpeechPart, CompactionPart)
+# Parts that hooks are not shown: calls and their results, thoughts, files, and the records that
+# the framework keeps for itself.
+_HIDDEN_KINDS = frozenset({
+    *("tool-return", "retry-prompt", "retry-feedback", "tool-availability-delta"),
+    *("capability-load-delta", "model-settings-delta", "instruction-delta", "instruction-baseline"),
+    *("tool-call", "builtin-tool-call", "builtin-tool-return", "thinking", "file"),
+})  # fmt: skip
+# What a provider says of a response as a whole that repeats its text.
+_REPEATS = frozenset({
+    *("logprobs", "avg_logprobs", "citations", "annotations", "refusal", "moderation", "trace"),
+    *("grounding_metadata", "content_filter_result", "content_filters"),
+})  # fmt: skip
+_MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
+_FINISH_WORDS = ("stop", "length", "content_filter", "tool_call", "error")
+
+
+class PydanticAICall(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model of Pydantic AI is called with: the messages, the settings and the parameters of
+    its ``request`` method, and the model's name."""
+
+    api: ClassVar[str] = "pydantic-ai"
+
+    messages: Sequence[Any]
+    settings: Mapping[str, Any] | None = None
+    parameters: ModelRequestParameters | None = None
+    model: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Piece:
+    """A part and the message that holds it; ``message`` is None for a part that a hook added, and
+    ``part`` for a message that has none."""
+
+    message: ModelRequest | ModelResponse | None
+    part: Any
+    # What is left of a part whose text went into a part of another role.
+    rest: "_Piece | None" = None
+
+
+class _PieceForm:
+    """``MessageForm`` of the parts of messages."""
+
+    def role(self, message: _Piece) -> Role:
+        if isinstance(message.part, SystemPromptPart):
+            return "system"
+        return "model" if _is_of_response(message) else "user"
+
+    def text(self, message: _Piece) -> str:
+        part = message.part
+        if isinstance(part, UserPromptPart):
+            return "".join(_texts_of(part.content))
+        text: str = part.content if _has_text(part) else ""
+        return text
+
+    def with_text(self, message: _Piece, role: Role, text: str) -> _Piece:
+        if role == self.role(message):
+            return _Piece(message.message, _with_text(message.part, text, role))
+        owner = message.message if (role == "model") == _is_of_response(message) else None
+        return _Piece(owner, self.new(role, text).part, self.without_text(message))
+
+    def without_text(self, message: _Piece) -> _Piece | None:
+        part, owner = message.part, message.message
+        if isinstance(part, UserPromptPart) and not isinstance(part.content, str):
+            left = [item for item in part.content if not isinstance(item, str | TextContent)]
+            if left:
+                return _Piece(owner, replace(part, content=left))
+        # The instructions of a request stay, whatever becomes of its parts.
+        return (
+            _Piece(owner, None) if isinstance(owner, ModelRequest) and owner.instructions else None
+        )
+
+    def new(self, role: Role, text: str) -> _Piece:
+        kinds = {"system": SystemPromptPart, "user": UserPromptPart, "model": TextPart}
+        return _Piece(None, kinds[role](content=text))
+
+
+_FORM = _PieceForm()
+
+
+class PydanticAITranslator(MessageTranslator[_Piece]):
+    """``HookTranslator`` for lists of ``ModelMessage``, for ``PydanticAICall``, which holds
+    settings and tools as well, and for ``ModelResponse``."""
+
+    api = "Pydantic AI"
+    requests = "a request of Pydantic AI is a list of ModelRequest and ModelResponse"
+    responses = "a response of Pydantic AI is a ModelResponse"
+    settings: ClassVar[dict[str, tuple[str, ...]]] = {
+        "temperature": ("temperature",),
+        "maxOutputTokens": ("max_tokens",),
+        "topP": ("top_p",),
+        "topK": ("top_k",),
+        "stopSequences": ("stop_sequences",),
+        "presencePenalty": ("presence_penalty",),
+        "frequencyPenalty": ("frequency_penalty",),
+    }
+    usage: ClassVar[dict[str, str]] = {
+        "promptTokenCount": "input_tokens",
+        "candidatesTokenCount": "output_tokens",
+    }
+    system_turns = True
+
+    def reads_request(self, request: object) -> bool:
+        messages = request.messages if isinstance(request, PydanticAICall) else request
+        return isinstance(messages, list | tuple) and all(
+            isinstance(message, ModelRequest | ModelResponse) for message in messages
+        )
+
+    def new_request(self, like: object) -> Any:
+        return PydanticAICall(messages=[]) if isinstance(like, PydanticAICall) else []
+
+    def form(self, request: Any) -> _PieceForm:  # noqa: ARG002 - all requests have the same
+        return _FORM
+
+    def messages(self, request: Any) -> Sequence[_Piece]:
+        messages = request.messages if isinstance(request, PydanticAICall) else request
+        pieces: list[_Piece] = []
+        for message in messages:
+            pieces += [_Piece(message, _known(part)) for part in message.parts or (None,)]
+        return pieces
+
+    def with_messages(self, request: Any, messages: list[_Piece]) -> Any:
+        joined = _join(messages)
+        if isinstance(request, PydanticAICall):
+            return msgspec.structs.replace(request, messages=joined)
+        return joined
+
+    def model_of(self, request: Any) -> str:
+        return request.model if isinstance(request, PydanticAICall) else ""
+
+    def with_model(self, request: Any, model: str) -> Any:
+        warn(f"a hook's model {model!r} was left out: an agent of Pydantic AI chooses its model")
+        return request
+
+    def settings_of(self, request: Any) -> Any:
+        return request.settings if isinstance(request, PydanticAICall) else None
+
+    def with_settings(self, request: Any, changes: Mapping[str, Any]) -> Any:
+        if not isinstance(request, PydanticAICall):
+            warn(f"a hook's {', '.join(changes)} was left out: a list of messages has no settings")
+            return request
+        kept = {**(request.settings or {}), **changes}
+        settings = {name: value for name, value in kept.items() if value is not None}
+        return msgspec.structs.replace(request, settings=settings)
+
+    def tools_of(self, request: Any) -> Sequence[Any]:
+        """The function tools and the provider's own; not the output tools, which are how a
+        structured answer comes back."""
+        parameters = request.parameters if isinstance(request, PydanticAICall) else None
+        if parameters is None:
+            return []
+        return [*parameters.function_tools, *parameters.native_tools]
+
+    def tool_name(self, tool: Any) -> str:
+        name: str = tool.name if isinstance(tool, ToolDefinition) else tool.unique_id
+        return name
+
+    def tool_selection(self, request: object) -> tuple[Any | None, Any | None]:
+        self._check_request(request)
+        if not isinstance(request, PydanticAICall):
+            return None, None
+        return (request.settings or {}).get("tool_choice"), self.tools_of(request) or None
+
+    def show_tool_choice(self, choice: Any) -> HookToolConfig:
+        if isinstance(choice, str) and choice in _MODES:
+            return {"mode": _MODES[choice]}
+        if isinstance(choice, list) and all(isinstance(name, str) for name in choice):
+            return {"mode": "ANY", "allowedFunctionNames": list(choice)}
+        if isinstance(choice, ToolOrOutput):
+            return {"mode": "AUTO", "allowedFunctionNames": list(choice.function_tools)}
+        raise TranslationError(f"tool_choice {choice!r:.80} is of no known shape")
+
+    def with_tools(
+        self,
+        request: Any,
+        mode: str,
+        allowed: Collection[str] | None,
+        tools: Sequence[Any],  # noqa: ARG002
+    ) -> Any:
+        """The declarations that are not allowed go: not every model of the framework knows a tool
+        choice. The output tools stay."""
+        if mode == "NONE":
+            allowed = ()
+        parameters: ModelRequestParameters = request.parameters
+        if allowed is not None:
+            parameters = replace(
+                parameters,
+                function_tools=[each for each in parameters.function_tools if each.name in allowed],
+                native_tools=[
+                    each for each in parameters.native_tools if each.unique_id in allowed
+                ],
+            )
+        functions = [each.name for each in parameters.function_tools]
+        choice: Any = "none" if mode == "NONE" else "auto"
+        if mode == "ANY" and functions:
+            choice = "required" if allowed is None else functions
+        elif mode == "AUTO" and allowed is not None:
+            choice = ToolOrOutput(function_tools=functions)
+        changed = msgspec.structs.replace(request, parameters=parameters)
+        return self.with_settings(changed, {"tool_choice": choice})
+
+    def from_hook_tool_config(self, hook: object, base: Any = None, *, like: object = None) -> Any:  # noqa: ARG002
+        names = [*self.to_hook_tool_config(base).get("allowedFunctionNames", ())]
+        said = hook.get("allowedFunctionNames") if isinstance(hook, Mapping) else None
+        names += [name for name in said or () if isinstance(name, str)]
+        declared = [ToolDefinition(name=name) for name in dict.fromkeys(names)]
+        call = PydanticAICall(
+            messages=[],
+            settings=None if base is None else {"tool_choice": base},
+            # A choice needs something to choose from.
+            parameters=ModelRequestParameters(function_tools=declared or [ToolDefinition(name="")]),
+        )
+        return self.tool_selection(self.from_hook_llm_request({"toolConfig": hook}, call))[0]
+
+    def reads_response(self, response: object) -> bool:
+        return isinstance(response, ModelResponse)
+
+    def choices(self, response: Any) -> list[Any]:
+        for part in response.parts:
+            _known(part)
+        return [response]
+
+    def with_choices(self, response: Any, choices: list[Any]) -> Any:
+        return choices[0] if choices else self.with_texts(response, [])
+
+    def new_choice(self, response: Any, index: int) -> Any:  # noqa: ARG002 - there is only one
+        return self.new_response(response)
+
+    def texts(self, choice: Any) -> list[str]:
+        return [part.content for part in choice.parts if _has_text(part)]
+
+    def with_texts(self, choice: Any, texts: list[str]) -> Any:
+        places = [n for n, part in enumerate(choice.parts) if _has_text(part)]
+        parts: list[Any] = list(choice.parts)
+        if len(places) == len(texts):
+            for place, text in zip(places, texts, strict=True):
+                if parts[place].content != text:
+                    parts[place] = _with_text(parts[place], text, "model")
+        else:
+            first = places[0] if places else len(parts)
+            new = [TextPart(content=text) for text in texts]
+            after = [part for n, part in enumerate(parts) if n > first and n not in places]
+            between = [] if places else parts[first:]
+            parts = [*parts[:first], *new, *between, *after]
+        return _without_repeats(choice, parts)
+
+    def finish(self, choice: Any) -> str | None:
+        return cast(str | None, choice.finish_reason)
+
+    def with_finish(self, choice: Any, word: str) -> Any:
+        known = word.lower()
+        if known not in _FINISH_WORDS:
+            warn(f"a hook's finishReason {word!r} was left out: {self.api} has no such word")
+            return choice
+        return replace(choice, finish_reason=known)
+
+    def calls(self, choice: Any) -> list[str]:
+        return [part.tool_name for part in choice.parts if isinstance(part, ToolCallPart)]
+
+    def without_calls(self, choice: Any, names: Collection[str]) -> Any:
+        kept = [
+            part
+            for part in choice.parts
+            if not isinstance(part, ToolCallPart) or part.tool_name not in names
+        ]
+        choice = replace(choice, parts=kept)
+        return choice if self.calls(choice) else replace(choice, finish_reason="stop")
+
+    def new_response(self, like: object) -> Any:
+        model = like.model if isinstance(like, PydanticAICall) else None
+        return ModelResponse(parts=[], model_name=model or None, finish_reason="stop")
+
+
+def _known(part: Any) -> Any:
+    """The part, if hooks can be shown it or need not be."""
+    if part is None or isinstance(part, (*_TEXTS, *_PERHAPS_TEXTS)):
+        return part
+    kind = getattr(part, "part_kind", None)
+    if kind not in _HIDDEN_KINDS:
+        raise TranslationError(f"a message cannot hold {type(part).__name__} ({kind!r:.80})")
+    return part
+
+
+def _has_text(part: Any) -> bool:
+    return isinstance(part, _TEXTS) or (isinstance(part, _PERHAPS_TEXTS) and bool(part.content))
+
+
+def _is_of_response(piece: _Piece) -> bool:
+    if piece.message is None:
+        return isinstance(piece.part, TextPart)
+    return isinstance(piece.message, ModelResponse)
+
+
+def _texts_of(content: str | Sequence[UserContent]) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    texts = (item for item in content if isinstance(item, str | TextContent))
+    return [item if isinstance(item, str) else item.content for item in texts]
+
+
+def _with_text(part: Any, text: str, role: Role) -> Any:
+    """The part with another text, and without what repeats the old one."""
+    if isinstance(part, UserPromptPart):
+        return replace(part, content=_put_text(part.content, text))
+    if isinstance(part, TextPart):
+        # By its id a provider would put its own copy of the text in the place of this one.
+        return replace(part, content=text, id=None, provider_details=None, citations=None)
+    if isinstance(part, SystemPromptPart):
+        return replace(part, content=text)
+    if isinstance(part, CompactionPart):
+        return replace(part, content=text, id=None, provider_details=None)
+    # What was spoken repeats the old text.
+    return TextPart(content=text) if role == "model" else UserPromptPart(content=text)
+
+
+def _put_text(content: str | Sequence[UserContent], text: str) -> str | list[UserContent]:
+    """The content with one text at the place of its first; all else in place."""
+    if isinstance(content, str):
+        return text
+    kept: list[UserContent] = []
+    is_put = False
+    for item in content:
+        if not isinstance(item, str | TextContent):
+            kept.append(item)
+        elif not is_put:
+            is_put = True
+            # A structured value would still say what its text said.
+            is_marked = not isinstance(item, str | StructuredContent)
+            metadata = None if isinstance(item, str) else item.metadata
+            kept.append(TextContent(text, metadata=metadata) if is_marked else text)
+    return kept
+
+
+def _without_repeats(response: ModelResponse, parts: list[Any]) -> ModelResponse:
+    """The response with other parts, and without what repeats or points to the old text."""
+    details = response.provider_details
+    if details is not None and not _REPEATS.isdisjoint(details):
+        details = {name: value for name, value in details.items() if name not in _REPEATS}
+    return replace(
+        response,
+        parts=parts,
+        provider_details=details,
+        provider_response_id=None,
+        history_digest=None,
+    )
+
+
+def _join(pieces: Sequence[_Piece]) -> list[ModelRequest | ModelResponse]:
+    """The messages that hold these parts: those that were there already, the very same objects if
+    their parts are, and new ones for parts that stand between two messages."""
+    owned: list[tuple[ModelRequest | ModelResponse | None, Any]] = []
+    pieces = [each for piece in pieces for each in (piece.rest, piece) if each is not None]
+    for place, piece in enumerate(pieces):
+        owner = piece.message
+        if owner is None:
+            before = next((p.message for p in reversed(pieces[:place]) if p.message), None)
+            after = next((p.message for p in pieces[place:] if p.message), None)
+            fits = isinstance(before, ModelResponse) == isinstance(piece.part, TextPart)
+            owner = before if before is after and fits else None
+        owned.append((owner, piece.part))
+    joined: list[ModelRequest | ModelResponse] = []
+    done = 0
+    for _, group in groupby(owned, key=lambda pair: id(pair[0]) if pair[0] else id(pair)):
+        held = list(group)
+        done += len(held)
+        owner, parts = held[0][0], [part for _, part in held if part is not None]
+        if owner is None:
+            kind = ModelResponse if isinstance(parts[0], TextPart) else ModelRequest
+            joined.append(kind(parts=parts))
+        elif len(parts) == len(owner.parts) and all(map(_is, parts, owner.parts)):
+            joined.append(owner)
+        elif isinstance(owner, ModelResponse):
+            joined.append(_without_repeats(owner, parts))
+        elif any(message is owner for message, _ in owned[done:]):
+            # A response was put between its parts: the last half has the instructions.
+            joined.append(replace(owner, parts=parts, instructions=None))
+        else:
+            joined.append(replace(owner, parts=parts))
+    return joined
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other

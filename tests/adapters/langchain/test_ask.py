@@ -1,0 +1,305 @@
+"""A hook that asks interrupts the run; the answer, and nothing else, lets the tool run."""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from hookline import Hooks, ask, combine, deny, message, rewrite, stop
+from hookline.toolcall import ConfirmationRequest
+from tests.adapters.langchain.agents import (
+    RAN,
+    Way,
+    answer,
+    every_way,
+    make_agent,
+    results,
+    talk,
+)
+from tests.adapters.langchain.models import Recorded, call, calls
+
+LS = call("shell", command="ls")
+
+
+@pytest.fixture
+def hooks() -> Iterator[Hooks]:
+    with Hooks() as hooks:
+        yield hooks
+
+
+def decide(kind: str, **fields: Any) -> Command[Any]:
+    return Command(resume={"decisions": [{"type": kind, **fields}]})
+
+
+@every_way
+async def test_the_question_has_the_form_of_human_in_the_loop(hooks: Hooks, way: Way) -> None:
+    hooks.on("BeforeTool")(lambda _: combine(rewrite(command="ls -l"), ask("really?")))
+    state = await talk(make_agent(hooks, Recorded(LS, "Done.")), "Go on.", way)
+    (asked,) = state["__interrupt__"]
+    assert asked.value["action_requests"] == [
+        {"name": "shell", "args": {"command": "ls -l"}, "description": "really?"}
+    ]
+    (review,) = asked.value["review_configs"]
+    assert review["action_name"] == "shell"
+    assert review["allowed_decisions"] == ["approve", "edit", "reject", "respond"]
+    assert RAN == []
+
+
+@every_way
+async def test_an_approved_call_runs_once_and_hooks_are_asked_once(hooks: Hooks, way: Way) -> None:
+    asked: list[Any] = []
+    told: list[Any] = []
+    after: list[Any] = []
+
+    @hooks.on("BeforeTool")
+    def question(event: Any) -> Any:
+        asked.append(event)
+        return combine(rewrite(command="ls -l"), ask("really?"), message("be quick"))
+
+    hooks.on("Notification")(told.append)
+    hooks.on("AfterTool")(after.append)
+    agent = make_agent(hooks, Recorded(LS, "Done."))
+    await talk(agent, "Go on.", way)
+    state = await talk(agent, decide("approve"), way)
+    assert RAN == ["ls -l"]
+    assert results(state)[0].content == "output of ls -l\n\n[System] be quick"
+    assert answer(state) == "Done."
+    assert len(asked) == 1
+    assert [event["notification_type"] for event in told] == ["ToolPermission"]
+    assert told[0]["details"]["command"] == "ls -l"
+    assert after[0]["original_tool_input"] == {"command": "ls"}
+
+
+@every_way
+async def test_a_rejected_call_does_not_run_and_the_model_reads_why(hooks: Hooks, way: Way) -> None:
+    hooks.on("BeforeTool")(lambda _: ask("really?"))
+    agent = make_agent(hooks, Recorded(LS, call("shell", "call-2", command="ls"), "Done."))
+    await talk(agent, "Go on.", way)
+    state = await talk(agent, decide("reject", message="not today"), way)
+    (first,) = results(state)
+    assert "not today" in first.content
+    assert first.status == "error"
+    state = await talk(agent, decide("reject"), way)
+    assert "really?" in results(state)[1].content
+    assert RAN == []
+
+
+async def test_a_decision_counts_even_if_the_hooks_would_not_ask_any_more(hooks: Hooks) -> None:
+    seen: list[Any] = []
+
+    @hooks.on("BeforeTool")
+    def question(event: Any) -> Any:
+        seen.append(event)
+        return ask("really?") if len(seen) == 1 else None
+
+    agent = make_agent(hooks, Recorded(LS, "Done."))
+    await talk(agent, "Go on.")
+    state = await talk(agent, decide("reject"))
+    assert RAN == []
+    assert results(state)[0].status == "error"
+
+
+@every_way
+async def test_a_user_may_edit_the_call_and_hooks_guard_the_edited_one(
+    hooks: Hooks, way: Way
+) -> None:
+    @hooks.on("BeforeTool")
+    def guard(event: Any) -> Any:
+        is_bad = event["tool_input"].get("command") == "rm"
+        return deny("never rm") if is_bad else ask("really?")
+
+    first, second = LS, call("shell", "call-2", command="ls")
+    third = call("shell", "call-3", command="ls")
+    agent = make_agent(hooks, Recorded(first, second, third, "Done."))
+    await talk(agent, "Go on.", way)
+    edited = {"name": "shell", "args": {"command": "pwd"}}
+    await talk(agent, decide("edit", edited_action=edited), way)
+    edited = {"name": "mail", "args": {"to": "boss"}}
+    await talk(agent, decide("edit", edited_action=edited), way)
+    edited = {"name": "shell", "args": {"command": "rm"}}
+    state = await talk(agent, decide("edit", edited_action=edited), way)
+    assert RAN == ["pwd", "mail boss: hello"]
+    contents = [result.content for result in results(state)]
+    assert contents == ["output of pwd", "sent to boss", "never rm"]
+
+
+async def test_an_edit_to_a_tool_that_is_not_there_does_not_raise(hooks: Hooks) -> None:
+    hooks.on("BeforeTool")(lambda _: ask("really?"))
+    agent = make_agent(hooks, Recorded(LS, "Done."))
+    await talk(agent, "Go on.")
+    state = await talk(agent, decide("edit", edited_action={"name": "fax", "args": {}}))
+    assert "fax" in results(state)[0].content
+    assert RAN == []
+
+
+async def test_a_user_may_answer_in_the_tools_place(hooks: Hooks) -> None:
+    hooks.on("BeforeTool")(lambda _: ask("really?"))
+    agent = make_agent(hooks, Recorded(LS, "Done."))
+    await talk(agent, "Go on.")
+    state = await talk(agent, decide("respond", message="a.txt"))
+    assert (results(state)[0].content, results(state)[0].status) == ("a.txt", "success")
+    assert RAN == []
+
+
+@pytest.mark.parametrize("value", ["maybe", {"decisions": []}, {"decisions": ["x"]}, 7, False])
+async def test_what_is_no_decision_is_no_yes(hooks: Hooks, value: Any) -> None:
+    hooks.on("BeforeTool")(lambda _: ask("really?"))
+    agent = make_agent(hooks, Recorded(LS, "Done."))
+    await talk(agent, "Go on.")
+    state = await talk(agent, Command(resume=value))
+    assert RAN == []
+    assert results(state)[0].status == "error"
+
+
+@every_way
+async def test_several_calls_that_ask_are_answered_each_by_itself(hooks: Hooks, way: Way) -> None:
+    asked: list[str] = []
+
+    @hooks.on("BeforeTool")
+    def question(event: Any) -> Any:
+        asked.append(event["tool_input"]["command"])
+        return None if event["tool_input"]["command"] == "c0" else ask("really?")
+
+    reply = calls(*(("shell", f"c{n}", {"command": f"c{n}"}) for n in range(4)))
+    agent = make_agent(hooks, Recorded(reply, "Done."))
+    state = await talk(agent, "Go on.", way)
+    questions = state["__interrupt__"]
+    named = {q.id: q.value["action_requests"][0]["args"]["command"] for q in questions}
+    assert sorted(named.values()) == ["c1", "c2", "c3"]
+    resume = {
+        id: {"decisions": [{"type": "reject" if name == "c2" else "approve"}]}
+        for id, name in named.items()
+    }
+    state = await talk(agent, Command(resume=resume), way)
+    assert sorted(RAN) == ["c0", "c1", "c3"]
+    assert answer(state) == "Done."
+    assert sorted(asked) == ["c0", "c1", "c2", "c3"]
+
+
+@every_way
+async def test_without_a_checkpointer_a_question_is_a_block_that_says_so(
+    hooks: Hooks, way: Way, caplog: pytest.LogCaptureFixture
+) -> None:
+    hooks.on("BeforeTool")(lambda _: ask("really?"))
+    agent = make_agent(hooks, Recorded(LS, "Done."), saver=False)
+    state = await talk(agent, "Go on.", way)
+    assert results(state)[0].content == "really? (nobody can be asked to confirm it)"
+    assert RAN == []
+    assert "give the agent a checkpointer" in caplog.text
+
+
+@pytest.mark.parametrize("says", [True, False])
+@every_way
+async def test_confirm_is_asked_instead_of_an_interrupt(hooks: Hooks, way: Way, says: bool) -> None:
+    hooks.on("BeforeTool")(lambda _: ask("really?"))
+    asked: list[ConfirmationRequest] = []
+    told: list[Any] = []
+
+    def confirm(request: ConfirmationRequest) -> bool:
+        asked.append(request)
+        return says
+
+    async def confirm_later(request: ConfirmationRequest) -> bool:
+        return confirm(request)
+
+    hooks.on("Notification")(told.append)
+    for each in (confirm, confirm_later):
+        agent = make_agent(hooks, Recorded(LS, "Done."), saver=False, confirm=each)
+        state = await talk(agent, "Go on.", way)
+        assert (["ls"] if says else []) == RAN
+        assert answer(state) == "Done."
+    assert [request.reason for request in asked] == ["really?"] * 2
+    assert len(told) == 2
+
+
+async def test_a_tail_call_that_asks_does_not_run_the_first_tool_twice(hooks: Hooks) -> None:
+    wanted = {"name": "mail", "args": {"to": "log"}}
+    hooks.on("AfterTool", matcher="shell")(
+        lambda _: {"hookSpecificOutput": {"tailToolCallRequest": wanted}}
+    )
+    hooks.on("BeforeTool", matcher="mail")(lambda _: ask("really?"))
+    state = await talk(make_agent(hooks, Recorded(LS, "Done.")), "Go on.")
+    assert RAN == ["ls"]
+    assert "mail" in results(state)[0].content
+
+
+async def test_a_stop_beside_a_question_holds_after_the_resume(hooks: Hooks) -> None:
+    @hooks.on("BeforeTool")
+    def guard(event: Any) -> Any:
+        return stop("enough") if event["tool_name"] == "mail" else ask("really?")
+
+    reply = calls(("mail", "1", {"to": "boss"}), ("shell", "2", {"command": "ls"}))
+    script = Recorded(reply, "Done.")
+    agent = make_agent(hooks, script)
+    await talk(agent, "Go on.", max_concurrency=1)
+    state = await agent.aget_state({"configurable": {"thread_id": "chat-1"}})
+    if state.interrupts:
+        await talk(agent, decide("approve"))
+    assert RAN == []
+    assert len(script.requests) == 1
+
+
+PROCESS = """
+import pickle, sys
+from collections import defaultdict
+from pathlib import Path
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from hookline import Hooks, ask
+from tests.adapters.langchain.agents import RAN, make_agent, results
+from tests.adapters.langchain.models import Recorded
+
+hooks = Hooks()
+seen = []
+
+@hooks.on("BeforeTool")
+def question(event):
+    seen.append(event)
+
+hooks.on("SessionStart")(lambda event: print(event["source"], event["session_id"]))
+saver = InMemorySaver()
+storage, writes, blobs = pickle.loads(Path(sys.argv[1]).read_bytes())
+for thread, spaces in storage.items():
+    for space, checkpoints in spaces.items():
+        saver.storage[thread][space].update(checkpoints)
+saver.writes.update(writes)
+saver.blobs.update(blobs)
+agent = make_agent(hooks, Recorded("Done."), saver=saver)
+config = {"configurable": {"thread_id": "chat-1"}}
+state = agent.invoke(Command(resume={"decisions": [{"type": sys.argv[2]}]}), config)
+print(RAN, len(seen), state["messages"][-1].text)
+"""
+
+
+@pytest.mark.parametrize(("decision", "ran"), [("approve", "['ls']"), ("reject", "[]")])
+async def test_an_interrupted_run_goes_on_in_another_process(
+    hooks: Hooks, tmp_path: Path, decision: str, ran: str
+) -> None:
+    """From the stored state alone; the hooks there are not asked again."""
+    hooks.on("BeforeTool")(lambda _: ask("really?"))
+    saver = InMemorySaver()
+    agent = make_agent(hooks, Recorded(LS), saver=saver)
+    state = await talk(agent, "Go on.")
+    assert state["__interrupt__"]
+    stored = (
+        {thread: dict(spaces) for thread, spaces in saver.storage.items()},
+        dict(saver.writes),
+        dict(saver.blobs),
+    )
+    file = tmp_path / "state"
+    file.write_bytes(pickle.dumps(stored))
+    done = subprocess.run(
+        [sys.executable, "-c", PROCESS, str(file), decision],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.stdout.splitlines() == ["resume chat-1", f"{ran} 0 Done."], done.stderr

@@ -171,7 +171,8 @@ class BlockForm:
         content = get(message, "content")
         text = content if isinstance(content, str) else "".join(self._blocks.read(content))
         for name in self._beside:
-            text += get_text(message, name)
+            if beside := get_text(message, name):
+                text += beside
         if not text:
             refuse_text(message, self._known, "a message has no text in its content")
         return text

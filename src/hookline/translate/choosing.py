@@ -38,6 +38,7 @@ _ANTHROPIC_BLOCKS = frozenset({
     *("tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"),
     *("server_tool_use", "web_search_tool_result", "search_result"),
 })  # fmt: skip
+_ANTHROPIC_CHOICES = ("auto", "any", "tool", "none")
 _RESPONSES_KEYS = ("input", "instructions", "previous_response_id", "conversation")
 _CONVERSATIONS = frozenset({"contents", "messages", "input"})
 _HOOK_KEYS = frozenset({"model", "messages", "config", "toolConfig"})
@@ -225,8 +226,11 @@ def _api_of_arguments(request: Mapping[Any, Any]) -> str | None:
 def _is_anthropic(request: Mapping[Any, Any], messages: Sequence[Any]) -> bool:
     if any(name in request for name in _ANTHROPIC_KEYS):
         return True
-    tools = get(request, "tools")
-    if isinstance(tools, list | tuple) and any(get(tool, "input_schema") for tool in tools):
+    choice, tools = get(request, "tool_choice"), get(request, "tools")
+    if isinstance(choice, Mapping) and choice.get("type") in _ANTHROPIC_CHOICES:
+        return True
+    # OpenAI's tools have their names one level below.
+    if isinstance(tools, list | tuple) and any(get(tool, "name") is not None for tool in tools):
         return True
     for message in messages:
         if get(message, "role") not in ("user", "assistant"):
@@ -291,7 +295,7 @@ def _has_texts_for_parts(response: Mapping[Any, Any]) -> bool:
 def _api_of_tool_config(value: object) -> str:
     kind = get(value, "type")
     if isinstance(value, str) or kind is not None:
-        if kind in ("auto", "any", "tool", "none"):
+        if kind in _ANTHROPIC_CHOICES:
             return "anthropic"
         has_name = get(value, "name") is not None or get(value, "tools") is not None
         return "openai-responses" if has_name else "openai-chat"

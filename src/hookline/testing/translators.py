@@ -24,6 +24,7 @@ from typing import Any, TypeAlias, cast
 import msgspec
 
 from hookline.errors import TranslationError
+from hookline.notices import heard_warnings
 from hookline.translate import HookTranslator
 from hookline.wire import codec
 from hookline.wire.model import LLMMessage, LLMRequest, LLMResponse
@@ -244,13 +245,14 @@ def check_any_answer(
 ) -> None:
     """Whatever a hook answers is applied, or refused with TranslationError; nothing is altered."""
     before = to_json([answer, request, response])
-    if request is not None:
-        _allow_refusal(lambda: translator.from_hook_llm_request(answer, request))
-        config, _tools = translator.tool_selection(request)
-        _allow_refusal(lambda: translator.from_hook_tool_config(answer, config, like=request))
-    if response is not None:
-        _allow_refusal(lambda: translator.from_hook_llm_response(answer, response))
-        _allow_refusal(lambda: translator.from_hook_llm_response(answer, like=response))
+    with heard_warnings():
+        if request is not None:
+            _allow_refusal(lambda: translator.from_hook_llm_request(answer, request))
+            config, _tools = translator.tool_selection(request)
+            _allow_refusal(lambda: translator.from_hook_tool_config(answer, config, like=request))
+        if response is not None:
+            _allow_refusal(lambda: translator.from_hook_llm_response(answer, response))
+            _allow_refusal(lambda: translator.from_hook_llm_response(answer, like=response))
     expect(to_json([answer, request, response]) == before, "a value was altered", answer)
 
 
@@ -391,8 +393,12 @@ def _check_system_message(
 
 def _check_settings(translator: HookTranslator, request: Any, shown: LLMRequest) -> None:
     for name, value in _SETTINGS.items():
-        edited = translator.from_hook_llm_request({"config": {name: value}}, request)
+        if shown["config"].get(name) == value:
+            continue
+        with heard_warnings() as heard:
+            edited = translator.from_hook_llm_request({"config": {name: value}}, request)
         if edited is request:
+            expect(bool(heard), f"{name} was left out without a warning", edited)
             continue
         now = _show_request(translator, edited)
         expected = {**shown["config"], name: value}

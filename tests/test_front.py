@@ -11,6 +11,7 @@ import pytest
 
 from hookline import Config, Hooks, SyncHooks, add_context, combine, deny, message, rewrite, stop
 from hookline.answer import Answer
+from hookline.debuglog import DebugLogger
 from hookline.errors import InvalidHookError, UnknownEventError
 from hookline.front import HookSession
 from hookline.wire.events import EVENTS, HookEventName
@@ -366,3 +367,14 @@ def test_cancelling_an_awaited_event_ends_its_script(project: Project) -> None:
     with pytest.raises(TimeoutError):
         asyncio.run(main())
     assert time.monotonic() - began < 30
+
+
+def test_an_adapter_may_skip_events_that_no_hook_answers_and_nobody_logs() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool", matcher="mail")(lambda _event: None)
+    before, after = HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL
+    assert hooks.may_skip(before, after, target="shell")
+    assert not hooks.may_skip(before, after, target="mail")
+    assert hooks.sync.may_skip(after, target="mail")
+    logger = DebugLogger(lambda _record: None)
+    assert not Hooks(debug_logger=logger).may_skip(before, target="shell")

@@ -272,3 +272,37 @@ async def test_parts_of_a_result_stay_parts() -> None:
     outcome = await gate.finish(result=[{"inlineData": {"data": "x"}}])
     assert outcome.result.llm_content == [{"inlineData": {"data": "x"}}, {"text": "seen"}]
     assert outcome.added == "seen"
+
+
+async def test_a_tool_that_is_not_done_yet_fires_no_after_tool() -> None:
+    class Paused(Exception):
+        pass
+
+    def pause(_input: Any) -> str:
+        raise Paused
+
+    seen: list[Any] = []
+    hooks = Hooks()
+    hooks.on("AfterTool")(seen.append)
+    with pytest.raises(Paused):
+        await hooks.call_tool("shell", {}, pause, deferrals=(Paused,))
+    assert seen == []
+    with pytest.raises(Paused):
+        await hooks.call_tool("shell", {}, pause)
+    assert len(seen) == 1
+
+
+async def test_hooks_that_have_answered_a_deferred_call_are_not_asked_again() -> None:
+    asked: list[Any] = []
+    hooks = Hooks()
+    hooks.on("BeforeTool")(asked.append)
+    answered = combine(ask("really?"), rewrite(command="ls -l"), message("be quick"))
+    outcome = await hooks.call_tool(
+        "shell",
+        {"command": "ls"},
+        lambda input: shell(**input),
+        confirm=lambda request: request.reason == "really?",
+        answered=answered,
+    )
+    assert outcome.text == "ran ls -l\n\n[System] be quick"
+    assert asked == []

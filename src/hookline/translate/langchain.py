@@ -19,7 +19,7 @@ from langchain_core.messages import (
 
 from hookline.errors import TranslationError
 from hookline.notices import warn
-from hookline.translate.blocks import ABOUT_THE_TEXT, put_texts, read_texts
+from hookline.translate.blocks import ABOUT_THE_TEXT, Blocks
 from hookline.translate.messages import MODES, MessageTranslator
 from hookline.translate.values import get, is_object, put, read_change
 from hookline.wire.model import HookToolConfig, Role, read_tool_config
@@ -43,7 +43,29 @@ _CHAT_ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",
 }
-_TEXT_TYPES = {"text": "text", "refusal": "refusal"}
+_BLOCKS = Blocks(
+    {"text": "text", "refusal": "refusal"},
+    {
+        *("image", "image_url", "audio", "input_audio", "video", "file", "media", "document"),
+        *("text-plain", "guard_content", "search_result", "non_standard"),
+        *("reasoning", "reasoning_content", "thinking", "redacted_thinking", "thought_signature"),
+        *("tool_use", "tool_result", "tool_call", "tool_call_chunk", "invalid_tool_call"),
+        *(
+            "function_call",
+            "custom_tool_call",
+            "mcp_call",
+            "mcp_list_tools",
+            "mcp_approval_request",
+        ),
+        *("server_tool_use", "server_tool_call", "server_tool_call_chunk", "server_tool_result"),
+        *("web_search_call", "web_search_tool_result", "web_fetch_tool_result", "file_search_call"),
+        *("code_interpreter_call", "code_execution_tool_result", "code_execution_result"),
+        *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result"),
+        *("executable_code", "computer_call", "image_generation_call", "mcp_approval_request"),
+        *("mcp_tool_use", "mcp_tool_result", "tool_search_tool_result", "container_upload"),
+    },
+    leading=("reasoning", "reasoning_content", "thinking", "redacted_thinking"),
+)
 # What providers' packages put beside a content that says its text once more.
 _ECHOES = frozenset(
     {
@@ -78,6 +100,14 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
         "candidatesTokenCount": "output_tokens",
         "totalTokenCount": "total_tokens",
     }
+
+    finish_words = (
+        *("stop", "length", "tool_calls", "content_filter", "function_call"),
+        *("end_turn", "max_tokens", "stop_sequence", "tool_use", "refusal", "pause_turn"),
+        *("STOP", "MAX_TOKENS", "SAFETY"),
+    )
+    request_fields = ("system_message", "response_format", "state", "runtime", "model_settings")
+    response_fields = ("result", "structured_response", "model_response", "command")
 
     def reads_request(self, request: object) -> bool:
         if isinstance(request, list | tuple):
@@ -271,6 +301,13 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
     def usage_of(self, response: Any) -> Any:
         return next((m.usage_metadata for m in self.choices(response) if m.usage_metadata), None)
 
+    def with_usage(self, response: Any, usage: Any) -> Any:
+        choices, first = self.choices(response), True
+        for place, message in enumerate(choices):
+            if message.usage_metadata and first:
+                choices[place], first = put(message, {"usage_metadata": usage}), False
+        return self.with_choices(response, choices)
+
 
 class _MessageForm:
     """``MessageForm`` of LangChain's messages."""
@@ -313,7 +350,7 @@ def _is_hidden(message: BaseMessage) -> bool:
 
 
 def _texts_of(message: BaseMessage) -> list[str]:
-    texts = read_texts(message.content, _TEXT_TYPES) if message.content else []
+    texts = _BLOCKS.read(message.content) if message.content else []
     refusal = message.additional_kwargs.get("refusal")
     return [*texts, refusal] if isinstance(refusal, str) and refusal else texts
 
@@ -337,9 +374,9 @@ def _with_texts(message: B, texts: list[str]) -> B:
 
 
 def _put_content(content: Any, texts: list[str]) -> Any:
-    if texts == (read_texts(content, _TEXT_TYPES) if content else []):
+    if texts == (_BLOCKS.read(content) if content else []):
         return content
-    return put_texts(content, texts, _TEXT_TYPES, lambda text: {"type": "text", "text": text})
+    return _BLOCKS.put(content, texts, lambda text: {"type": "text", "text": text})
 
 
 def _add_text(message: SystemMessage | None, text: str) -> SystemMessage:

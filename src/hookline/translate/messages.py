@@ -189,6 +189,10 @@ class MessageTranslator(Generic[M]):
         """The value that holds what a response cost."""
         return get(response, "usage")
 
+    def with_usage(self, response: Any, usage: Any) -> Any:
+        """The response with another such value."""
+        return put(response, {"usage": usage})
+
     def new_response(self, like: object) -> Any:
         """A response with no choices, in the form that fits a value of the same caller."""
         raise NotImplementedError
@@ -484,8 +488,8 @@ class MessageTranslator(Generic[M]):
             for name, count in change.named().items()
             if name in self.usage and count != shown.get(name)
         }
-        held = get(response, "usage")
-        return put(response, {"usage": put(held, changes)}) if changes else response
+        held = self.usage_of(response)
+        return self.with_usage(response, put(held, changes)) if changes else response
 
 
 def _set_system_apart(

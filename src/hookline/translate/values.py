@@ -91,7 +91,7 @@ def get_fields(value: Any) -> Mapping[str, Any]:
     """All the fields of a value, those that an SDK's class does not declare among them."""
     if isinstance(value, Mapping):
         return value
-    return {**vars(value), **(getattr(value, "model_extra", None) or {})}
+    return {**getattr(value, "__dict__", {}), **(getattr(value, "model_extra", None) or {})}
 
 
 def holds_text(value: object) -> bool:

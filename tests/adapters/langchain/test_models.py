@@ -150,6 +150,7 @@ async def read_everything(agent: Any, given: Any, mode: str) -> AsyncIterator[st
     "mode", ["messages", "updates", "values", "debug", "all", "events", "v3", "log", "sync all"]
 )
 @pytest.mark.filterwarnings("ignore:The v3 streaming protocol on Pregel is experimental")
+@pytest.mark.filterwarnings("ignore:astream_log is deprecated")
 async def test_a_redacted_answer_leaves_no_trace_in_any_stream(hooks: Hooks, mode: str) -> None:
     hooks.on("AfterModel")(redact)
     replies: list[AIMessage | str] = [

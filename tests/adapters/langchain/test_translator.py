@@ -180,11 +180,12 @@ def test_any_answer_of_a_hook_is_applied_or_refused(
         ChatMessage(content="hi", role="critic"),
         RemoveMessage(id="1"),
         AIMessage([{"type": "text", "text": 7}]),
+        HumanMessage([{"type": "novel", "chapter": "a text that no guard has read"}]),
     ],
-    ids=["block", "role", "kind", "text"],
+    ids=["block", "role", "kind", "text", "type"],
 )
 def test_a_message_that_nobody_knows_is_refused_by_name(odd: BaseMessage) -> None:
-    with pytest.raises(TranslationError, match="a request of LangChain is a list of its messages"):
+    with pytest.raises(TranslationError, match=r"messages\[0\]"):
         AnyTranslator().to_hook_llm_request([odd])
 
 

@@ -29,7 +29,9 @@ async def begin_turn(
     await conversation.start(face, source)
     if not prompt:
         return None
-    turn = TurnGate(conversation, "\n\n".join(read_text(message) for message in prompt))
+    # Beside the prompt there may be what hooks added to one that a failure left unanswered.
+    asked = [read_text(message) for message in prompt if not read_marks(message).get("context")]
+    turn = TurnGate(conversation, "\n\n".join(asked))
     start = await turn.open(face)
     if start.refusal is None:
         if not start.texts:
@@ -58,7 +60,7 @@ async def end_turn(conversation: Conversation, face: Face, state: AgentState[Any
         marks = {MARK: {"sent_back": turn.sent_back}}
         again = HumanMessage(end.send_back, additional_kwargs=marks)
         return {"messages": [*cleared, again], "jump_to": "model"}
-    if answer is None or not (cleared or end.stop):
+    if answer is None or not (cleared or end.stop is not None):
         return None
     # The caller still reads the answer; the model of a cleared conversation does not.
     kept = mark(answer, hidden=True) if cleared else answer
@@ -68,19 +70,20 @@ async def end_turn(conversation: Conversation, face: Face, state: AgentState[Any
 
 def _read_turn(messages: Sequence[BaseMessage]) -> tuple[AIMessage | None, str, int]:
     """The answer of the last turn, its prompt, and how often it was sent back."""
-    answer, prompt, sent_back = None, list[str](), 0
+    answer: AIMessage | None = None
+    prompt: list[str] = []
+    sent_back = 0
     for message in reversed(messages):
         marks = read_marks(message)
-        if isinstance(message, AIMessage) and not prompt:
-            answer = answer or message
-        elif isinstance(message, HumanMessage):
-            if not marks.get("context"):
-                prompt.insert(0, read_text(message))
-                sent_back = marks.get("sent_back", 0)
+        if isinstance(message, HumanMessage):
+            if marks.get("context"):
+                continue
+            prompt.insert(0, read_text(message))
+            sent_back = marks.get("sent_back", 0)
             if sent_back:
                 break
         elif prompt:
             break
-        if isinstance(message, AIMessage) and prompt:
-            break
+        elif answer is None and isinstance(message, AIMessage):
+            answer = message
     return answer, "\n\n".join(prompt), sent_back

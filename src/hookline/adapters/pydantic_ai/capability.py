@@ -24,10 +24,10 @@ from pydantic_ai.exceptions import (
 )
 from pydantic_ai.messages import (
     ModelMessage,
-    ModelRequest,
     ModelResponse,
     TextContent,
     ToolCallPart,
+    ToolReturnPart,
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestContext
@@ -77,6 +77,7 @@ _MODEL_EVENTS = (
 _FOR_MODEL = (ToolRetryError, ToolFailedError, ModelRetry, ToolFailed)
 # A text is the final answer of these modes, not the form of a structured one.
 _TEXT_MODES = ("text", "tool", "tool_or_text")
+_MARK = {"source": "hookline"}
 _TRANSLATOR = PydanticAITranslator()
 
 
@@ -178,9 +179,10 @@ class _HookedRun(HooklineCapability):
         await self._conversation.start(self.face, source)
         prompt = node.user_prompt
         is_new = prompt is not None
-        if prompt is None and ctx.messages:
+        if prompt is None:
             prompt = _last_prompt(ctx.messages)
-            is_new = prompt is not None and prompt is _last_prompt(ctx.messages[-1:])
+            is_last = prompt is not None and prompt is _last_prompt(ctx.messages[-1:])
+            is_new = is_last and node.deferred_tool_results is None
         self._turn = TurnGate(self._conversation, _text_of_prompt(prompt))
         if not is_new:
             # A turn that was interrupted goes on.
@@ -193,7 +195,7 @@ class _HookedRun(HooklineCapability):
             else:
                 self._refusal = start.refusal
         elif start.texts:
-            ctx.enqueue("\n\n".join(start.texts))
+            ctx.enqueue(_beside(start.texts))
 
     async def _close_turn(self, ctx: RunContext[Any], node: Any, text: str) -> None:
         assert self._turn is not None
@@ -219,7 +221,7 @@ class _HookedRun(HooklineCapability):
         if self._refusal is not None:
             _forget_run(ctx)
         elif kept := self._conversation.take():
-            ctx.enqueue("\n\n".join(kept))
+            ctx.enqueue(_beside(kept))
         return request_context
 
     def get_wrapper_model(self, model: Model) -> Model | None:
@@ -541,11 +543,27 @@ def _text_of_prompt(prompt: str | Sequence[Any] | None) -> str:
     return "\n\n".join(item if isinstance(item, str) else item.content for item in texts)
 
 
+def _beside(texts: Sequence[str]) -> TextContent:
+    """What hooks add to a prompt, marked so that it is not taken for one."""
+    return TextContent("\n\n".join(texts), metadata=_MARK)
+
+
 def _last_prompt(messages: Sequence[ModelMessage]) -> str | Sequence[Any] | None:
     """The user's last prompt in a history that a run goes on with."""
-    requests = (message for message in reversed(messages) if isinstance(message, ModelRequest))
-    prompts = (part for request in requests for part in reversed(request.parts))
-    return next((part.content for part in prompts if isinstance(part, UserPromptPart)), None)
+    for message in reversed(messages):
+        # What stands beside a tool's result is the tool's.
+        if any(isinstance(part, ToolReturnPart) for part in message.parts):
+            continue
+        for part in reversed(message.parts):
+            if isinstance(part, UserPromptPart) and not _is_marked(part.content):
+                return part.content
+    return None
+
+
+def _is_marked(content: str | Sequence[Any]) -> bool:
+    return not isinstance(content, str) and all(
+        isinstance(item, TextContent) and item.metadata == _MARK for item in content
+    )
 
 
 def _has_deferred(output_type: Any) -> bool:

@@ -11,7 +11,7 @@ from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolAp
 from pydantic_ai.capabilities import HandleDeferredToolCalls
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 
-from hookline import Hooks, ask, combine, deny, rewrite, stop
+from hookline import Hooks, add_context, ask, combine, deny, rewrite, stop
 from hookline.adapters.pydantic_ai import HooklineCapability
 from hookline.toolcall import ConfirmationRequest
 from tests.adapters.pydantic_ai.playing import PLAYS, Event, Play, Script, call, note
@@ -50,7 +50,9 @@ async def test_a_run_is_interrupted_and_goes_on_with_the_answer(
     def before(event: Event) -> Any:
         return ask("really?") if event["tool_input"]["command"] == "rm" else None
 
-    noted = note(hooks, "BeforeTool", "Notification", "AfterAgent")
+    # What hooks and tools add is not taken for the prompt when the run goes on.
+    hooks.on("BeforeAgent")(lambda _event: add_context("today is Monday"))
+    noted = note(hooks, "BeforeAgent", "BeforeTool", "Notification", "AfterAgent")
     agent, ran = make_agent(script, hooks, output_type=OUTPUT)
     played = await play(agent, "Go on.")
     requests = played.output
@@ -73,7 +75,7 @@ async def test_a_run_is_interrupted_and_goes_on_with_the_answer(
     said = "output of rm" if is_approved else "the user said no"
     assert script.results() == ["output of date", said]
     names = [event["hook_event_name"] for event in noted]
-    assert names.count("Notification") == names.count("AfterAgent") == 1
+    assert all(names.count(name) == 1 for name in ("BeforeAgent", "Notification", "AfterAgent"))
     assert names.count("BeforeTool") == (3 if is_approved else 2)
     assert len({event["session_id"] for event in noted}) == 1
     assert {event["prompt"] for event in noted if "prompt" in event} == {"Go on."}

@@ -21,6 +21,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RequestUsage
+from pydantic_graph import End
 
 from hookline import Config, Hooks, add_context, deny, message, stop
 from hookline.adapters.gates import MAX_SENT_BACK
@@ -264,6 +265,29 @@ async def test_a_validator_that_does_not_take_the_reason_gets_no_second_answer()
         await agent.run("Go on.")
     assert len(noted) == 1
     assert not script.requests
+
+
+class Following(AbstractCapability[Any]):
+    """Has something more to say when the run is about to end."""
+
+    def __init__(self) -> None:
+        self.said = False
+
+    async def after_node_run(self, ctx: RunContext[Any], *, result: Any, **_given: Any) -> Any:
+        if isinstance(result, End) and not self.said:
+            self.said = True
+            ctx.enqueue("One more thing.")
+        return result
+
+
+async def test_a_run_that_goes_on_after_an_answer_in_the_models_place_asks_hooks_anew() -> None:
+    hooks, script = Hooks(), Script("Fine.")
+    answers = iter([answer(text="From the cache."), None])
+    hooks.on("BeforeModel")(lambda _event: next(answers))
+    beside: list[AbstractCapability[Any]] = [Following(), HooklineCapability(hooks)]
+    agent = Agent(script.model, capabilities=beside)
+    assert (await agent.run("Go on.")).output == "Fine."
+    assert "One more thing." in str(script.requests[0])
 
 
 async def test_a_model_that_returns_nothing_is_the_frameworks_to_ask_again() -> None:

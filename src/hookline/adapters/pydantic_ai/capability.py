@@ -1,15 +1,44 @@
-"""Hooks in an agent of Pydantic AI: ``Agent(model, capabilities=[HooklineCapability()])``.
+"""The capability that users give their agents, and the one of each run that is made of it.
 
-One capability, copied for each run. It stands innermost of all: hooks see what really goes to the
-model and the tools, and no other capability sees what hooks take out. A run that hooks end early
-ends with a reply in the model's place, so that the framework itself makes the result of it.
+It stands innermost of all: hooks see what really goes to the model and the tools, and no other
+capability sees what hooks take out. A run that hooks end early ends with a reply in the model's
+place, so that the framework itself makes the result of it.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from inspect import isawaitable
 from typing import Any, TypeAlias, get_args
+
+from pydantic import ValidationError
+from pydantic_ai import CallToolsNode, PendingModelResponse, RunContext, UserPromptNode
+from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
+from pydantic_ai.exceptions import (
+    ApprovalRequired,
+    CallDeferred,
+    ModelRetry,
+    SkipToolExecution,
+    ToolFailed,
+    ToolFailedError,
+    ToolRetryError,
+)
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponse,
+    TextContent,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestContext
+from pydantic_ai.tools import (
+    DeferredToolRequests,
+    DeferredToolResults,
+    ToolDefinition,
+    ToolDenied,
+)
+from pydantic_core import from_json, to_json
+from pydantic_graph import End
 
 from hookline.adapters.gates import (
     Conversation,
@@ -17,12 +46,12 @@ from hookline.adapters.gates import (
     Given,
     ModelGate,
     ToolGate,
-    ToolOutcome,
     TurnGate,
     announce_question,
-    check_version,
     describe_refused_call,
 )
+from hookline.adapters.pydantic_ai.model import GuardedModel
+from hookline.adapters.pydantic_ai.results import apply_outcome, read_result
 from hookline.errors import BlockedByHook, HooklineError, StoppedByHook, describe
 from hookline.front import Face
 from hookline.toolcall import (
@@ -31,61 +60,10 @@ from hookline.toolcall import (
     ConfirmationRequest,
     Execute,
     ToolInput,
-    ToolResult,
-    as_tool_result,
     text_of,
 )
 from hookline.translate.pydantic_ai import PydanticAICall, PydanticAITranslator
 from hookline.wire.events import HookEventName, SessionStartSource
-
-# Before anything of the framework is named, so that it is what a reader of the error reads.
-check_version("pydantic-ai-slim", "pydantic-ai", "2.66", "3")
-
-from pydantic import ValidationError  # noqa: E402
-from pydantic_ai import (  # noqa: E402
-    CallToolsNode,
-    PendingModelResponse,
-    RunContext,
-    UserPromptNode,
-)
-from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering  # noqa: E402
-from pydantic_ai.exceptions import (  # noqa: E402
-    ApprovalRequired,
-    CallDeferred,
-    ModelRetry,
-    SkipToolExecution,
-    ToolFailed,
-    ToolFailedError,
-    ToolRetryError,
-    UserError,
-)
-from pydantic_ai.messages import (  # noqa: E402
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    TextContent,
-    ToolCallPart,
-    ToolReturn,
-    UserPromptPart,
-    is_multi_modal_content,
-)
-from pydantic_ai.models import (  # noqa: E402
-    CompletedStreamedResponse,
-    Model,
-    ModelRequestContext,
-    ModelRequestParameters,
-    StreamedResponse,
-)
-from pydantic_ai.models.wrapper import WrapperModel  # noqa: E402
-from pydantic_ai.settings import ModelSettings  # noqa: E402
-from pydantic_ai.tools import (  # noqa: E402
-    DeferredToolRequests,
-    DeferredToolResults,
-    ToolDefinition,
-    ToolDenied,
-)
-from pydantic_core import from_json, to_json  # noqa: E402
-from pydantic_graph import End  # noqa: E402
 
 SessionId: TypeAlias = Callable[[RunContext[Any]], str | None]
 RawArgs: TypeAlias = str | dict[str, Any]
@@ -99,6 +77,7 @@ _MODEL_EVENTS = (
 _FOR_MODEL = (ToolRetryError, ToolFailedError, ModelRetry, ToolFailed)
 # A text is the final answer of these modes, not the form of a structured one.
 _TEXT_MODES = ("text", "tool", "tool_or_text")
+_MARK = {"source": "hookline"}
 _TRANSLATOR = PydanticAITranslator()
 
 
@@ -184,6 +163,8 @@ class _HookedRun(HooklineCapability):
         """End the turn with the run's result, or send the agent back."""
         if not isinstance(result, End):
             return result
+        # The framework has taken the reply; whatever asks the model again begins anew.
+        self._end = None
         output = result.data.output
         if self._refusal is not None:
             _forget_run(ctx)
@@ -198,9 +179,10 @@ class _HookedRun(HooklineCapability):
         await self._conversation.start(self.face, source)
         prompt = node.user_prompt
         is_new = prompt is not None
-        if prompt is None and ctx.messages:
+        if prompt is None:
             prompt = _last_prompt(ctx.messages)
-            is_new = prompt is not None and prompt is _last_prompt(ctx.messages[-1:])
+            is_last = prompt is not None and prompt is _last_prompt(ctx.messages[-1:])
+            is_new = is_last and node.deferred_tool_results is None
         self._turn = TurnGate(self._conversation, _text_of_prompt(prompt))
         if not is_new:
             # A turn that was interrupted goes on.
@@ -213,7 +195,7 @@ class _HookedRun(HooklineCapability):
             else:
                 self._refusal = start.refusal
         elif start.texts:
-            ctx.enqueue("\n\n".join(start.texts))
+            ctx.enqueue(_beside(start.texts))
 
     async def _close_turn(self, ctx: RunContext[Any], node: Any, text: str) -> None:
         assert self._turn is not None
@@ -223,7 +205,6 @@ class _HookedRun(HooklineCapability):
         if end.send_back is None or self._stop is not None:
             return
         if isinstance(node, CallToolsNode):
-            self._end = None
             ctx.enqueue(end.send_back)
         else:
             self.face.warn(
@@ -240,14 +221,14 @@ class _HookedRun(HooklineCapability):
         if self._refusal is not None:
             _forget_run(ctx)
         elif kept := self._conversation.take():
-            ctx.enqueue("\n\n".join(kept))
+            ctx.enqueue(_beside(kept))
         return request_context
 
     def get_wrapper_model(self, model: Model) -> Model | None:
         """A model behind hooks, where hooks could have something to say."""
         is_over = self._stop is not None or self._refusal is not None or self._end is not None
         if is_over or any(self.face.may_answer(event) for event in _MODEL_EVENTS):
-            return _GuardedModel(model, self)
+            return GuardedModel(model, self)
         self._allowed = None
         return None
 
@@ -324,7 +305,11 @@ class _HookedRun(HooklineCapability):
             return args
         self._rewritten.add(call.tool_call_id)
         # A schema may read JSON less strictly than Python's values.
-        return to_json(gate.input).decode() if isinstance(args, str) else gate.input
+        return (
+            to_json(gate.input, serialize_unknown=True).decode()
+            if isinstance(args, str)
+            else gate.input
+        )
 
     async def on_tool_validate_error(
         self,
@@ -397,7 +382,7 @@ class _HookedRun(HooklineCapability):
         outcome = await gate.follow(outcome, self._find_tool(ctx), confirm=self._confirm)
         if outcome.stop is not None:
             self._stop = outcome.stop
-        result = _apply(outcome)
+        result = apply_outcome(outcome)
         if skip is not None:
             raise skip if result is value else SkipToolExecution(result)
         return result
@@ -444,7 +429,7 @@ class _HookedRun(HooklineCapability):
             given,
             # A call can be deferred only once its arguments are valid.
             confirm=lambda _request: True,
-            read=_read_result,
+            read=read_result,
         )
         if gate.refusal is not None:
             if gate.refusal.stop_reason is not None:
@@ -547,88 +532,6 @@ class _HookedRun(HooklineCapability):
         return find
 
 
-class _GuardedModel(WrapperModel):
-    """A model whose every call goes through hooks."""
-
-    def __init__(self, wrapped: Model, run: _HookedRun) -> None:
-        super().__init__(wrapped)
-        self._hooked_run = run
-
-    async def request(
-        self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
-        model_request_parameters: ModelRequestParameters,
-    ) -> ModelResponse:
-        """Call the model between its hooks."""
-        call = self._call(messages, model_settings, model_request_parameters)
-        gate = await self._hooked_run.open_model(call)
-        if isinstance(gate, ModelResponse):
-            return gate
-        response = await self.wrapped.request(*_arguments(gate.request))
-        if not gate.holds_back:
-            return response
-        return await self._hooked_run.close_model(gate, response, call)
-
-    @asynccontextmanager
-    async def request_stream(
-        self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
-        model_request_parameters: ModelRequestParameters,
-        run_context: RunContext[Any] | None = None,
-    ) -> AsyncGenerator[StreamedResponse]:
-        """Stream the model's response, as it comes if no AfterModel hook has a say in it."""
-        call = self._call(messages, model_settings, model_request_parameters)
-        gate = await self._hooked_run.open_model(call)
-        if isinstance(gate, ModelResponse):
-            yield _replay(gate, model_request_parameters)
-            return
-        streaming = self.wrapped.request_stream(*_arguments(gate.request), run_context)
-        if not gate.holds_back:
-            async with streaming as stream:
-                yield stream
-            return
-        async with streaming as stream:
-            events = [event async for event in stream]
-            response = stream.get()
-        kept = await self._hooked_run.close_model(gate, response, call)
-        parameters = gate.request.parameters
-        if kept is response:
-            yield CompletedStreamedResponse(
-                response, model_request_parameters=parameters, replay_events=events
-            )
-        else:
-            yield _replay(kept, parameters)
-
-    async def batch_encode(self, request: Any) -> Any:
-        """Refuse what hooks would not see."""
-        raise UserError(
-            "hooks of the model's events do not see what goes through a provider's batch API: "
-            "take BatchModelRequests out of the agent's capabilities, or the hooks"
-        )
-
-    def _call(
-        self,
-        messages: list[ModelMessage],
-        settings: ModelSettings | None,
-        parameters: ModelRequestParameters,
-    ) -> PydanticAICall:
-        return PydanticAICall(
-            messages=messages, settings=settings, parameters=parameters, model=self.model_name
-        )
-
-
-def _replay(response: ModelResponse, parameters: ModelRequestParameters) -> StreamedResponse:
-    return CompletedStreamedResponse(
-        response, model_request_parameters=parameters, replay_events=True
-    )
-
-
-def _arguments(call: PydanticAICall) -> tuple[Any, Any, Any]:
-    return call.messages, call.settings, call.parameters
-
-
 def _forget_run(ctx: RunContext[Any]) -> None:
     ctx.messages[:] = [message for message in ctx.messages if message.run_id != ctx.run_id]
 
@@ -640,11 +543,27 @@ def _text_of_prompt(prompt: str | Sequence[Any] | None) -> str:
     return "\n\n".join(item if isinstance(item, str) else item.content for item in texts)
 
 
+def _beside(texts: Sequence[str]) -> TextContent:
+    """What hooks add to a prompt, marked so that it is not taken for one."""
+    return TextContent("\n\n".join(texts), metadata=_MARK)
+
+
 def _last_prompt(messages: Sequence[ModelMessage]) -> str | Sequence[Any] | None:
     """The user's last prompt in a history that a run goes on with."""
-    requests = (message for message in reversed(messages) if isinstance(message, ModelRequest))
-    prompts = (part for request in requests for part in reversed(request.parts))
-    return next((part.content for part in prompts if isinstance(part, UserPromptPart)), None)
+    for message in reversed(messages):
+        # What stands beside a tool's result is the tool's.
+        if any(isinstance(part, ToolReturnPart) for part in message.parts):
+            continue
+        for part in reversed(message.parts):
+            if isinstance(part, UserPromptPart) and not _is_marked(part.content):
+                return part.content
+    return None
+
+
+def _is_marked(content: str | Sequence[Any]) -> bool:
+    return not isinstance(content, str) and all(
+        isinstance(item, TextContent) and item.metadata == _MARK for item in content
+    )
 
 
 def _has_deferred(output_type: Any) -> bool:
@@ -652,51 +571,3 @@ def _has_deferred(output_type: Any) -> bool:
     if isinstance(output_type, Sequence) and not isinstance(output_type, str):
         return any(map(_has_deferred, output_type))
     return output_type is DeferredToolRequests or any(map(_has_deferred, get_args(output_type)))
-
-
-def _read_result(value: Any) -> ToolResult:
-    """What hooks are shown of a tool's result: what the model reads of it."""
-    if isinstance(value, ToolDenied):
-        return ToolResult(value.message)
-    returned = value.return_value if isinstance(value, ToolReturn) else value
-    beside = value.content if isinstance(value, ToolReturn) else None
-    content: Any = returned
-    if _has_media(returned) or beside is not None:
-        items = returned if isinstance(returned, list) else [returned]
-        more = [beside] if isinstance(beside, str) else list(beside or ())
-        content = [_show_item(item) for item in [*items, *more]]
-    elif not isinstance(returned, str):
-        # A list of data is not one of parts.
-        content = "" if returned is None else text_of(returned)
-    metadata = value.metadata if isinstance(value, ToolReturn) else None
-    shown = {**metadata} if isinstance(metadata, Mapping) else None
-    return ToolResult(as_tool_result(content).llm_content, metadata=shown)
-
-
-def _has_media(value: Any) -> bool:
-    items = value if isinstance(value, list) else [value]
-    return any(is_multi_modal_content(item) for item in items)
-
-
-def _show_item(item: Any) -> dict[str, Any]:
-    if is_multi_modal_content(item):
-        return {"type": item.kind, "mediaType": item.media_type, "id": item.identifier}
-    return {"text": item.content if isinstance(item, TextContent) else text_of(item)}
-
-
-def _apply(outcome: ToolOutcome) -> Any:
-    """What the tool's call gives the framework: the tool's own object where hooks changed nothing,
-    with their addition beside it where it is no text."""
-    value, added = outcome.value, outcome.added
-    if outcome.replaced or not outcome.ran:
-        return outcome.text
-    if not added:
-        return value
-    if isinstance(value, str):
-        return outcome.text
-    if not isinstance(value, ToolReturn):
-        return ToolReturn(return_value=value, content=added)
-    if value.content is None:
-        return replace(value, content=added)
-    held = [value.content] if isinstance(value.content, str) else value.content
-    return replace(value, content=[*held, added])

@@ -1,0 +1,116 @@
+"""A model of Pydantic AI behind hooks."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+from pydantic_ai import RunContext
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models import (
+    CompletedStreamedResponse,
+    Model,
+    ModelRequestParameters,
+    StreamedResponse,
+)
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+
+from hookline.adapters.gates import ModelGate
+from hookline.translate.pydantic_ai import PydanticAICall
+
+
+class ModelHooks(Protocol):
+    """The hooks of a model's calls."""
+
+    async def open_model(self, call: PydanticAICall) -> ModelGate | ModelResponse:
+        """The gate of a call that may be made, or the reply in its place."""
+        ...
+
+    async def close_model(
+        self, gate: ModelGate, response: ModelResponse, call: PydanticAICall
+    ) -> ModelResponse:
+        """The response as AfterModel hooks leave it."""
+        ...
+
+
+class GuardedModel(WrapperModel):
+    """A model whose every call goes through hooks."""
+
+    def __init__(self, wrapped: Model, hooks: ModelHooks) -> None:
+        super().__init__(wrapped)
+        self._model_hooks = hooks
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """Call the model between its hooks."""
+        call = self._call(messages, model_settings, model_request_parameters)
+        gate = await self._model_hooks.open_model(call)
+        if isinstance(gate, ModelResponse):
+            return gate
+        response = await self.wrapped.request(*_arguments(gate.request))
+        if not gate.holds_back:
+            return response
+        return await self._model_hooks.close_model(gate, response, call)
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
+        """Stream the model's response, as it comes if no AfterModel hook has a say in it."""
+        call = self._call(messages, model_settings, model_request_parameters)
+        gate = await self._model_hooks.open_model(call)
+        if isinstance(gate, ModelResponse):
+            yield _replay(gate, model_request_parameters)
+            return
+        streaming = self.wrapped.request_stream(*_arguments(gate.request), run_context)
+        if not gate.holds_back:
+            async with streaming as stream:
+                yield stream
+            return
+        async with streaming as stream:
+            events = [event async for event in stream]
+            response = stream.get()
+        kept = await self._model_hooks.close_model(gate, response, call)
+        parameters = gate.request.parameters
+        if kept is response:
+            yield CompletedStreamedResponse(
+                response, model_request_parameters=parameters, replay_events=events
+            )
+        else:
+            yield _replay(kept, parameters)
+
+    async def batch_encode(self, request: Any) -> Any:
+        """Refuse what hooks would not see."""
+        raise UserError(
+            "hooks of the model's events do not see what goes through a provider's batch API: "
+            "take BatchModelRequests out of the agent's capabilities, or the hooks"
+        )
+
+    def _call(
+        self,
+        messages: list[ModelMessage],
+        settings: ModelSettings | None,
+        parameters: ModelRequestParameters,
+    ) -> PydanticAICall:
+        return PydanticAICall(
+            messages=messages, settings=settings, parameters=parameters, model=self.model_name
+        )
+
+
+def _replay(response: ModelResponse, parameters: ModelRequestParameters) -> StreamedResponse:
+    return CompletedStreamedResponse(
+        response, model_request_parameters=parameters, replay_events=True
+    )
+
+
+def _arguments(call: PydanticAICall) -> tuple[Any, Any, Any]:
+    return call.messages, call.settings, call.parameters

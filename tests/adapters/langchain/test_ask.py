@@ -230,6 +230,20 @@ async def test_a_tail_call_that_asks_does_not_run_the_first_tool_twice(hooks: Ho
     assert "mail" in results(state)[0].content
 
 
+async def test_an_edit_says_yes_to_the_edited_call_alone(hooks: Hooks) -> None:
+    wanted = {"name": "mail", "args": {"to": "log"}}
+    hooks.on("AfterTool", matcher="shell")(
+        lambda _: {"hookSpecificOutput": {"tailToolCallRequest": wanted}}
+    )
+    hooks.on("BeforeTool")(lambda _: ask("really?"))
+    agent = make_agent(hooks, Recorded(LS, "Done."))
+    await talk(agent, "Go on.")
+    edited = {"name": "shell", "args": {"command": "pwd"}}
+    state = await talk(agent, decide("edit", edited_action=edited))
+    assert RAN == ["pwd"]
+    assert results(state)[0].status == "error"
+
+
 async def test_a_stop_beside_a_question_holds_after_the_resume(hooks: Hooks) -> None:
     @hooks.on("BeforeTool")
     def guard(event: Any) -> Any:

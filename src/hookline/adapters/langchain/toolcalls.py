@@ -237,12 +237,16 @@ class GuardedCall:
                 if name != self._name and self._find_tool(name) is None:
                     return self._reply(f"The user wants the tool {name}, which is not there.")
                 self._decision = {}
-                # Hooks guard what a user writes too; a question is answered by writing it.
-                return self._finish(await self._call(name, edited["args"], lambda _: True))
+                return self._finish(await self._call(name, edited["args"], self._allow_edited))
         if kind == "reject" and decision.get("message"):
             said = f"The user did not allow this call of {self._name}: {decision['message']}"
             return self._reply(said)
         return self._finish(refused)
+
+    def _allow_edited(self, request: ConfirmationRequest) -> Any:
+        """Hooks guard what a user writes too; who writes a call has said yes to it, but not to
+        calls that hooks have follow it."""
+        return self._ask(request) if self._has_run else True
 
     def _finish(self, outcome: ToolOutcome) -> ToolValue:
         if outcome.stop is not None:

@@ -1,7 +1,7 @@
 """The methods of clients, and the functions of one's own, that call a model: which API they speak,
 what they take and what they give."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache, partial
 from inspect import Parameter, signature, unwrap
 from typing import Any, cast, get_args, get_type_hints
@@ -94,19 +94,7 @@ class ModelClient(msgspec.Struct, frozen=True):
             named = {name: get(request, name) for name in ("model", "contents", "config")}
             named["config"] = accept_config(named["config"])
             return {**given, **{name: value for name, value in named.items() if value is not None}}
-        try:
-            parameters = signature(self.create).parameters
-        except (TypeError, ValueError):
-            return dict(request)
-        if any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values()):
-            return dict(request)
-        unknown = [name for name in request if name not in parameters and name not in given]
-        if unknown:
-            warn(
-                f"what hooks set as {', '.join(unknown)} was left out of the request: "
-                f"{getattr(self.create, '__qualname__', self.create)} does not take it"
-            )
-        return {name: value for name, value in request.items() if name not in unknown}
+        return keep_accepted(self.create, request, given=given, warn=warn)
 
     def as_own(self, response: Any) -> Any:
         """A response that hooks made, in the very type that this method of the client gives: some
@@ -126,6 +114,30 @@ class ModelClient(msgspec.Struct, frozen=True):
                     return response
                 return cast(Any, kind).model_construct(**to_json(response))
         return response
+
+
+def keep_accepted(
+    create: Callable[..., Any],
+    request: Mapping[str, Any],
+    *,
+    given: Collection[str] = (),
+    warn: Warn,
+) -> dict[str, Any]:
+    """The arguments that a client's method takes, or that its caller gave. Another is left out
+    with a warning: hooks know settings that not every API has, and none may break the call."""
+    try:
+        parameters = signature(create).parameters
+    except (TypeError, ValueError):
+        return dict(request)
+    if any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values()):
+        return dict(request)
+    unknown = [name for name in request if name not in parameters and name not in given]
+    if unknown:
+        warn(
+            f"{', '.join(unknown)} was left out of the request: "
+            f"{getattr(create, '__qualname__', create)} does not take it"
+        )
+    return {name: value for name, value in request.items() if name not in unknown}
 
 
 @lru_cache(maxsize=256)

@@ -310,4 +310,4 @@ async def test_an_option_that_the_api_lacks_is_left_out_with_a_warning(
         turn = await Chat(Config(), provider, model_config={"top_k": 3}).send("hi")
     assert turn.text == "Hello"
     assert "top_k" not in server.bodies[0]
-    assert "does not take top_k; the model is called without" in caplog.text
+    assert "top_k was left out of the request" in caplog.text

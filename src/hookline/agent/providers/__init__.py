@@ -1,14 +1,12 @@
 """A model as the agent needs it: it streams, and its conversation makes and reads its values."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from inspect import Parameter, signature
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Protocol
 
 from hookline.agent.tools import Tool
 from hookline.agent.turns import Turn
-from hookline.notices import warn
 
-__all__ = ["SUMMARIZE", "Conversation", "ModelProvider", "keep_accepted"]
+__all__ = ["SUMMARIZE", "Conversation", "ModelProvider"]
 
 SUMMARIZE = (
     "Summarize the conversation so far for your own later use: what the user wants, what was done,"
@@ -57,16 +55,3 @@ class ModelProvider(Protocol):
     def stream(self, request: Any) -> AsyncGenerator[Any, None]: ...
 
     async def summarize(self, turns: Sequence[Turn]) -> str: ...
-
-
-def keep_accepted(call: Callable[..., Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords that an SDK's function takes. Another is left out with a warning: hooks know
-    options that not every API has, and one of them must not break the call."""
-    parameters = signature(call).parameters
-    if any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values()):
-        return dict(keywords)
-    unknown = [name for name in keywords if name not in parameters]
-    if unknown:
-        where = getattr(call, "__qualname__", repr(call))
-        warn(f"{where} does not take {', '.join(unknown)}; the model is called without")
-    return {name: value for name, value in keywords.items() if name in parameters}

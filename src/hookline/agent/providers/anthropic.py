@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hookline.agent.providers import SUMMARIZE, keep_accepted
+from hookline.agent.providers import SUMMARIZE
 from hookline.agent.tools import Tool
 from hookline.agent.turns import (
     CallResult,
@@ -28,12 +28,14 @@ from hookline.agent.turns import (
     transcribe,
 )
 from hookline.errors import HooklineError
+from hookline.modelclients import keep_accepted
+from hookline.modelstreams import merge_chunks
+from hookline.notices import warn
 from hookline.translate.values import SDKCall
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
-    from anthropic.lib.streaming import ParsedMessageStreamEvent
-    from anthropic.types import Message
+    from anthropic.types import Message, RawMessageStreamEvent
 
 _API = "anthropic"
 _IDS = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -63,13 +65,10 @@ class AnthropicConversation:
         tooled = {"tools": declared} if declared else {}
         return SDKCall("anthropic", {"model": model, "messages": messages, **tooled, **keywords})
 
-    def merged(self, chunks: "Sequence[ParsedMessageStreamEvent[Any]]") -> "Message":
-        """The complete answer of a stream: the SDK sums it up in the last event."""
-        from anthropic.types import Message
-
-        [message] = [chunk.message for chunk in chunks if chunk.type == "message_stop"]
-        whole: dict[str, Any] = message.to_dict()
-        return Message.model_construct(**whole)
+    def merged(self, chunks: "Sequence[RawMessageStreamEvent]") -> "Message":
+        """The complete answer of a stream."""
+        merged: Message = merge_chunks(chunks)
+        return merged
 
     def read(self, response: Any) -> Turn | None:
         """The turn of a message, None when it says nothing."""
@@ -96,8 +95,8 @@ class AnthropicConversation:
 
     def text(self, response: Any) -> str:
         """What a person reads of a ``Message`` or an event of its stream."""
-        if getattr(response, "type", None) == "text":
-            return str(response.text)
+        if getattr(response, "type", None) == "content_block_delta":
+            return str(getattr(response.delta, "text", ""))
         blocks = plain_json(response).get("content") or ()
         return "".join(block["text"] for block in blocks if block["type"] == "text")
 
@@ -126,13 +125,12 @@ class AnthropicProvider:
         if self._is_own:
             await self._client.close()
 
-    async def stream(self, request: Any) -> "AsyncGenerator[ParsedMessageStreamEvent[Any], None]":
-        """One call of the model, as the SDK tells its stream: the API's events, and beside them
-        those of the SDK."""
-        open_stream = self._client.messages.stream
-        given = {name: value for name, value in request.items() if name != "stream"}
+    async def stream(self, request: Any) -> "AsyncGenerator[RawMessageStreamEvent, None]":
+        """One call of the model, as the API streams it."""
+        create = self._client.messages.create
+        keywords = keep_accepted(create, {**request, "stream": True}, warn=warn)
         is_complete = False
-        async with open_stream(**keep_accepted(open_stream, given)) as events:
+        async with await create(**keywords) as events:
             async for event in events:
                 is_complete = is_complete or event.type == "message_stop"
                 yield event

@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hookline.agent.providers import SUMMARIZE, keep_accepted
+from hookline.agent.providers import SUMMARIZE
 from hookline.agent.tools import Tool
 from hookline.agent.turns import (
     CallResult,
@@ -28,6 +28,9 @@ from hookline.agent.turns import (
     transcribe,
 )
 from hookline.errors import HooklineError
+from hookline.modelclients import keep_accepted
+from hookline.modelstreams import merge_chunks
+from hookline.notices import warn
 from hookline.toolcall import text_of
 from hookline.translate.values import SDKCall
 from hookline.wire import codec
@@ -58,24 +61,9 @@ class OpenAIConversation:
         return SDKCall("openai-chat", {"model": model, "messages": messages, **tooled, **keywords})
 
     def merged(self, chunks: "Sequence[ChatCompletionChunk]") -> "ChatCompletion":
-        """The complete answer of a stream, by the SDK's own reckoning."""
-        from openai.lib.streaming.chat import ChatCompletionStreamState
-        from openai.types.chat import ChatCompletion
-
-        state: ChatCompletionStreamState[None] = ChatCompletionStreamState()
-        for chunk in chunks:
-            # Azure reports on its filters in chunks whose choices say nothing.
-            if all(choice.delta is not None for choice in chunk.choices):
-                state.handle_chunk(chunk)
-        whole: dict[str, Any] = state.current_completion_snapshot.to_dict()
-        for choice in whole["choices"]:
-            message = choice["message"]
-            # Many servers repeat the role in each chunk, and the SDK joins what is repeated.
-            message["role"] = "assistant"
-            for call in message.get("tool_calls") or ():
-                call.pop("index", None)
-                call.get("function", {}).pop("parsed_arguments", None)
-        return ChatCompletion.model_construct(**whole)
+        """The complete answer of a stream."""
+        merged: ChatCompletion = merge_chunks(chunks)
+        return merged
 
     def read(self, response: Any) -> Turn | None:
         """The turn of the first choice, None when it says nothing."""
@@ -123,7 +111,7 @@ class OpenAIProvider:
     async def stream(self, request: Any) -> "AsyncGenerator[ChatCompletionChunk, None]":
         """One call of the model, as the API streams it."""
         create = self._client.chat.completions.create
-        keywords = keep_accepted(create, {**request, "stream": True})
+        keywords = keep_accepted(create, {**request, "stream": True}, warn=warn)
         unfinished: set[int] = {0}
         async with await create(**keywords) as chunks:
             async for chunk in chunks:

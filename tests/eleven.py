@@ -15,7 +15,7 @@ from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.runner.runner import HookRunner
 from hookline.system import HookSystem
-from hookline.translate.genai import GenAITranslator
+from hookline.translate.choosing import AnyTranslator
 from hookline.wire.events import (
     HookEventName,
     PreCompressTrigger,
@@ -285,7 +285,7 @@ def handler_of(
         planner or HookPlanner(system.get_registry(), warn=lambda _message: None),
         runner or HookRunner(),
         aggregator or HookAggregator(),
-        translator=translator or GenAITranslator(),
+        translator=translator or AnyTranslator(),
         debug_logger=log,
     )
     return HookEventHandler(executor, message_bus=message_bus, warn=log.warning, ready=ready)

@@ -12,6 +12,7 @@ from hookline.bus import InProcessMessageBus
 from hookline.config import Config
 from hookline.debuglog import DebugLogger
 from hookline.system import HookSystem
+from hookline.translate.choosing import AnyTranslator
 from hookline.translate.genai import GenAITranslator
 from hookline.wire.hooks import Redaction
 from tests.eleven import Json, command, on_every_event
@@ -172,7 +173,7 @@ def test_what_is_not_given_has_a_sensible_value() -> None:
     assert (config.get_transcript_path(), config.get_message_bus()) == ("", None)
     assert config.is_trusted_folder() is True
     assert config.get_debug_logger().enabled is False
-    assert isinstance(config.get_translator(), GenAITranslator)
+    assert isinstance(config.get_translator(), AnyTranslator)
 
 
 def test_trust_may_be_a_question_that_is_asked_each_time(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hookline import Config, Hooks
 from hookline.answer import Answer
 from hookline.bus import InProcessMessageBus
+from hookline.translate.choosing import AnyTranslator
 from hookline.triggers import (
     fire_after_model_hook,
     fire_before_model_hook,
@@ -34,9 +35,29 @@ OWN_RESPONSE: Json = {
 }
 OPENAI: Json = {"messages": [{"role": "user", "content": [{"type": "text", "text": ATTACK}]}]}
 OPENAI_RESPONSE: Json = {"choices": [{"message": {"role": "assistant", "content": ATTACK}}]}
+RESPONSES: Json = {"model": "m", "input": ATTACK}
+RESPONSES_RESPONSE: Json = {
+    "output": [{"type": "message", "content": [{"type": "output_text", "text": ATTACK}]}]
+}
+ANTHROPIC: Json = {"system": "s", "max_tokens": 9, "messages": OPENAI["messages"]}
+ANTHROPIC_RESPONSE: Json = {"role": "assistant", "content": [{"type": "text", "text": ATTACK}]}
+# What no API has, and what is no whole response.
+FOREIGN: Json = {"model": "m", "prompt": ATTACK}
+FOREIGN_RESPONSE: Json = {"message": {"role": "assistant", "content": ATTACK}}
+CHUNK: Json = {"choices": [{"index": 0, "delta": {"content": ATTACK}}]}
+NO_RESPONSES: dict[str, Any] = {
+    "foreign": FOREIGN_RESPONSE,
+    "a chunk": CHUNK,
+    "a list of chunks": [CHUNK],
+    "a stream": (chunk for chunk in [CHUNK]),
+    "none": None,
+    "an empty text": "",
+    "a text": ATTACK,
+    "a number": 0,
+    "an object": object(),
+}
 # A guard of the kind that people write: it looks for words, and blocks.
 GUARD = f"grep -q '{ATTACK}' && {{ echo 'seen' >&2; exit 2; }}; exit 0"
-SHAPES = r"hookline reads google-genai's .* and hooks' own"
 
 
 def guarded(*events: str) -> dict[str, Any]:
@@ -72,11 +93,31 @@ def test_a_guard_sees_a_request_in_hooks_form_from_code(event: str, as_data: boo
 
 
 @pytest.mark.parametrize("event", FACES)
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        (OPENAI, OPENAI_RESPONSE),
+        (RESPONSES, RESPONSES_RESPONSE),
+        (ANTHROPIC, ANTHROPIC_RESPONSE),
+    ],
+    ids=["openai-chat", "openai-responses", "anthropic"],
+)
+def test_a_guard_sees_the_words_in_the_request_and_response_of_each_api(
+    event: str, asked: Json, answered: Json
+) -> None:
+    with Hooks(hooks=guarded()) as face:
+        answer = FACES[event](face, asked, answered)
+        harmless = FACES[event](face, {"contents": "hi"}, {"text": "hi"})
+    assert (answer.denied, answer.reason) == (True, "seen")
+    assert not harmless.blocked
+
+
+@pytest.mark.parametrize("event", FACES)
 def test_a_foreign_request_fails_the_event_and_says_what_is_read(
     event: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Hooks(hooks=guarded()) as face:
-        for foreign in (OPENAI, ATTACK, [OPENAI], object()):
+        for foreign in (FOREIGN, ATTACK, [OPENAI], object(), None, ""):
             answer = FACES[event](face, foreign, OWN_RESPONSE)
             assert answer.word == "failed"
             [error] = answer.errors
@@ -85,18 +126,60 @@ def test_a_foreign_request_fails_the_event_and_says_what_is_read(
     assert "hookline reads google-genai's" in caplog.text
 
 
-def test_a_foreign_response_fails_the_event_and_says_what_is_read() -> None:
+@pytest.mark.parametrize("name", NO_RESPONSES)
+def test_a_foreign_response_fails_the_event_and_says_what_is_read(name: str) -> None:
+    response = NO_RESPONSES[name]
     with Hooks(hooks=guarded()) as face:
-        answer = face.sync.after_model({"contents": "hi"}, OPENAI_RESPONSE)
-    assert answer.word == "failed"
-    assert "neither candidates nor text, but choices" in (answer.why or "")
+        for request in ({"contents": "hi"}, {"model": "m", "input": "hi"}):
+            answer = face.sync.after_model(request, response)
+            assert answer.word == "failed"
+            [error] = answer.errors
+            assert (error.code, error.stage) == ("translation_failed", "translation")
+            assert "hookline reads google-genai's" in error.message
+            assert answer.response is response
+
+
+@pytest.mark.parametrize("event", FACES)
+@pytest.mark.parametrize("mode", ["fails closed", "strict"])
+def test_a_shape_nobody_knows_blocks_where_guards_must_hold(event: str, mode: str) -> None:
+    guards = guarded()
+    if mode == "fails closed":
+        for definitions in guards.values():
+            definitions[0]["hooks"][0]["onFailure"] = "block"
+    harmless: Json = {"model": "m", "input": "hi"}
+    with Hooks(hooks=guards, strict=mode == "strict") as face:
+        for foreign in (FOREIGN, ATTACK, object(), None, ""):
+            answer = FACES[event](face, foreign, OWN_RESPONSE)
+            assert answer.denied
+            assert "hookline reads google-genai's" in (answer.reason or "")
+            if event != "BeforeToolSelection":
+                left = AnyTranslator().to_hook_llm_response(answer.response)
+                assert left["text"] == answer.reason
+        for response in NO_RESPONSES.values() if event == "AfterModel" else ():
+            answer = face.sync.after_model(harmless, response)
+            assert answer.denied
+            # What is left of it has the form that the request asks for.
+            assert answer.response["object"] == "response"
+            assert ATTACK not in str(answer.response)
+        assert not FACES[event](face, harmless, {"text": "hi"}).blocked
+
+
+def test_a_rejected_response_leaves_a_reason_in_its_own_form() -> None:
+    with Hooks(hooks=guarded()) as face:
+        for response in (OPENAI_RESPONSE, RESPONSES_RESPONSE, ANTHROPIC_RESPONSE, OWN_RESPONSE):
+            # A plain request does not tell which API it is for; the response does.
+            answer = face.sync.after_model({"model": "m", "messages": []}, response)
+            assert answer.denied
+            assert answer.response.keys() >= response.keys()
+            assert "seen" in str(answer.response)
+            assert ATTACK not in str(answer.response)
 
 
 async def test_no_trigger_raises_for_a_foreign_request() -> None:
     config = Config(hooks=guarded())
-    assert not (await fire_before_model_hook(config, OPENAI)).blocked
-    assert (await fire_after_model_hook(config, OPENAI, ATTACK)).response == ATTACK
-    assert (await fire_before_tool_selection_hook(config, OPENAI)).tools is None
+    assert not (await fire_before_model_hook(config, FOREIGN)).blocked
+    assert (await fire_after_model_hook(config, FOREIGN, ATTACK)).response == ATTACK
+    assert (await fire_before_tool_selection_hook(config, FOREIGN)).tools is None
     config.dispose()
 
 
@@ -107,7 +190,7 @@ def test_a_denied_tool_selection_leaves_no_tools_whatever_the_request_is() -> No
         assert fired is not None
         call = face.sync.before_tool_selection(OWN).final_output
         assert call is not None
-    given = {"input": ATTACK}
+    given = FOREIGN
     foreign = type(fired)(fired.event, "", (given, None))
     specifics = {"toolConfig": {"mode": "NONE", "allowedFunctionNames": []}}
     answer = Answer.read(foreign, {**denial, "hookSpecificOutput": specifics}, call.call)
@@ -123,7 +206,9 @@ async def test_a_request_over_the_bus_is_read_in_hooks_form_and_refused_in_a_for
     for name in ("llm_request", "model_request"):
         done = await answers.to(request("BeforeModel", {name: OWN}))
         assert done["output"]["finalOutput"]["reason"] == "seen"
-        refused = await answers.to(request("BeforeModel", {name: OPENAI}))
+        done = await answers.to(request("BeforeModel", {name: OPENAI}))
+        assert done["output"]["finalOutput"]["reason"] == "seen"
+        refused = await answers.to(request("BeforeModel", {name: FOREIGN}))
         assert refused["error"]["code"] == "translation_failed"
         assert "hookline reads" in refused["error"]["message"]
 
@@ -166,8 +251,10 @@ def test_fire_blocks_an_attack_in_hooks_form_and_fails_for_a_foreign_one(
     done = hookline(*arguments, json.dumps(fields), cwd=project.path)
     assert (done.status, done.err) == (2, "blocked: seen\n")
     done = hookline(*arguments, json.dumps(fields | {"llm_request": OPENAI}), cwd=project.path)
+    assert (done.status, done.err) == (2, "blocked: seen\n")
+    done = hookline(*arguments, json.dumps(fields | {"llm_request": FOREIGN}), cwd=project.path)
     assert done.status != 0
-    assert "content must be a string, not list; hookline reads" in done.err
+    assert "has no contents, but prompt; hookline reads" in done.err
 
 
 def test_fire_shows_a_response_rewritten_in_hooks_form(project: Project) -> None:
@@ -198,7 +285,7 @@ def test_a_hook_test_in_hooks_form_puts_the_guard_to_the_test(project: Project) 
         "event": "BeforeModel",
         "tests": [
             {"name": "blocks", "input": {"llm_request": OWN}, "expect": {"decision": "deny"}},
-            {"name": "foreign", "input": {"llm_request": OPENAI}, "expect": {"decision": "allow"}},
+            {"name": "foreign", "input": {"llm_request": FOREIGN}, "expect": {"decision": "allow"}},
         ],
     }
     project.write(".hookline/tests/t.hooktest.json", json.dumps(test))
@@ -212,4 +299,5 @@ async def test_the_handler_reads_hooks_form_as_data(tmp_path: Path) -> None:
     handler = handler_of(await started(tmp_path, guarded()))
     assert (await handler.fire("BeforeModel", {"llm_request": OWN})).denied
     assert (await handler.fire_before_model_event(OWN)).denied
-    assert (await handler.fire("BeforeModel", {"llm_request": OPENAI})).word == "failed"
+    assert (await handler.fire("BeforeModel", {"llm_request": OPENAI})).denied
+    assert (await handler.fire("BeforeModel", {"llm_request": FOREIGN})).word == "failed"

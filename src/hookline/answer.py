@@ -256,7 +256,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             return self._empty_response()
         if isinstance(output, AfterModelHookOutput):
             if self.denied:
-                return self._empty_response()
+                return self._empty_response(response)
             changed = output.get_modified_response(response)
             return response if changed is None else changed
         return response
@@ -380,9 +380,9 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         output = self.final_output
         return isinstance(output, BeforeModelHookOutput) and output.answers_call()
 
-    def _empty_response(self) -> Any:
+    def _empty_response(self, rejected: Any = None) -> Any:
         assert self.final_output is not None
-        return self.final_output.get_empty_response(self.reason or NO_REASON)
+        return self.final_output.get_empty_response(self.reason or NO_REASON, rejected)
 
 
 def process_common_hook_output_fields(

@@ -8,11 +8,12 @@ import pytest
 from google.genai import types
 
 from hookline.translate import HookTranslator
-from hookline.translate.genai import GenAITranslator, GenerateContentParameters
+from hookline.translate.choosing import AnyTranslator
+from hookline.translate.genai import GenerateContentParameters
 
 Json = dict[str, Any]
 
-translator: HookTranslator = GenAITranslator()
+translator: HookTranslator = AnyTranslator()
 
 
 class Form(NamedTuple):

@@ -225,3 +225,35 @@ def test_an_empty_response_carries_the_reason_in_the_form_of_the_caller() -> Non
     assert isinstance(typed, types.GenerateContentResponse)
     assert as_json(typed) == plain
     assert typed.text == "not today"
+
+
+@in_both_forms
+def test_a_replaced_text_leaves_no_trace_in_what_the_api_says_about_it(form: Form) -> None:
+    secret = "jane@example.org"
+    value = {
+        "candidates": [
+            {
+                "content": text(f"write to {secret}", role="model"),
+                "finishReason": "STOP",
+                "citationMetadata": {"citations": [{"title": secret, "startIndex": 0}]},
+                "logprobsResult": {"chosenCandidates": [{"token": secret, "logProbability": -1}]},
+                "groundingMetadata": {
+                    "webSearchQueries": ["mail"],
+                    "groundingSupports": [{"segment": {"text": secret, "startIndex": 9}}],
+                },
+            }
+        ],
+        "sdkHttpResponse": {"headers": {"x": "y"}, "body": secret},
+    }
+    edited = translator.from_hook_llm_response({"text": "write to me"}, form.response(value))
+    assert secret not in str(as_json(edited))
+    assert as_json(edited) == {
+        "candidates": [
+            {
+                "content": text("write to me", role="model"),
+                "finishReason": "STOP",
+                "groundingMetadata": {"webSearchQueries": ["mail"]},
+            }
+        ],
+        "sdkHttpResponse": {"headers": {"x": "y"}},
+    }

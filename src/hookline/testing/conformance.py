@@ -27,7 +27,7 @@ from hookline.hooktests.comparing import differences
 from hookline.hooktests.running import replace_texts
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.system import HookSystem
-from hookline.translate.genai import GenAITranslator
+from hookline.translate.choosing import AnyTranslator
 from hookline.triggers import tool_notification
 from hookline.wire import codec
 from hookline.wire.codec import timestamp
@@ -269,7 +269,7 @@ def _content(path: Path) -> Any:
 
 
 def _translate(step: Mapping[str, Any]) -> Any:
-    operation = getattr(GenAITranslator(), _TRANSLATIONS[step["op"]])
+    operation = getattr(AnyTranslator(), _TRANSLATIONS[step["op"]])
     try:
         return operation(*step["args"])
     except TranslationError as error:

@@ -24,6 +24,7 @@ from typing import Any, TypeAlias, cast
 import msgspec
 
 from hookline.errors import TranslationError
+from hookline.notices import heard_warnings
 from hookline.translate import HookTranslator
 from hookline.wire import codec
 from hookline.wire.model import LLMMessage, LLMRequest, LLMResponse
@@ -244,13 +245,14 @@ def check_any_answer(
 ) -> None:
     """Whatever a hook answers is applied, or refused with TranslationError; nothing is altered."""
     before = to_json([answer, request, response])
-    if request is not None:
-        _allow_refusal(lambda: translator.from_hook_llm_request(answer, request))
-        config, _tools = translator.tool_selection(request)
-        _allow_refusal(lambda: translator.from_hook_tool_config(answer, config, like=request))
-    if response is not None:
-        _allow_refusal(lambda: translator.from_hook_llm_response(answer, response))
-        _allow_refusal(lambda: translator.from_hook_llm_response(answer, like=response))
+    with heard_warnings():
+        if request is not None:
+            _allow_refusal(lambda: translator.from_hook_llm_request(answer, request))
+            config, _tools = translator.tool_selection(request)
+            _allow_refusal(lambda: translator.from_hook_tool_config(answer, config, like=request))
+        if response is not None:
+            _allow_refusal(lambda: translator.from_hook_llm_response(answer, response))
+            _allow_refusal(lambda: translator.from_hook_llm_response(answer, like=response))
     expect(to_json([answer, request, response]) == before, "a value was altered", answer)
 
 
@@ -330,7 +332,9 @@ def _check_edit(
 ) -> None:
     wanted = [dict(each) for each in shown["messages"]]
     wanted[place]["content"] = _NEW
+    before = to_json(request)
     edited = translator.from_hook_llm_request({"messages": wanted}, request)
+    expect(to_json(request) == before, "the request was altered", request)
     expect_messages(_show_request(translator, edited)["messages"], wanted, edited)
     _expect_hidden(edited, request)
     _expect_same_fields(edited, request)
@@ -391,8 +395,12 @@ def _check_system_message(
 
 def _check_settings(translator: HookTranslator, request: Any, shown: LLMRequest) -> None:
     for name, value in _SETTINGS.items():
-        edited = translator.from_hook_llm_request({"config": {name: value}}, request)
+        if shown["config"].get(name) == value:
+            continue
+        with heard_warnings() as heard:
+            edited = translator.from_hook_llm_request({"config": {name: value}}, request)
         if edited is request:
+            expect(bool(heard), f"{name} was left out without a warning", edited)
             continue
         now = _show_request(translator, edited)
         expected = {**shown["config"], name: value}
@@ -408,8 +416,10 @@ def _check_settings(translator: HookTranslator, request: Any, shown: LLMRequest)
 
 
 def _expect_hidden(edited: Any, base: Any) -> None:
-    """What hooks are not shown stands in the same order, once each."""
-    old, new = ([text for text in _strings(to_json(v)) if HIDDEN in text] for v in (base, edited))
+    """What hooks are not shown stands in the same order, once each; a system prompt may have got a
+    text at its end."""
+    found = [[text for text in _strings(to_json(v)) if HIDDEN in text] for v in (base, edited)]
+    old, new = ([text.replace(_NEW, "").strip() for text in texts] for texts in found)
     expect(new == old, f"what hooks are not shown became {new}, not {old}", edited)
 
 
@@ -419,7 +429,8 @@ def _expect_same_fields(edited: Any, base: Any) -> None:
     if isinstance(base, Mapping):
         expect(edited.keys() == base.keys(), "a field came or went", edited)
         changed = [name for name in base if edited[name] is not base[name]]
-        expect(len(changed) == 1, f"{', '.join(changed)} changed instead of one field", edited)
+        names = ", ".join(map(str, changed)) or "nothing"
+        expect(len(changed) == 1, f"{names} changed instead of one field", edited)
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -20,7 +20,6 @@ class HookTranslator(Protocol):
       response or tool config of the same caller; without either, plain JSON.
     - No argument is ever altered. What a hook does not name is the identical object in the result,
       and a change that changes nothing gives ``base`` itself, so that callers can test with ``is``.
-    - The form that hooks read is one of the forms that callers may hold (``hook_form``).
     - Hooks are shown text alone: no thoughts, no calls, no media, no system instruction.
     - A system message that a hook adds goes where the API takes it; names of functions that the
       request does not declare are not sent.

@@ -44,10 +44,15 @@ def show_messages(messages: Sequence[M], form: MessageForm[M]) -> list[LLMMessag
 
 
 def edit_messages(
-    messages: Sequence[M], wanted: Sequence[MessageChange], form: MessageForm[M]
+    messages: Sequence[M],
+    wanted: Sequence[MessageChange],
+    form: MessageForm[M],
+    *,
+    split_roles: bool = False,
 ) -> list[M]:
     """The messages such that hooks would be shown ``wanted``: what an edit does not name is the
-    identical message, and what hooks are not shown stays in its place and order."""
+    identical message, and what hooks are not shown stays in its place and order. With
+    ``split_roles`` it stays in its role too, where an edit gives the text another one."""
     from difflib import SequenceMatcher
 
     places = [place for place, message in enumerate(messages) if form.text(message)]
@@ -70,12 +75,19 @@ def edit_messages(
                 edited[place] = form.without_text(messages[place])
             elif place is None:
                 added.setdefault(following, []).append(form.new(change.role, change.content))
+            elif (
+                split_roles
+                and change.role != form.role(messages[place])
+                and (left := form.without_text(messages[place])) is not None
+            ):
+                added.setdefault(place, []).append(form.new(change.role, change.content))
+                edited[place] = left
             else:
                 edited[place] = form.with_text(messages[place], change.role, change.content)
     result: list[M] = []
     for place, message in enumerate(messages):
         result += added.get(place, ())
-        left = edited.get(place, message)
-        if left is not None:
-            result.append(left)
+        kept = edited.get(place, message)
+        if kept is not None:
+            result.append(kept)
     return result + added.get(len(messages), [])

@@ -1,20 +1,30 @@
 """Messages whose content is a text or a list of blocks, as most APIs have them.
 
-A *text block* is a bare text, or a block of a type that hooks are shown. When a text changes, what
-is known about it (its citations, its tokens) goes with it, since it repeats the text; marks that
-belong to the place, as those of a cache, stay.
+A *text block* is a bare text, or a block of a type that hooks are shown. A block of a type that
+nobody knows is refused if there is a text in it: to leave it out would hide it from every guard.
+
+When a text changes, what is known about it (its citations, its tokens) goes with it, since it
+repeats the text; marks that belong to the place, as those of a cache, stay.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from hookline.errors import TranslationError
-from hookline.translate.values import get, put
+from hookline.translate.values import (
+    get,
+    get_text,
+    holds_text,
+    is_readable,
+    put,
+    refuse_text,
+)
 from hookline.wire.model import Role
 
 # What a block or message says about its text, and would repeat of it.
-ABOUT_THE_TEXT = ("annotations", "citations", "logprobs", "parsed")
-_MARK = "cache_control"
+ABOUT_THE_TEXT = ("annotations", "citations", "logprobs", "parsed", "parsed_output")
+# A mark says up to where something holds, which is no matter of the text that it stands on.
+_MARKS = ("cache_control", "prompt_cache_breakpoint")
 
 MakeText = Callable[[str], Any]
 
@@ -26,119 +36,173 @@ def drop_notes(value: Any) -> dict[str, Any]:
     }
 
 
-def read_texts(content: object, types: Mapping[str, str]) -> list[str]:
-    """The texts of a content; ``types`` are the types of text blocks, each with the name of the
-    field that holds the text. Raises TranslationError for a content of no known shape."""
-    if content is None:
-        return []
-    if isinstance(content, str):
-        return [content]
-    if not isinstance(content, list | tuple):
-        raise TranslationError(f"content must be a text or a list, not {type(content).__name__}")
-    return [text for block in content if (text := text_of_block(block, types)) is not None]
+class Blocks:
+    """The blocks that an API knows. ``texts`` are the types of text blocks, each with the name of
+    the field that holds the text; ``hidden`` those that hooks are not shown; a text that is new in
+    a content goes after blocks of the types ``leading``."""
 
+    def __init__(
+        self,
+        texts: Mapping[str, str],
+        hidden: Collection[str],
+        *,
+        leading: Collection[str] = (),
+    ) -> None:
+        self._texts, self._hidden, self._leading = texts, frozenset(hidden), leading
+        self._known = {"type", *texts.values(), *ABOUT_THE_TEXT, *_MARKS}
 
-def text_of_block(block: object, types: Mapping[str, str]) -> str | None:
-    """The text that hooks are shown of a block, None for a block that is none of text."""
-    if isinstance(block, str):
-        return block
-    kind = get(block, "type")
-    if not isinstance(kind, str):
-        raise TranslationError(f"content cannot hold {type(block).__name__} without a type")
-    name = types.get(kind)
-    if name is None:
+    def read(self, content: object) -> list[str]:
+        """The texts of a content; raises TranslationError for one of no known shape."""
+        if isinstance(content, str):
+            return [content]
+        if content is None:
+            return []
+        if not isinstance(content, list | tuple):
+            kind = type(content).__name__
+            raise TranslationError(f"content must be a text or a list, not {kind}")
+        return [text for block in content if (text := self.text(block)) is not None]
+
+    def text(self, block: object) -> str | None:
+        """The text that hooks are shown of a block, None for a block that is none of text."""
+        if isinstance(block, str):
+            return block
+        kind = get(block, "type") if is_readable(block) else None
+        if not isinstance(kind, str):
+            raise TranslationError(f"content cannot hold {type(block).__name__} without a type")
+        name = self._texts.get(kind)
+        if name is not None:
+            text = get_text(block, name)
+            if not text:
+                refuse_text(block, self._known, f"a block of type {kind} has no {name}")
+            return text
+        if kind not in self._hidden and holds_text(block):
+            raise TranslationError(f"content has a block of type {kind!r:.80}, which nobody knows")
         return None
-    text = get(block, name)
-    if text is not None and not isinstance(text, str):
-        raise TranslationError(f"a block's {name} must be a string, not {type(text).__name__}")
-    return text or ""
 
+    def put(self, content: Any, texts: Sequence[str], make: MakeText) -> Any:
+        """The content with these texts for the old: each in its place if there are as many,
+        otherwise all at the place of the first. ``make`` makes a new text block."""
+        if content is None or isinstance(content, str):
+            return "".join(texts)
+        places = [n for n, block in enumerate(content) if self.text(block) is not None]
+        if len(places) == len(texts):
+            new = [self._with_text(content[n], text) for n, text in zip(places, texts, strict=True)]
+            replaced = dict(zip(places, new, strict=True))
+            return self._without_empty([replaced.get(n, each) for n, each in enumerate(content)])
+        if places:
+            first = places[0]
+            new = [self._like(content[first], text, make) for text in texts]
+        else:
+            first = next(
+                (n for n, each in enumerate(content) if get(each, "type") not in self._leading),
+                len(content),
+            )
+            new = [make(text) for text in texts]
+        if places and new:
+            new[0] = self._with_text(content[first], texts[0])
+            if not isinstance(new[-1], str):
+                marks = {name: self._last_mark(content, places, name) for name in _MARKS}
+                new[-1] = put(new[-1], {name: mark for name, mark in marks.items() if mark})
+        after = [block for n, block in enumerate(content) if n >= first and n not in places]
+        return self._without_empty([*content[:first], *new, *after])
 
-def put_texts(content: Any, texts: Sequence[str], types: Mapping[str, str], make: MakeText) -> Any:
-    """The content with these texts for the old: each in its place if there are as many, otherwise
-    all at the place of the first. ``make`` makes a new text block."""
-    if content is None or isinstance(content, str):
-        return "".join(texts)
-    places = [n for n, block in enumerate(content) if text_of_block(block, types) is not None]
-    if len(places) == len(texts):
-        same = list(content)
-        for place, text in zip(places, texts, strict=True):
-            same[place] = with_block_text(content[place], text, types)
-        return same
-    new = [make(text) for text in texts]
-    first = places[0] if places else 0
-    if places and new:
-        new[0] = with_block_text(content[first], texts[0], types)
-    after = [block for n, block in enumerate(content) if n >= first and n not in places]
-    # A mark says up to where something holds, which is no matter of the text that it stood on.
-    marks = (get(content[n], _MARK) for n in reversed(places) if not isinstance(content[n], str))
-    mark = next(filter(None, marks), None)
-    if mark is not None and new and not isinstance(new[-1], str):
-        new[-1] = put(new[-1], {_MARK: mark})
-    return [*content[:first], *new, *after]
+    def _like(self, block: Any, text: str, make: MakeText) -> Any:
+        """A new text block beside another: an SDK's object beside one of its objects."""
+        if isinstance(block, str | Mapping):
+            return make(text)
+        return self._with_text(block, text)
 
+    def _with_text(self, block: Any, text: str) -> Any:
+        if self.text(block) == text:
+            return block
+        if isinstance(block, str):
+            return text
+        return put(block, {self._texts[get(block, "type")]: text, **drop_notes(block)})
 
-def with_block_text(block: Any, text: str, types: Mapping[str, str]) -> Any:
-    """A text block with another text; the same block if it is the same text."""
-    if text_of_block(block, types) == text:
-        return block
-    if isinstance(block, str):
-        return text
-    return put(block, {types[get(block, "type")]: text, **drop_notes(block)})
+    def _last_mark(self, content: Sequence[Any], places: Sequence[int], name: str) -> Any:
+        blocks = (content[n] for n in reversed(places) if not isinstance(content[n], str))
+        return next(filter(None, (get(block, name) for block in blocks)), None)
+
+    def _without_empty(self, content: list[Any]) -> list[Any]:
+        """The content without texts that are empty now: APIs refuse a block of no text."""
+        left = [block for block in content if self.text(block) != ""]
+        return left or content[:1]
 
 
 class BlockForm:
     """``MessageForm`` of messages with a role and a content of blocks.
 
     ``roles`` are those of messages that hooks are shown, each with the role they are shown;
-    ``names`` are the API's for those that hooks may add, ``types`` those of its text blocks.
+    ``hidden_roles`` those of messages that they are not; ``names`` are the API's for those that
+    hooks may add. ``beside`` are fields that hold text beside the content, ``kept`` those that must
+    survive when there is no text, ``known`` others that hold no conversation.
     """
 
     def __init__(
         self,
+        blocks: Blocks,
         roles: Mapping[str, Role],
         names: Mapping[Role, str],
-        types: Mapping[str, str],
         make_block: Callable[[Role, str], Any],
-        make_message: Callable[[str, str], Any] = lambda role, text: {
-            "role": role,
-            "content": text,
-        },
+        *,
+        hidden_roles: Collection[str] = (),
+        beside: Collection[str] = (),
+        kept: Collection[str] = (),
+        known: Collection[str] = (),
     ) -> None:
-        self._roles, self._names, self._types = roles, names, types
-        self._make_block, self._make_message = make_block, make_message
+        self._blocks, self._roles, self._names = blocks, roles, names
+        self._make_block, self._hidden_roles = make_block, hidden_roles
+        self._beside, self._kept = beside, kept
+        self._known = {"role", "content", *beside, *kept, *known, *ABOUT_THE_TEXT}
 
     def role(self, message: Any) -> Role:
-        return self._roles.get(get(message, "role"), "user")
+        role = get(message, "role")
+        return self._roles.get(role, "user") if isinstance(role, str) else "user"
 
     def text(self, message: Any) -> str:
-        if get(message, "role") not in self._roles:
-            return ""
-        return "".join(read_texts(get(message, "content"), self._types))
+        if not is_readable(message):
+            raise TranslationError(f"a message cannot be {type(message).__name__}")
+        role = get(message, "role")
+        if not isinstance(role, str) or role not in self._roles:
+            if isinstance(role, str) and role in self._hidden_roles:
+                return ""
+            words = ", ".join([*self._roles, *self._hidden_roles])
+            raise TranslationError(f"role {role!r:.80} is not one of {words}")
+        content = get(message, "content")
+        text = content if isinstance(content, str) else "".join(self._blocks.read(content))
+        for name in self._beside:
+            if beside := get_text(message, name):
+                text += beside
+        if not text:
+            refuse_text(message, self._known, "a message has no text in its content")
+        return text
 
     def with_text(self, message: Any, role: Role, text: str) -> Any:
-        changes = {"content": self._put(message, role, [text]), **drop_notes(message)}
+        changes = {"content": self._put(message, role, [text]), **self._drop_more(message)}
         if role != self.role(message):
             changes["role"] = self._names[role]
         return put(message, changes)
 
     def without_text(self, message: Any) -> Any | None:
         content = get(message, "content")
-        left = [] if isinstance(content, str) else self._put(message, self.role(message), [])
-        if not left and not self.carries_more(message):
+        left: Any = None
+        if not isinstance(content, str):
+            blocks = self._put(message, self.role(message), [])
+            left = [block for block in blocks or () if self._blocks.text(block) is None] or None
+        if left is None and not any(get(message, name) for name in self._kept):
             return None
-        return put(message, {"content": left or self._empty(content), **drop_notes(message)})
+        changed = put(message, {"content": left, **self._drop_more(message)})
+        # JSON says that there is no content with a null.
+        return {**changed, "content": left} if isinstance(changed, Mapping) else changed
 
     def new(self, role: Role, text: str) -> Any:
-        return self._make_message(self._names[role], text)
-
-    def carries_more(self, message: Any) -> bool:
-        """Whether a message holds something beside its content that must survive."""
-        return any(get(message, name) for name in ("tool_calls", "function_call", "audio"))
+        return {"role": self._names[role], "content": text}
 
     def _put(self, message: Any, role: Role, texts: Sequence[str]) -> Any:
-        make = lambda text: self._make_block(role, text)  # noqa: E731
-        return put_texts(get(message, "content"), texts, self._types, make)
+        def make(text: str) -> Any:
+            return self._make_block(role, text)
 
-    def _empty(self, content: Any) -> Any:
-        return "" if isinstance(content, str) else None
+        return self._blocks.put(get(message, "content"), texts, make)
+
+    def _drop_more(self, message: Any) -> dict[str, Any]:
+        return {**drop_notes(message), **{n: None for n in self._beside if get(message, n)}}

@@ -1,6 +1,6 @@
 """The translator that is chosen for each call, by the type or the shape of its values."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hookline.errors import TranslationError
-from hookline.translate.values import SDKCall, get, is_object
+from hookline.translate.values import SDKCall, get, is_object, is_readable
 
 if TYPE_CHECKING:
     from hookline.translate import HookTranslator
@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 # The name of an API -> the module of its translator and its class; the module is loaded for the
 # first call of that API.
 TRANSLATORS = {
+    "anthropic": ("anthropic", "AnthropicTranslator"),
     "genai": ("genai", "GenAITranslator"),
+    "hooks": ("hook_form", "HookFormTranslator"),
+    "langchain": ("langchain", "LangChainTranslator"),
     "openai-chat": ("openai_chat", "OpenAIChatTranslator"),
+    "openai-responses": ("openai_responses", "OpenAIResponsesTranslator"),
     "pydantic-ai": ("pydantic_ai", "PydanticAITranslator"),
 }
 # The package of an SDK's or framework's objects -> the API that they are of.
@@ -28,13 +32,16 @@ _PACKAGES = {
     "langchain_core": "langchain",
     "pydantic_ai": "pydantic-ai",
 }
-# What only requests of the one or the other API have.
+# What only requests of the one API have, and the blocks of its messages.
 _ANTHROPIC_KEYS = ("system", "stop_sequences", "top_k", "thinking", "container", "output_config")
 _ANTHROPIC_BLOCKS = frozenset({
     *("tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"),
     *("server_tool_use", "web_search_tool_result", "search_result"),
 })  # fmt: skip
-_OPENAI_KEYS = ("max_completion_tokens", "response_format", "n", "stop", "functions", "logprobs")
+_ANTHROPIC_CHOICES = ("auto", "any", "tool", "none")
+_RESPONSES_KEYS = ("input", "instructions", "previous_response_id", "conversation")
+_CONVERSATIONS = frozenset({"contents", "messages", "input"})
+_HOOK_KEYS = frozenset({"model", "messages", "config", "toolConfig"})
 _READ = (
     'hookline reads google-genai\'s {"model", "contents"}, OpenAI\'s {"model", "messages"} and '
     '{"model", "input"}, Anthropic\'s {"model", "max_tokens", "messages"}, messages of LangChain '
@@ -51,8 +58,15 @@ _READ_RESPONSES = (
 @cache
 def make_translator(api: str) -> "HookTranslator":
     """The translator of an API, by its name in ``TRANSLATORS``."""
+    if api not in TRANSLATORS:
+        known = ", ".join(TRANSLATORS)
+        raise TranslationError(f"no translator is named {api!r:.80}; there are {known}")
     module, kind = TRANSLATORS[api]
-    translator: HookTranslator = getattr(import_module(f"hookline.translate.{module}"), kind)()
+    try:
+        found = import_module(f"hookline.translate.{module}")
+    except ImportError as error:
+        raise TranslationError(f"the translator {api} cannot be loaded: {error}") from error
+    translator: HookTranslator = getattr(found, kind)()
     return translator
 
 
@@ -62,7 +76,11 @@ class AnyTranslator:
 
     def to_hook_llm_request(self, request: object) -> "LLMRequest":
         """What hooks are shown of a request."""
-        return self._of_request(request).to_hook_llm_request(request)
+        translator = self._of_request(request)
+        try:
+            return translator.to_hook_llm_request(request)
+        except TranslationError as error:
+            raise TranslationError(f"{error.problem}; {_READ}") from None
 
     def from_hook_llm_request(
         self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
@@ -73,7 +91,11 @@ class AnyTranslator:
 
     def to_hook_llm_response(self, response: object) -> "LLMResponse":
         """What hooks are shown of a response."""
-        return self._of_response(response).to_hook_llm_response(response)
+        translator = self._of_response(response)
+        try:
+            return translator.to_hook_llm_response(response)
+        except TranslationError as error:
+            raise TranslationError(f"{error.problem}; {_READ_RESPONSES}") from None
 
     def from_hook_llm_response(
         self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
@@ -119,7 +141,10 @@ class AnyTranslator:
 
     def _of_request(self, request: object, *, or_json: bool = False) -> "HookTranslator":
         api = _api_of_request(request)
-        if api is None and not or_json:
+        # JSON without a conversation under any name is an empty request, or google-genai's
+        # translator says what is wrong with it.
+        has_none = isinstance(request, Mapping) and _CONVERSATIONS.isdisjoint(request)
+        if api is None and not or_json and not has_none:
             raise TranslationError(f"a model request cannot be {_describe(request)}; {_READ}")
         return make_translator(api or "genai")
 
@@ -132,7 +157,11 @@ class AnyTranslator:
         return make_translator(api)
 
     def _of_caller(self, like: object) -> "HookTranslator":
-        return make_translator(_api_of_request(like) or _api_of_response(like) or "genai")
+        """The translator for an answer to a caller, who gets one whatever he holds."""
+        try:
+            return make_translator(_api_of_request(like) or _api_of_response(like) or "genai")
+        except TranslationError:
+            return make_translator("genai")
 
 
 def _describe(value: object) -> str:
@@ -143,6 +172,11 @@ def _describe(value: object) -> str:
     return type(value).__name__
 
 
+def _api_of_object(value: object) -> str | None:
+    """The API whose SDK or framework has the class of an object."""
+    return next((name for package, name in _PACKAGES.items() if is_object(value, package)), None)
+
+
 def _api_of_request(value: object) -> str | None:
     """The name of the API whose request a value is, None where nobody knows."""
     if isinstance(value, SDKCall | msgspec.Struct):
@@ -150,80 +184,119 @@ def _api_of_request(value: object) -> str | None:
         return api
     if isinstance(value, Mapping):
         return _api_of_arguments(value)
-    first = value[0] if isinstance(value, list | tuple) and value else value
-    for package, name in _PACKAGES.items():
-        if is_object(first, package):
-            return name
-    return None
+    return _api_of_object(value[0] if isinstance(value, list | tuple) and value else value)
 
 
 def _api_of_arguments(request: Mapping[Any, Any]) -> str | None:
-    """The API whose arguments, as JSON, a request holds."""
+    """The API whose arguments, as JSON, a request holds.
+
+    A conversation under two names is one of no API. ``messages`` are those of a framework if its
+    objects are among them; hooks' own beside ``config`` or ``toolConfig``, with a role that OpenAI
+    does not have, or in plain text beside nothing but ``model``; else Anthropic's if the request
+    says something that only this API knows; else OpenAI's.
+    """
     messages = request.get("messages")
-    if not messages or request.get("contents"):
-        is_responses = "input" in request and not request.get("contents")
-        return "openai-responses" if is_responses else "genai"
-    if not isinstance(messages, list | tuple):
-        return None
-    if "config" in request or "toolConfig" in request:
+    if request.get("contents"):
         return "genai"
-    for package, name in _PACKAGES.items():
-        if any(is_object(message, package) for message in messages):
+    if request.get("input") and (messages or "contents" in request):
+        return None
+    if not messages and any(name in request for name in _RESPONSES_KEYS):
+        return "openai-responses"
+    if messages is None:
+        return "genai" if "contents" in request else None
+    if not isinstance(messages, list | tuple):
+        return "hooks"
+    for message in messages:
+        if type(message) is not dict and (name := _api_of_object(message)):
             return name
+    if "config" in request or "toolConfig" in request:
+        return "hooks"
     if _is_anthropic(request, messages):
         return "anthropic"
-    is_plain = all(
-        get(message, "role") in ("user", "system", "model", None)
-        and isinstance(get(message, "content"), str)
-        for message in messages
+    roles = [get(message, "role") for message in messages]
+    if "model" in roles or None in roles:
+        return "hooks"
+    is_plain = request.keys() <= _HOOK_KEYS and all(
+        role in ("user", "system") and isinstance(get(message, "content"), str)
+        for role, message in zip(roles, messages, strict=True)
     )
-    return "genai" if is_plain and request.keys() <= {"model", "messages"} else "openai-chat"
+    return "hooks" if is_plain else "openai-chat"
 
 
-def _is_anthropic(request: Mapping[Any, Any], messages: Collection[Any]) -> bool:
+def _is_anthropic(request: Mapping[Any, Any], messages: Sequence[Any]) -> bool:
     if any(name in request for name in _ANTHROPIC_KEYS):
         return True
-    if any(get(tool, "input_schema") is not None for tool in get(request, "tools") or ()):
+    choice, tools = get(request, "tool_choice"), get(request, "tools")
+    if isinstance(choice, Mapping) and choice.get("type") in _ANTHROPIC_CHOICES:
+        return True
+    # OpenAI's tools have their names one level below.
+    if isinstance(tools, list | tuple) and any(get(tool, "name") is not None for tool in tools):
         return True
     for message in messages:
         if get(message, "role") not in ("user", "assistant"):
             return False
         content = get(message, "content")
         for block in content if isinstance(content, list | tuple) else ():
-            if get(block, "type") in _ANTHROPIC_BLOCKS:
+            kind = get(block, "type")
+            if is_object(block, "anthropic") or (
+                isinstance(kind, str) and kind in _ANTHROPIC_BLOCKS
+            ):
                 return True
     # Both APIs know max_tokens; only one of them demands it.
-    is_claude = isinstance(request.get("model"), str) and "claude" in request["model"]
-    return "max_tokens" in request and is_claude
+    model = request.get("model")
+    return "max_tokens" in request and isinstance(model, str) and "claude" in model
 
 
 def _api_of_response(value: object) -> str | None:
     """The name of the API whose response a value is, None where nobody knows."""
-    for package, name in _PACKAGES.items():
-        if is_object(value, package):
-            return name
+    if (api := _api_of_object(value)) is not None:
+        return api
+    if not is_readable(value):
+        return None
     if is_object(value, "anthropic"):
         return "anthropic"
     if is_object(value, "openai", "Response"):
         return "openai-responses"
-    if get(value, "choices") is not None and (
-        isinstance(value, Mapping) or hasattr(value, "model_copy")
-    ):
+    if get(value, "choices"):
         return "openai-chat"
     if not isinstance(value, Mapping):
-        return None
+        return "openai-chat" if get(value, "choices") is not None else None
     if value.get("candidates") or value.get("text"):
-        return "genai"
+        return "hooks" if _has_texts_for_parts(value) else "genai"
+    if value.get("output") or value.get("output_text"):
+        return "openai-responses"
+    if "choices" in value:
+        return "openai-chat"
     if "output" in value:
         return "openai-responses"
-    return "anthropic" if "content" in value and "role" in value else "genai"
+    if "role" in value and isinstance(value.get("content"), list | tuple):
+        return "anthropic"
+    return "genai"
+
+
+def _has_texts_for_parts(response: Mapping[Any, Any]) -> bool:
+    """Whether the candidates of a response are hooks' own: their parts are texts. Those without
+    any part tell nothing, and a text without candidates is hooks' own."""
+    candidates = response.get("candidates")
+    parts = [
+        part
+        for candidate in (candidates if isinstance(candidates, list | tuple) else ())
+        if isinstance(content := get(candidate, "content"), Mapping)
+        and isinstance(held := content.get("parts"), list | tuple)
+        for part in held
+    ]
+    if not parts:
+        return bool(response.get("text"))
+    return all(isinstance(part, str) for part in parts)
 
 
 def _api_of_tool_config(value: object) -> str:
     kind = get(value, "type")
     if isinstance(value, str) or kind is not None:
-        if kind in ("auto", "any", "tool", "none"):
+        if kind in _ANTHROPIC_CHOICES:
             return "anthropic"
-        named = get(value, "name") is not None or get(value, "tools") is not None
-        return "openai-responses" if named else "openai-chat"
+        has_name = get(value, "name") is not None or get(value, "tools") is not None
+        return "openai-responses" if has_name else "openai-chat"
+    if isinstance(value, Mapping) and ("mode" in value or "allowedFunctionNames" in value):
+        return "hooks"
     return "genai"

@@ -5,21 +5,18 @@ so is a run of bare parts; only a bare string is always a message of its own. In
 entries stay bare when their text changes, since the SDK joins neighbours into one turn and a
 content among them would split it. Contents that are no list become a list of contents.
 
-Requests and responses may also be in hooks' own form (``hook_form``), and come back in it. A value
-that holds something where nobody looks for it is refused, and never shown as empty.
+A value that holds something where nobody looks for it is refused, and never shown as empty.
 
 The candidates a hook names are all there are to be, matched by position: one it leaves out is an
 alternative taken away, one it adds is new.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from operator import is_
 from typing import Any, cast
 
 import msgspec
 
 from hookline.errors import TranslationError
-from hookline.translate import hook_form
 from hookline.translate.alignment import edit_messages, show_messages
 from hookline.translate.genai_values import (
     Form,
@@ -39,7 +36,6 @@ from hookline.translate.genai_values import (
     objects_field,
     parts_field,
     put_texts,
-    read_change,
     refuse_unknown,
     set_fields,
     show_fields,
@@ -47,6 +43,7 @@ from hookline.translate.genai_values import (
     visible_texts,
     with_fields,
 )
+from hookline.translate.values import are_same, read_change
 from hookline.wire.model import (
     CandidateChange,
     ContentChange,
@@ -71,16 +68,8 @@ from hookline.wire.model import (
 __all__ = ["GenAITranslator", "GenerateContentParameters", "read_declared_names"]
 
 _MODES = frozenset({"AUTO", "ANY", "NONE", "VALIDATED", "MODE_UNSPECIFIED"})
-_REQUESTS = (
-    'hookline reads google-genai\'s {"model", "contents", "config"} and hooks\' own '
-    '{"model", "messages": [{"role", "content": text}], "config"}'
-)
-_RESPONSES = (
-    'hookline reads google-genai\'s {"candidates": [{"content": {"parts": [{"text"}]}}]} and '
-    'hooks\' own, whose parts are texts, or {"text"}'
-)
 _REQUEST_FIELDS = (
-    *("model", "contents", "messages", "config", "toolConfig", "tools", "systemInstruction"),
+    *("model", "contents", "config", "toolConfig", "tools", "systemInstruction"),
     *("safetySettings", "generationConfig", "cachedContent", "labels"),
 )
 _RESPONSE_FIELDS = (
@@ -105,20 +94,15 @@ class GenAITranslator:
 
     def to_hook_llm_request(self, request: object) -> LLMRequest:
         """What hooks are shown of a request."""
-        try:
-            _check_request(request)
-            if hook_form.is_hook_request(request):
-                return hook_form.show_request(request)
-            turns = _read_turns(field(request, "contents"))
-            config = object_field(request, "config")
-            shown: LLMRequest = {
-                "model": hook_form.read_model(field(request, "model")),
-                "messages": show_messages(turns, _TurnForm("camel")),
-                "config": cast(LLMConfig, show_fields(config, LLMConfigChange)),
-            }
-            tool_config = self.to_hook_tool_config(field(config, "toolConfig"))
-        except TranslationError as error:
-            raise TranslationError(f"{error.problem}; {_REQUESTS}") from None
+        _check_request(request)
+        turns = _read_turns(field(request, "contents"))
+        config = object_field(request, "config")
+        shown: LLMRequest = {
+            "model": _read_model(request),
+            "messages": show_messages(turns, _TurnForm("camel")),
+            "config": cast(LLMConfig, show_fields(config, LLMConfigChange)),
+        }
+        tool_config = self.to_hook_tool_config(field(config, "toolConfig"))
         if tool_config:
             shown["toolConfig"] = tool_config
         return shown
@@ -132,11 +116,9 @@ class GenAITranslator:
             new = GenerateContentParameters("", [])
             request = {"model": "", "contents": []} if is_json else new
         _check_request(request)
-        if hook_form.is_hook_request(request):
-            return hook_form.edit_request(request, change)
         form = form_of(request, "camel")
         changes: dict[str, Any] = {}
-        own_model = hook_form.read_model(field(request, "model"))
+        own_model = _read_model(request)
         if change.model is not None and change.model != own_model:
             changes["model"] = change.model
         contents = field(request, "contents")
@@ -172,10 +154,7 @@ class GenAITranslator:
 
     def to_hook_llm_response(self, response: object) -> LLMResponse:
         """What hooks are shown of a response."""
-        try:
-            return _show_response(response)
-        except TranslationError as error:
-            raise TranslationError(f"{error.problem}; {_RESPONSES}") from None
+        return _show_response(response)
 
     def from_hook_llm_response(self, hook: object, base: Any = None, *, like: object = None) -> Any:
         """The response with what the hook names; rebuilt from its texts without a base."""
@@ -189,16 +168,12 @@ class GenAITranslator:
         """What hooks are shown of a tool config."""
         check_object(tool_config, "toolConfig")
         calling = object_field(tool_config, "functionCallingConfig")
-        own = tool_config if hook_form.is_hook_tool_config(tool_config) else calling
-        return cast(HookToolConfig, show_fields(own, HookToolConfigChange))
+        return cast(HookToolConfig, show_fields(calling, HookToolConfigChange))
 
     def from_hook_tool_config(self, hook: object, base: Any = None, *, like: object = None) -> Any:
         """The tool config with what the hook names, its other settings kept."""
         change = read_change(read_tool_config, "toolConfig", hook)
         tool_config = check_object(base, "toolConfig")
-        is_own = not tool_config and hook_form.is_hook_request(like)
-        if is_own or hook_form.is_hook_tool_config(tool_config):
-            return hook_form.edit_tool_config(tool_config, change)
         if tool_config is None:
             form = form_of(field(like, "config"), form_of(like, "camel"))
             tool_config = build(form, "ToolConfig", {})
@@ -208,16 +183,13 @@ class GenAITranslator:
         """The names of the functions a request declares, Python callables among them; None when
         it declares none."""
         _check_request(request)
-        if hook_form.is_hook_request(request):
-            return None
         declared = list_field(object_field(request, "config"), "tools")
         return [name for tool in declared for name in _names_of(tool)] or None
 
     def tool_selection(self, request: object) -> tuple[Any | None, Any | None]:
         """The request's own tool config and tools, as they stand in it."""
         _check_request(request)
-        is_own = hook_form.is_hook_request(request)
-        config = request if is_own else object_field(request, "config")
+        config = object_field(request, "config")
         return field(config, "toolConfig"), field(config, "tools")
 
     def empty_response(self, reason: str, like: object = None) -> Any:
@@ -248,18 +220,25 @@ class GenAITranslator:
                 changed = with_fields(content, {"parts": left}, form="camel")
                 candidate = with_fields(candidate, {"content": changed}, form="camel")
             kept.append(candidate)
-        if _are_same(kept, candidates):
+        if are_same(kept, candidates):
             return response
         return with_fields(response, {"candidates": kept}, form="camel")
 
-    def has_system_turns(self, request: object) -> bool:
-        """Whether the request is in hooks' own form: Gemini's have no system turns."""
-        return hook_form.is_hook_request(request)
+    def has_system_turns(self, request: object) -> bool:  # noqa: ARG002 - all are alike
+        """False: Gemini takes what the system says in its instruction alone."""
+        return False
 
 
 def _called(part: object) -> str | None:
     call = None if isinstance(part, str) else field(part, "functionCall")
     return None if call is None else field(call, "name")
+
+
+def _read_model(request: object) -> str:
+    model = field(request, "model")
+    if model is not None and not isinstance(model, str):
+        raise TranslationError(f"model must be a string, not {type(model).__name__}")
+    return model or ""
 
 
 def _check_request(value: object) -> None:
@@ -268,12 +247,10 @@ def _check_request(value: object) -> None:
         is_known = isinstance(value, GenerateContentParameters)
         if not is_known and not is_typed(value, "_GenerateContentParameters"):
             raise TranslationError(f"a model request cannot be {type(value).__name__}")
-    elif value.get("messages"):
-        if value.get("contents"):
-            raise TranslationError("a model request has both contents and messages")
     elif not value.get("contents"):
-        found = "a model request has neither contents nor messages"
-        refuse_unknown(value, _REQUEST_FIELDS, found=found)
+        refuse_unknown(value, _REQUEST_FIELDS, found="a model request has no contents")
+    elif value.get("messages"):
+        raise TranslationError("a model request has both contents and messages")
 
 
 def _check_response(value: object) -> None:
@@ -495,17 +472,8 @@ def _edit_tool_config(
 
 def _form_of_response(value: object) -> Form:
     """The form of a response, or the one that fits another value of the same caller."""
-    if hook_form.is_hook_request(value):
-        return "hook"
     if isinstance(value, Mapping):
-        candidates = value.get("candidates")
-        parts = [
-            part
-            for candidate in (candidates if isinstance(candidates, list | tuple) else ())
-            for part in list_field(field(candidate, "content"), "parts")
-        ]
-        has_texts = any(isinstance(part, str) for part in parts)
-        return "hook" if has_texts or (not parts and "text" in value) else "camel"
+        return "camel"
     return "typed" if form_of(value, "camel") == "typed" else "camel"
 
 
@@ -561,11 +529,15 @@ def _edit_response(response: Any, change: LLMResponseChange, form: Form) -> Any:
     changes: dict[str, Any] = {}
     if edited is not candidates:
         changes["candidates"] = edited
-        if form == "hook" or (isinstance(response, Mapping) and "text" in response):
+        if isinstance(response, Mapping) and "text" in response:
             changes["text"] = _first_text(edited) or None
-        if field(response, "parsed") is not None and _first_text(edited) != _first_text(candidates):
+        if _texts(edited) != _texts(candidates):
             # The SDK made it from the text, so it would still say what a hook took out.
-            changes["parsed"] = None
+            if field(response, "parsed") is not None:
+                changes["parsed"] = None
+            raw = field(response, "sdkHttpResponse")
+            if field(raw, "body") is not None:
+                changes["sdkHttpResponse"] = with_fields(raw, {"body": None}, form=form)
     usage = object_field(response, "usageMetadata")
     if change.usage_metadata is not None:
         counts = changed_fields(usage, change.usage_metadata)
@@ -597,6 +569,7 @@ def _edit_candidates(
                     changes["content"] = build(form, "Content", {"role": "model", **new})
                 else:
                     changes["content"] = with_fields(content, new, form=form)
+                changes |= _drop_notes(candidate, form)
         seen = show_fields(candidate, CandidateChange, ("finishReason", "index"))
         if change.finish_reason is not None and change.finish_reason != seen.get("finishReason"):
             changes["finishReason"] = enum_word(form, "FinishReason", change.finish_reason)
@@ -608,7 +581,22 @@ def _edit_candidates(
             if ratings is not old:
                 changes["safetyRatings"] = ratings
         edited.append(with_fields(candidate, changes, form=form))
-    return candidates if _are_same(edited, candidates) else edited
+    return candidates if are_same(edited, candidates) else edited
+
+
+def _drop_notes(candidate: Any, form: Form) -> dict[str, Any]:
+    """The changes that take out what is known about a text and would repeat it."""
+    changes: dict[str, Any] = {
+        name: None
+        for name in ("citationMetadata", "logprobsResult")
+        if field(candidate, name) is not None
+    }
+    grounding = field(candidate, "groundingMetadata")
+    if field(grounding, "groundingSupports") is not None:
+        changes["groundingMetadata"] = with_fields(
+            grounding, {"groundingSupports": None}, form=form
+        )
+    return changes
 
 
 def _edit_ratings(
@@ -625,17 +613,16 @@ def _edit_ratings(
             if word != seen[name]
         }
         edited.append(with_fields(rating, words, form=form))
-    return ratings if _are_same(edited, ratings) else edited
-
-
-def _are_same(edited: list[Any], before: list[Any]) -> bool:
-    return len(edited) == len(before) and all(map(is_, edited, before))
+    return ratings if are_same(edited, ratings) else edited
 
 
 def _show_rating(rating: object) -> dict[str, str]:
     return {"category": "", "probability": "", **show_fields(rating, SafetyRatingChange)}
 
 
+def _texts(candidates: list[Any]) -> list[list[str]]:
+    return [visible_texts(parts_field(field(each, "content"))) for each in candidates]
+
+
 def _first_text(candidates: list[Any]) -> str:
-    first = candidates[0] if candidates else None
-    return "".join(visible_texts(parts_field(field(first, "content"))))
+    return "".join(_texts(candidates[:1])[0]) if candidates else ""

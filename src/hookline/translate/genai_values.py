@@ -1,7 +1,5 @@
 """Gemini values, read, copied and built alike whether they are JSON, snake_case dicts or typed.
 
-A fourth form, ``hook``, is JSON whose parts are bare texts, as hooks read and write responses.
-
 Field names are given as the JSON has them (``maxOutputTokens``). Typed values are known by where
 their class was defined, so a caller who never loaded the SDK never pays for it, and are copied one
 level at a time, because a config may hold things that cannot be copied (callables, sessions).
@@ -14,17 +12,16 @@ import enum
 import importlib
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import msgspec
 
 from hookline.errors import TranslationError
 from hookline.wire.model import Change, well_formed
 
-Form: TypeAlias = Literal["camel", "snake", "typed", "hook"]
-C = TypeVar("C", bound=Change)
+Form: TypeAlias = Literal["camel", "snake", "typed"]
 
 _TYPES_MODULE = "google.genai.types"
 _HUMP = re.compile(r"(?=[A-Z])")
@@ -66,7 +63,7 @@ def form_of(value: object, otherwise: Form) -> Form:
     if isinstance(value, GenerateContentParameters):
         # Whoever works with typed objects has loaded their module.
         return "typed" if _TYPES_MODULE in sys.modules else "snake"
-    if not isinstance(value, Mapping) or otherwise == "hook":
+    if not isinstance(value, Mapping):
         return otherwise
     if any("_" in str(name) for name in value):
         return "snake"
@@ -129,14 +126,6 @@ def parts_field(content: object) -> list[Any]:
     return parts
 
 
-def read_change(read: Callable[[object], C], name: str, hook: object) -> C:
-    """What a hook says of a value; raises TranslationError when that is malformed."""
-    try:
-        return read(hook)
-    except ValueError as error:
-        raise TranslationError(f"{name} {error}") from None
-
-
 def show_fields(value: object, kind: type[Change], names: Iterable[str] = ()) -> dict[str, Any]:
     """The fields that a hook may change (``names``: only these) and that are set, as plain JSON."""
     found = {name: to_plain(field(value, name)) for name in names or kind.__struct_encode_fields__}
@@ -195,7 +184,7 @@ def set_fields(value: Any, kind: str, changes: Mapping[str, Any], *, form: Form)
 
 def build(form: Form, kind: str, fields: Mapping[str, Any]) -> Any:
     """A new value of an SDK class in the wanted form; its fields must be in that form already."""
-    if form in ("camel", "hook"):
+    if form == "camel":
         return dict(fields)
     renamed = {_snake(name): item for name, item in fields.items()}
     return renamed if form == "snake" else build_typed(kind, **renamed)
@@ -253,7 +242,7 @@ def check_parts(parts: Sequence[object]) -> None:
 
 def text_part(text: str, *, form: Form) -> Any:
     """A part that holds a text."""
-    return text if form == "hook" else build(form, "Part", {"text": text})
+    return build(form, "Part", {"text": text})
 
 
 def as_part(value: Any, *, form: Form) -> Any:

@@ -6,20 +6,30 @@ says of the tools that the model may call.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from operator import is_
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from hookline.errors import TranslationError
 from hookline.notices import warn
 from hookline.translate.alignment import MessageForm, edit_messages, show_messages
-from hookline.translate.values import get, get_list, put, read_change
+from hookline.translate.values import (
+    are_same,
+    get,
+    get_list,
+    get_objects,
+    get_text,
+    put,
+    read_change,
+    refuse_text,
+)
 from hookline.wire.model import (
     CandidateChange,
+    ContentChange,
     HookToolConfig,
     HookToolConfigChange,
     LLMCandidate,
     LLMConfig,
     LLMConfigChange,
+    LLMMessage,
     LLMRequest,
     LLMResponse,
     LLMResponseChange,
@@ -51,6 +61,14 @@ class MessageTranslator(Generic[M]):
     usage: ClassVar[Mapping[str, str]] = {}
     # Whether a system message may stand in the midst of a conversation.
     system_turns: ClassVar[bool] = False
+    # Whether a response is its own single choice.
+    one_choice: ClassVar[bool] = False
+    # The words that the API has for why a model ended.
+    finish_words: ClassVar[Collection[str]] = ()
+    # The fields of a request, beside its settings, or of a response that say nothing of what was
+    # asked or answered.
+    request_fields: ClassVar[Collection[str]] = ()
+    response_fields: ClassVar[Collection[str]] = ()
 
     # -- what each API says for itself: requests
 
@@ -80,10 +98,7 @@ class MessageTranslator(Generic[M]):
 
     def model_of(self, request: Any) -> str:
         """The name of the model, empty when there is none."""
-        model = get(request, "model")
-        if model is not None and not isinstance(model, str):
-            raise TranslationError(f"model must be a string, not {type(model).__name__}")
-        return model or ""
+        return get_text(request, "model")
 
     def with_model(self, request: Any, model: str) -> Any:
         """The request for another model."""
@@ -101,7 +116,7 @@ class MessageTranslator(Generic[M]):
 
     def tools_of(self, request: Any) -> Sequence[Any]:
         """The tools that a request declares."""
-        return get_list(request, "tools")
+        return get_objects(request, "tools")
 
     def tool_name(self, tool: Any) -> str:
         """The name that a tool is allowed by; empty for one that has none."""
@@ -126,15 +141,23 @@ class MessageTranslator(Generic[M]):
 
     def choices(self, response: Any) -> list[Any]:
         """The choices of a response; raises TranslationError for anything else."""
+        if self.one_choice:
+            return [response]
         raise NotImplementedError
 
-    def with_choices(self, response: Any, choices: list[Any]) -> Any:
+    def with_choices(self, response: Any, choices: list[Any]) -> Any:  # noqa: ARG002
         """The response with other choices."""
+        if self.one_choice:
+            return choices[0]
         raise NotImplementedError
 
     def new_choice(self, response: Any, index: int) -> Any:
-        """A choice without text, in the form of the response."""
+        """A choice without text, in the form of the response; for APIs that offer several."""
         raise NotImplementedError
+
+    def with_index(self, choice: Any, index: int) -> Any:  # noqa: ARG002 - a choice may have none
+        """The choice with another index, where the API's choices have one."""
+        return choice
 
     def texts(self, choice: Any) -> list[str]:
         """The texts of a choice that a person reads."""
@@ -171,16 +194,15 @@ class MessageTranslator(Generic[M]):
     def to_hook_llm_request(self, request: object) -> LLMRequest:
         """What hooks are shown of a request."""
         self._check_request(request)
-        try:
-            return self._show_request(request)
-        except TranslationError as error:
-            raise TranslationError(f"{error.problem}; {self.requests}") from None
+        return self._show_request(request)
 
     def from_hook_llm_request(self, hook: object, base: Any = None, *, like: object = None) -> Any:
         """The request with what the hook names."""
         change = read_change(read_llm_request, "llm_request", hook)
         request = self.new_request(like) if base is None else base
         self._check_request(request)
+        # What hooks could not be shown is not for them to change either.
+        self._show_request(request)
         if change.model is not None and change.model != self.model_of(request):
             request = self.with_model(request, change.model)
         if change.messages is not None:
@@ -194,17 +216,14 @@ class MessageTranslator(Generic[M]):
     def to_hook_llm_response(self, response: object) -> LLMResponse:
         """What hooks are shown of a response."""
         self._check_response(response)
-        try:
-            return self._show_response(response)
-        except TranslationError as error:
-            raise TranslationError(f"{error.problem}; {self.responses}") from None
+        return self._show_response(response)
 
     def from_hook_llm_response(self, hook: object, base: Any = None, *, like: object = None) -> Any:
         """The response with what the hook names; rebuilt from its texts without a base."""
         change = read_change(read_llm_response, "llm_response", hook)
         response = self.new_response(like) if base is None else base
         self._check_response(response)
-        return self._edit_response(response, change)
+        return self._edit_response(response, change, is_new=base is None)
 
     def to_hook_tool_config(self, tool_config: object) -> HookToolConfig:
         """What hooks are shown of a tool choice."""
@@ -214,11 +233,10 @@ class MessageTranslator(Generic[M]):
         """The tool choice with what the hook names. What an API says by its list of tools alone
         is no part of it."""
         change = read_change(read_tool_config, "toolConfig", hook)
-        named = [*self.to_hook_tool_config(base).get("allowedFunctionNames", ())]
-        names = {*named, *(change.allowed_function_names or ())}
-        request = self.new_request(like)
-        request = put(request, {"tools": self.declare(names), "tool_choice": base})
-        return get(self._edit_tools(request, change), "tool_choice")
+        named = self.to_hook_tool_config(base).get("allowedFunctionNames", ())
+        names = dict.fromkeys([*named, *(change.allowed_function_names or ())])
+        request = put(self.new_request(like), {"tool_choice": base})
+        return get(self._edit_tools(request, change, self.declare(names)), "tool_choice")
 
     def declare(self, names: Collection[str]) -> list[Any]:
         """Tools of these names, as a request declares them."""
@@ -257,7 +275,7 @@ class MessageTranslator(Generic[M]):
             else choice
             for choice in choices
         ]
-        return response if _are_same(kept, choices) else self.with_choices(response, kept)
+        return response if are_same(kept, choices) else self.with_choices(response, kept)
 
     # -- how it is done
 
@@ -274,15 +292,34 @@ class MessageTranslator(Generic[M]):
             )
 
     def _show_request(self, request: Any) -> LLMRequest:
+        messages = self.messages(request)
+        if not messages:
+            settings = [name for own in self.settings.values() for name in own]
+            known = {"model", "tools", "tool_choice", *settings, *self.request_fields}
+            refuse_text(request, known, "a model request has no messages")
         shown: LLMRequest = {
             "model": self.model_of(request),
-            "messages": show_messages(self.messages(request), self.form(request)),
+            "messages": self._show_messages(request, messages),
             "config": self._show_settings(request),
         }
         tool_config = self.to_hook_tool_config(self.tool_selection(request)[0])
         if tool_config:
             shown["toolConfig"] = tool_config
         return shown
+
+    def _show_messages(self, request: Any, messages: Sequence[M]) -> list[LLMMessage]:
+        form = self.form(request)
+        try:
+            return show_messages(messages, form)
+        except TranslationError as error:
+            problem = error.problem
+        for place, message in enumerate(messages):
+            try:
+                form.text(message)
+            except TranslationError as error:
+                problem = f"messages[{place}]: {error.problem}"
+                break
+        raise TranslationError(problem)
 
     def _show_settings(self, request: Any) -> LLMConfig:
         held = self.settings_of(request)
@@ -297,14 +334,16 @@ class MessageTranslator(Generic[M]):
 
     def _edit_messages(self, request: Any, wanted: Sequence[MessageChange]) -> Any:
         messages, form = self.messages(request), self.form(request)
-        shown = show_messages(messages, form)
+        shown = self._show_messages(request, messages)
         if [{"role": each.role, "content": each.content} for each in wanted] == shown:
             return request
         apart: list[str] = []
         if not self.system_turns:
             wanted, apart = _set_system_apart(shown, wanted)
         if [{"role": each.role, "content": each.content} for each in wanted] != shown:
-            request = self.with_messages(request, edit_messages(messages, wanted, form))
+            # A call belongs to the model, and its result to the user, whoever says the text.
+            edited = edit_messages(messages, wanted, form, split_roles=True)
+            request = self.with_messages(request, edited)
         return self.with_system(request, apart) if apart else request
 
     def _edit_settings(self, request: Any, change: LLMConfigChange) -> Any:
@@ -321,7 +360,9 @@ class MessageTranslator(Generic[M]):
             changes[next(set_already, own[-1])] = value
         return self.with_settings(request, changes) if changes else request
 
-    def _edit_tools(self, request: Any, change: HookToolConfigChange) -> Any:
+    def _edit_tools(
+        self, request: Any, change: HookToolConfigChange, tools: Sequence[Any] | None = None
+    ) -> Any:
         shown = self.to_hook_tool_config(self.tool_selection(request)[0])
         wanted = cast(HookToolConfig, {**shown, **change.named()})
         if wanted == shown:
@@ -331,10 +372,11 @@ class MessageTranslator(Generic[M]):
             raise TranslationError(
                 f"toolConfig.mode {wanted['mode']!r} is not one of {', '.join(sorted(MODES))}"
             )
-        tools = self.tools_of(request)
-        if not tools:
-            # The API refuses a tool choice where nothing is declared.
-            return request
+        if tools is None:
+            tools = self.tools_of(request)
+            if not tools:
+                # The API refuses a tool choice where nothing is declared.
+                return request
         if names is not None and mode != "NONE":
             declared = {self.tool_name(tool) for tool in tools}
             names = [name for name in names if name in declared]
@@ -345,12 +387,15 @@ class MessageTranslator(Generic[M]):
 
     def _show_response(self, response: Any) -> LLMResponse:
         candidates: list[LLMCandidate] = []
-        for place, choice in enumerate(self.choices(response)):
+        choices = self.choices(response)
+        if not choices:
+            refuse_text(response, self.response_fields, "a model response has no choices")
+        for place, choice in enumerate(choices):
             candidate: LLMCandidate = {"content": {"role": "model", "parts": self.texts(choice)}}
-            word, index = self.finish(choice), get(choice, "index")
+            word = self.finish(choice)
             if isinstance(word, str):
                 candidate["finishReason"] = word
-            candidate["index"] = index if isinstance(index, int) else place
+            candidate["index"] = self._index_of(choice, place)
             candidates.append(candidate)
         shown: LLMResponse = {"candidates": candidates}
         if candidates and candidates[0]["content"]["parts"]:
@@ -359,6 +404,10 @@ class MessageTranslator(Generic[M]):
             shown["usageMetadata"] = usage
         return shown
 
+    def _index_of(self, choice: Any, place: int) -> int:
+        index = get(choice, "index")
+        return index if type(index) is int else place
+
     def _show_usage(self, response: Any) -> LLMUsage | None:
         held = get(response, "usage")
         if held is None:
@@ -366,40 +415,73 @@ class MessageTranslator(Generic[M]):
         counts = {name: get(held, own) for name, own in self.usage.items()}
         if counts.get("totalTokenCount") is None:
             both = [counts.get(name) for name in ("promptTokenCount", "candidatesTokenCount")]
-            if all(isinstance(count, int) for count in both):
+            if all(type(count) is int for count in both):
                 counts["totalTokenCount"] = sum(cast(list[int], both))
         found = {name: count for name, count in counts.items() if count is not None}
         return cast(LLMUsage, well_formed(found, UsageChange))
 
-    def _edit_response(self, response: Any, change: LLMResponseChange) -> Any:
+    def _edit_response(self, response: Any, change: LLMResponseChange, *, is_new: bool) -> Any:
+        shown = self._show_response(response)
         choices = self.choices(response)
-        texts = [self.texts(choice) for choice in choices]
         edited = choices
         if change.candidates is not None:
-            edited = self._edit_choices(response, choices, change.candidates)
-        first = "".join(texts[0]) if texts else None
-        if edited is choices and change.text is not None and change.text != first:
+            edited = self._edit_choices(response, choices, change.candidates, is_new=is_new)
+        if edited is choices and change.text is not None and change.text != shown.get("text", ""):
             start = choices[0] if choices else self.new_choice(response, 0)
             edited = [self._with_texts(start, [change.text]), *choices[1:]]
-        return response if edited is choices else self.with_choices(response, edited)
+        if edited is not choices:
+            response = self.with_choices(response, edited)
+        return self._edit_usage(response, change.usage_metadata, shown.get("usageMetadata"))
 
     def _edit_choices(
-        self, response: Any, choices: list[Any], wanted: Sequence[CandidateChange]
+        self,
+        response: Any,
+        choices: list[Any],
+        wanted: Sequence[CandidateChange],
+        *,
+        is_new: bool,
     ) -> list[Any]:
+        if self.one_choice:
+            if len(wanted) > 1:
+                warn(f"a hook's candidates were left out after the first: {self.api} has one")
+            wanted = wanted[:1] or [CandidateChange(content=ContentChange(parts=[]))]
         edited: list[Any] = []
         for place, change in enumerate(wanted):
             is_old = place < len(choices)
             choice = choices[place] if is_old else self.new_choice(response, place)
             if change.content is not None and change.content.parts is not None:
                 choice = self._with_texts(choice, change.content.parts)
-            word = change.finish_reason
-            if word is not None and is_old and word != self.finish(choice):
-                choice = self.with_finish(choice, word)
+            # An answer in the model's place has ended by itself, in whatever word.
+            if change.finish_reason is not None and is_old and not is_new:
+                choice = self._with_finish(choice, change.finish_reason)
+            if change.index is not None and change.index != self._index_of(choice, place):
+                choice = self.with_index(choice, change.index)
             edited.append(choice)
-        return choices if _are_same(edited, choices) else edited
+        return choices if are_same(edited, choices) else edited
 
     def _with_texts(self, choice: Any, texts: list[str]) -> Any:
         return choice if texts == self.texts(choice) else self.with_texts(choice, texts)
+
+    def _with_finish(self, choice: Any, word: str) -> Any:
+        if word == self.finish(choice):
+            return choice
+        if word not in self.finish_words:
+            known = ", ".join(self.finish_words)
+            warn(f"a hook's finishReason {word!r:.80} was left out: {self.api} has {known}")
+            return choice
+        return self.with_finish(choice, word)
+
+    def _edit_usage(self, response: Any, change: UsageChange | None, shown: LLMUsage | None) -> Any:
+        """The response with the counts that a hook names and its usage has."""
+        if change is None or shown is None:
+            return response
+        changes = {
+            self.usage[name]: count
+            for name, count in change.named().items()
+            if name in self.usage and count != shown.get(name)
+        }
+        held = get(response, "usage")
+        return put(response, {"usage": put(held, changes)}) if changes else response
 
 
 def _set_system_apart(
@@ -419,7 +501,3 @@ def _set_system_apart(
     apart = {id(message) for message in added[len(own) :]}
     turns = [message for message in wanted if id(message) not in apart]
     return turns, [message.content for message in added[len(own) :] if message.content]
-
-
-def _are_same(edited: Sequence[Any], before: Sequence[Any]) -> bool:
-    return len(edited) == len(before) and all(map(is_, edited, before))

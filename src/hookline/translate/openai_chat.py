@@ -4,9 +4,19 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 from hookline.errors import TranslationError
-from hookline.translate.blocks import BlockForm, drop_notes, put_texts, read_texts
+from hookline.translate.blocks import ABOUT_THE_TEXT, BlockForm, Blocks, drop_notes
 from hookline.translate.messages import MessageTranslator
-from hookline.translate.values import SDKCall, get, get_list, is_object, put
+from hookline.translate.values import (
+    SDKCall,
+    get,
+    get_list,
+    get_objects,
+    get_text,
+    is_object,
+    is_readable,
+    put,
+    refuse_text,
+)
 from hookline.wire.model import HookToolConfig, Role
 
 _ROLES: dict[str, Role] = {
@@ -15,12 +25,27 @@ _ROLES: dict[str, Role] = {
     "user": "user",
     "assistant": "model",
 }
-_HIDDEN_ROLES = ("tool", "function")
 _NAMES: dict[Role, str] = {"system": "system", "user": "user", "model": "assistant"}
-_TEXT_TYPES = {"text": "text", "refusal": "refusal"}
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 _CHOICES = {mode: choice for choice, mode in _MODES.items()}
-_FORM = BlockForm(_ROLES, _NAMES, _TEXT_TYPES, lambda _role, text: {"type": "text", "text": text})
+_BLOCKS = Blocks(
+    {"text": "text", "refusal": "refusal"},
+    # The last two are other servers' words for what a model thought.
+    ("image_url", "input_audio", "file", "video_url", "thinking", "reasoning"),
+)
+_CALLS = ("tool_calls", "function_call")
+_THOUGHTS = ("reasoning", "reasoning_content", "reasoning_details", "thinking_blocks")
+_FORM = BlockForm(
+    _BLOCKS,
+    _ROLES,
+    _NAMES,
+    lambda _role, text: {"type": "text", "text": text},
+    hidden_roles=("tool", "function"),
+    beside=("refusal",),
+    kept=(*_CALLS, "audio"),
+    known=("name", "tool_call_id", *_THOUGHTS),
+)
+_ANSWERED = {"role", "content", "refusal", *_CALLS, "audio", *_THOUGHTS, *ABOUT_THE_TEXT}
 
 
 class OpenAIChatTranslator(MessageTranslator[Any]):
@@ -45,6 +70,16 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
         "totalTokenCount": "total_tokens",
     }
     system_turns = True
+    finish_words = ("stop", "length", "tool_calls", "content_filter", "function_call")
+    request_fields = (
+        *("functions", "function_call", "user", "metadata", "response_format", "service_tier"),
+        *("modalities", "audio", "reasoning_effort", "verbosity", "safety_identifier"),
+        *("prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "stream_options"),
+    )
+    response_fields = (
+        *("id", "object", "model", "choices", "usage", "service_tier", "system_fingerprint"),
+        *("metadata", "moderation", "provider"),
+    )
 
     def reads_request(self, request: object) -> bool:
         return isinstance(request, Mapping) and isinstance(request.get("messages"), list | tuple)
@@ -56,57 +91,72 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
     def form(self, request: Any) -> BlockForm:  # noqa: ARG002 - all requests have the same
         return _FORM
 
-    def messages(self, request: Any) -> Sequence[Any]:
-        messages = get_list(request, "messages")
-        for place, message in enumerate(messages):
-            role = get(message, "role")
-            if role not in _ROLES and role not in _HIDDEN_ROLES:
-                known = ", ".join([*_ROLES, *_HIDDEN_ROLES])
-                raise TranslationError(f"messages[{place}].role {role!r:.80} is not one of {known}")
-        return messages
+    def tools_of(self, request: Any) -> Sequence[Any]:
+        return [*get_objects(request, "tools"), *get_objects(request, "functions")]
 
     def tool_name(self, tool: Any) -> str:
+        """The name of a tool, a call or a choice of one; functions of the older kind have it on
+        themselves."""
         kind = get(tool, "type")
-        name = get(get(tool, kind), "name") if isinstance(kind, str) else None
+        name = get(get(tool, kind) if isinstance(kind, str) else tool, "name")
         return name if isinstance(name, str) else ""
 
     def declare(self, names: Collection[str]) -> list[Any]:
         return [{"type": "function", "function": {"name": name}} for name in names]
 
+    def tool_selection(self, request: object) -> tuple[Any | None, Any | None]:
+        choice, tools = super().tool_selection(request)
+        older = tools is None and get(request, "functions") is not None
+        if not older:
+            return choice, tools
+        return get(request, "function_call"), get(request, "functions")
+
     def show_tool_choice(self, choice: Any) -> HookToolConfig:
-        if isinstance(choice, str) and choice in _MODES:
-            return {"mode": _MODES[choice]}
-        kind = get(choice, "type")
-        if kind == "allowed_tools":
-            allowed = get(choice, "allowed_tools")
-            names = [self.tool_name(tool) for tool in get_list(allowed, "tools")]
-            mode = _MODES.get(get(allowed, "mode"), "AUTO")
-            return {"mode": mode, "allowedFunctionNames": [name for name in names if name]}
-        name = self.tool_name(choice)
-        if not name:
-            raise TranslationError(f"tool_choice {choice!r:.80} is of no known shape")
-        return {"mode": "ANY", "allowedFunctionNames": [name]}
+        if isinstance(choice, str):
+            if choice in _MODES:
+                return {"mode": _MODES[choice]}
+        elif is_readable(choice):
+            if get(choice, "type") == "allowed_tools":
+                allowed = get(choice, "allowed_tools")
+                names = map(self.tool_name, get_list(allowed, "tools"))
+                mode = "ANY" if get(allowed, "mode") == "required" else "AUTO"
+                return {"mode": mode, "allowedFunctionNames": [name for name in names if name]}
+            if name := self.tool_name(choice):
+                return {"mode": "ANY", "allowedFunctionNames": [name]}
+        raise TranslationError(f"tool_choice {choice!r:.80} is of no known shape")
 
     def with_tools(
         self, request: Any, mode: str, allowed: Collection[str] | None, tools: Sequence[Any]
     ) -> Any:
+        if functions := get_objects(request, "functions"):
+            # Functions of the older kind are allowed one, or all that are declared.
+            left = [f for f in functions if allowed is None or self.tool_name(f) in allowed]
+            word: Any = "none" if mode == "NONE" else "auto"
+            if mode == "ANY" and len(left) == 1:
+                word = {"name": self.tool_name(left[0])}
+            request = put(
+                request,
+                {"functions": left, "function_call": word}
+                if left
+                else {"functions": None, "function_call": None},
+            )
+            if not get_list(request, "tools"):
+                return request
         if allowed is None:
             return put(request, {"tool_choice": _CHOICES[mode]})
-        listed = []
-        for tool in tools:
-            kind, name = get(tool, "type"), self.tool_name(tool)
-            if name in allowed:
-                listed.append({"type": kind, kind: {"name": name}})
+        kinds = {self.tool_name(tool): get(tool, "type") for tool in tools if get(tool, "type")}
+        listed = [{"type": kinds[n], kinds[n]: {"name": n}} for n in kinds if n in allowed]
         choice = {"mode": _CHOICES[mode], "tools": listed}
         return put(request, {"tool_choice": {"type": "allowed_tools", "allowed_tools": choice}})
 
     def reads_response(self, response: object) -> bool:
         choices = get(response, "choices")
-        if not isinstance(choices, list | tuple):
+        if not isinstance(choices, list | tuple) or not is_readable(response):
             return False
-        is_known = isinstance(response, Mapping) or hasattr(response, "model_copy")
         # A chunk of a stream has choices as well, and is no response.
-        return is_known and all(get(choice, "message") is not None for choice in choices)
+        return all(
+            is_readable(choice) and is_readable(get(choice, "message")) for choice in choices
+        )
 
     def choices(self, response: Any) -> list[Any]:
         return get_list(response, "choices")
@@ -123,29 +173,38 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
 
         return Choice.model_validate(choice)
 
+    def with_index(self, choice: Any, index: int) -> Any:
+        return put(choice, {"index": index})
+
     def texts(self, choice: Any) -> list[str]:
         message = get(choice, "message")
-        texts = read_texts(get(message, "content"), _TEXT_TYPES)
-        refusal = get(message, "refusal")
-        return [*texts, refusal] if isinstance(refusal, str) and refusal else texts
+        texts = [text for text in _BLOCKS.read(get(message, "content")) if text]
+        texts += filter(None, (get_text(message, "refusal"), self._transcript(message)))
+        if not texts and not self.calls(choice):
+            refuse_text(message, _ANSWERED, "a message has no text in its content")
+        return texts
 
     def with_texts(self, choice: Any, texts: list[str]) -> Any:
         message = get(choice, "message")
-        old, changes = self.texts(choice), drop_notes(message)
-        content, refusal = get(message, "content"), get(message, "refusal")
-        if refusal and len(texts) == len(old):
-            *texts, last = texts
-            changes["refusal"] = last
-        elif refusal:
-            changes["refusal"] = None
-        if texts != read_texts(content, _TEXT_TYPES):
-            new = put_texts(
-                content, texts, _TEXT_TYPES, lambda text: {"type": "text", "text": text}
-            )
-            # A text that is taken away is none; JSON says so with a null.
-            changes["content"] = new if new or content is not None else None
+        content, changes = get(message, "content"), drop_notes(message)
+        is_same_count, texts = len(texts) == len(self.texts(choice)), [*texts]
+        if spoken := self._transcript(message):
+            if is_same_count and texts[-1] == spoken:
+                texts.pop()
+            else:
+                # What was spoken cannot be edited: it goes, and its text is written.
+                changes["audio"], is_same_count = None, False
+        if get_text(message, "refusal"):
+            changes["refusal"] = texts.pop() or None if is_same_count else None
+        new = _BLOCKS.put(content, texts, lambda text: {"type": "text", "text": text}) or None
+        message = put(message, {**changes, "content": new})
+        if isinstance(message, Mapping):
+            message = {**message, "content": new}
         notes = {"logprobs": None} if get(choice, "logprobs") is not None else {}
-        return put(choice, {"message": put(message, changes), **notes})
+        return put(choice, {"message": message, **notes})
+
+    def _transcript(self, message: Any) -> str:
+        return get_text(get(message, "audio"), "transcript")
 
     def finish(self, choice: Any) -> str | None:
         word = get(choice, "finish_reason")
@@ -156,9 +215,9 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
 
     def calls(self, choice: Any) -> list[str]:
         message = get(choice, "message")
-        names = [self.tool_name(call) for call in get_list(message, "tool_calls")]
-        old = get(get(message, "function_call"), "name")
-        return [*names, old] if isinstance(old, str) else names
+        names = [self.tool_name(call) for call in get_objects(message, "tool_calls")]
+        older = get(get(message, "function_call"), "name")
+        return [*names, older] if isinstance(older, str) else names
 
     def without_calls(self, choice: Any, names: Collection[str]) -> Any:
         message = get(choice, "message")

@@ -5,9 +5,12 @@ pays for it, and are copied one level at a time: a request may hold what cannot 
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import lru_cache
+from operator import is_
 from typing import Any, TypeVar, cast
+
+import msgspec
 
 from hookline.errors import TranslationError
 from hookline.wire.model import Change
@@ -33,9 +36,35 @@ def is_object(value: object, package: str, *kinds: str) -> bool:
     return not names.isdisjoint(kinds) if kinds else bool(names)
 
 
+def is_readable(value: object) -> bool:
+    """Whether a value has fields that can be read here, and copied with others: JSON's object, a
+    pydantic model or a dataclass."""
+    # To ask whether it is a mapping takes longer than all the rest.
+    if type(value) is dict or isinstance(value, Mapping):
+        return True
+    if isinstance(value, type):
+        return False
+    return hasattr(value, "model_copy") or dataclasses.is_dataclass(value)
+
+
 def get(value: object, name: str) -> Any:
-    """A field of JSON or of an object, None when it is absent."""
-    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+    """A field of JSON or of an object, None when it is absent or not given."""
+    if type(value) is dict or isinstance(value, Mapping):
+        found = value.get(name)
+    else:
+        found = getattr(value, name, None)
+    if found is None or type(found) in (str, list, dict):
+        return found
+    # The SDKs' words for an argument that is left out.
+    return None if type(found).__name__ in ("NotGiven", "Omit") else found
+
+
+def get_text(value: object, name: str) -> str:
+    """A field that must hold a text, empty when absent; raises TranslationError otherwise."""
+    found = get(value, name)
+    if found is not None and not isinstance(found, str):
+        raise TranslationError(f"{name} must be a string, not {type(found).__name__}")
+    return found or ""
 
 
 def get_list(value: object, name: str) -> list[Any]:
@@ -44,6 +73,50 @@ def get_list(value: object, name: str) -> list[Any]:
     if found is not None and not isinstance(found, list | tuple):
         raise TranslationError(f"{name} must be a list, not {type(found).__name__}")
     return list(found or ())
+
+
+def get_objects(value: object, name: str) -> list[Any]:
+    """A field that must hold a list of objects; raises TranslationError otherwise."""
+    found = get_list(value, name)
+    for item in found:
+        if not is_readable(item):
+            raise TranslationError(f"{name} cannot hold {type(item).__name__}")
+    return found
+
+
+def get_fields(value: Any) -> Mapping[str, Any]:
+    """All the fields of a value, those that an SDK's class does not declare among them."""
+    if isinstance(value, Mapping):
+        return value
+    if isinstance(value, msgspec.Struct):
+        return msgspec.structs.asdict(value)
+    return {**getattr(value, "__dict__", {}), **(getattr(value, "model_extra", None) or {})}
+
+
+def holds_text(value: object) -> bool:
+    """Whether there is a text anywhere in a value, other than names of types and ids."""
+    if isinstance(value, str):
+        return bool(value.strip())
+    if isinstance(value, list | tuple | set | frozenset):
+        return any(map(holds_text, value))
+    if is_readable(value):
+        fields = get_fields(value).items()
+        return any(
+            holds_text(held)
+            for name, held in fields
+            if name not in ("type", "id") and not str(name).endswith("_id")
+        )
+    # What nobody can look into may hold anything.
+    return value is not None and not isinstance(value, int | float)
+
+
+def refuse_text(value: Any, known: Container[str], found: str) -> None:
+    """Raises TranslationError if a value of which hooks are shown nothing has a text in a field
+    that is not among those ``known``: it would pass every guard."""
+    fields = get_fields(value).items()
+    unknown = [str(name) for name, held in fields if name not in known and holds_text(held)]
+    if unknown:
+        raise TranslationError(f"{found}, but {', '.join(unknown)}")
 
 
 def put(value: Any, changes: Mapping[str, Any]) -> Any:
@@ -55,9 +128,9 @@ def put(value: Any, changes: Mapping[str, Any]) -> Any:
         kept = {**value, **changes}
         left = {name: kept[name] for name in kept if name not in changes or kept[name] is not None}
         return SDKCall(value.api, left) if isinstance(value, SDKCall) else left
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.replace(value, **changes)
-    return value.model_copy(update=dict(changes))
+    if hasattr(value, "model_copy"):
+        return value.model_copy(update=dict(changes))
+    return dataclasses.replace(value, **changes)
 
 
 def read_change(read: Callable[[object], C], name: str, hook: object) -> C:
@@ -66,6 +139,11 @@ def read_change(read: Callable[[object], C], name: str, hook: object) -> C:
         return read(hook)
     except ValueError as error:
         raise TranslationError(f"{name} {error}") from None
+
+
+def are_same(edited: Sequence[Any], before: Sequence[Any]) -> bool:
+    """Whether two lists hold the identical objects."""
+    return len(edited) == len(before) and all(map(is_, edited, before))
 
 
 @lru_cache(maxsize=1024)

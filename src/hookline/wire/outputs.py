@@ -144,10 +144,18 @@ class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
             wire["hookSpecificOutput"] = self.hook_specific_output
         return wire
 
-    def get_empty_response(self, reason: str) -> Any:
-        """A response, in the SDK's form, that holds nothing but a reason."""
+    def get_empty_response(self, reason: str, rejected: Any = None) -> Any:
+        """A response, in the SDK's form, that holds nothing but a reason; in the form of the one
+        that was rejected, if there is one that anybody can read."""
         call = self._model_call()
-        return call.translator.empty_response(reason, like=call.like)
+        like = call.like
+        if rejected is not None:
+            try:
+                call.translator.to_hook_llm_response(rejected)
+                like = rejected
+            except TranslationError:
+                pass
+        return call.translator.empty_response(reason, like=like)
 
     def _specific(self, key: str) -> Any:
         return self.hook_specific_output.get(key) if self.hook_specific_output else None

@@ -332,7 +332,9 @@ def _check_edit(
 ) -> None:
     wanted = [dict(each) for each in shown["messages"]]
     wanted[place]["content"] = _NEW
+    before = to_json(request)
     edited = translator.from_hook_llm_request({"messages": wanted}, request)
+    expect(to_json(request) == before, "the request was altered", request)
     expect_messages(_show_request(translator, edited)["messages"], wanted, edited)
     _expect_hidden(edited, request)
     _expect_same_fields(edited, request)
@@ -427,7 +429,8 @@ def _expect_same_fields(edited: Any, base: Any) -> None:
     if isinstance(base, Mapping):
         expect(edited.keys() == base.keys(), "a field came or went", edited)
         changed = [name for name in base if edited[name] is not base[name]]
-        expect(len(changed) == 1, f"{', '.join(changed)} changed instead of one field", edited)
+        names = ", ".join(map(str, changed)) or "nothing"
+        expect(len(changed) == 1, f"{names} changed instead of one field", edited)
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -30,6 +30,7 @@ from pydantic_ai.tools import ToolDefinition
 from hookline.errors import TranslationError
 from hookline.notices import warn
 from hookline.translate.messages import MessageTranslator
+from hookline.translate.values import are_same
 from hookline.wire.model import HookToolConfig, Role
 
 _TEXTS = (SystemPromptPart, UserPromptPart, TextPart)
@@ -48,7 +49,6 @@ _REPEATS = frozenset({
     *("grounding_metadata", "content_filter_result", "content_filters"),
 })  # fmt: skip
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
-_FINISH_WORDS = ("stop", "length", "content_filter", "tool_call", "error")
 
 
 class PydanticAICall(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,8 +70,6 @@ class _Piece:
 
     message: ModelRequest | ModelResponse | None
     part: Any
-    # What is left of a part whose text went into a part of another role.
-    rest: "_Piece | None" = None
 
 
 class _PieceForm:
@@ -93,7 +91,7 @@ class _PieceForm:
         if role == self.role(message):
             return _Piece(message.message, _with_text(message.part, text, role))
         owner = message.message if (role == "model") == _is_of_response(message) else None
-        return _Piece(owner, self.new(role, text).part, self.without_text(message))
+        return _Piece(owner, self.new(role, text).part)
 
     def without_text(self, message: _Piece) -> _Piece | None:
         part, owner = message.part, message.message
@@ -135,6 +133,9 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
         "candidatesTokenCount": "output_tokens",
     }
     system_turns = True
+    one_choice = True
+    finish_words = ("stop", "length", "content_filter", "tool_call", "error")
+    request_fields = ("settings", "parameters")
 
     def reads_request(self, request: object) -> bool:
         messages = request.messages if isinstance(request, PydanticAICall) else request
@@ -256,12 +257,6 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
             _known(part)
         return [response]
 
-    def with_choices(self, response: Any, choices: list[Any]) -> Any:
-        return choices[0] if choices else self.with_texts(response, [])
-
-    def new_choice(self, response: Any, index: int) -> Any:  # noqa: ARG002 - there is only one
-        return self.new_response(response)
-
     def texts(self, choice: Any) -> list[str]:
         return [part.content for part in choice.parts if _has_text(part)]
 
@@ -284,11 +279,7 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
         return cast(str | None, choice.finish_reason)
 
     def with_finish(self, choice: Any, word: str) -> Any:
-        known = word.lower()
-        if known not in _FINISH_WORDS:
-            warn(f"a hook's finishReason {word!r} was left out: {self.api} has no such word")
-            return choice
-        return replace(choice, finish_reason=known)
+        return replace(choice, finish_reason=word)
 
     def calls(self, choice: Any) -> list[str]:
         return [part.tool_name for part in choice.parts if isinstance(part, ToolCallPart)]
@@ -385,7 +376,6 @@ def _join(pieces: Sequence[_Piece]) -> list[ModelRequest | ModelResponse]:
     """The messages that hold these parts: those that were there already, the very same objects if
     their parts are, and new ones for parts that stand between two messages."""
     owned: list[tuple[ModelRequest | ModelResponse | None, Any]] = []
-    pieces = [each for piece in pieces for each in (piece.rest, piece) if each is not None]
     for place, piece in enumerate(pieces):
         owner = piece.message
         if owner is None:
@@ -403,7 +393,7 @@ def _join(pieces: Sequence[_Piece]) -> list[ModelRequest | ModelResponse]:
         if owner is None:
             kind = ModelResponse if isinstance(parts[0], TextPart) else ModelRequest
             joined.append(kind(parts=parts))
-        elif len(parts) == len(owner.parts) and all(map(_is, parts, owner.parts)):
+        elif are_same(parts, owner.parts):
             joined.append(owner)
         elif isinstance(owner, ModelResponse):
             joined.append(_without_repeats(owner, parts))
@@ -413,7 +403,3 @@ def _join(pieces: Sequence[_Piece]) -> list[ModelRequest | ModelResponse]:
         else:
             joined.append(replace(owner, parts=parts))
     return joined
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other

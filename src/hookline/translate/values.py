@@ -10,6 +10,8 @@ from functools import lru_cache
 from operator import is_
 from typing import Any, TypeVar, cast
 
+import msgspec
+
 from hookline.errors import TranslationError
 from hookline.wire.model import Change
 
@@ -91,6 +93,8 @@ def get_fields(value: Any) -> Mapping[str, Any]:
     """All the fields of a value, those that an SDK's class does not declare among them."""
     if isinstance(value, Mapping):
         return value
+    if isinstance(value, msgspec.Struct):
+        return msgspec.structs.asdict(value)
     return {**getattr(value, "__dict__", {}), **(getattr(value, "model_extra", None) or {})}
 
 

@@ -209,8 +209,8 @@ def test_a_message_that_changes_its_role_keeps_what_else_it_holds() -> None:
         wanted = {"messages": [{"role": role, "content": "Hi."}]}
         edited = TRANSLATOR.from_hook_llm_request(wanted, request)
         parts = find_parts(edited)
-        assert isinstance(parts[1], kind)
-        assert parts[0].content == [IMAGE]
+        assert isinstance(parts[0], kind)
+        assert parts[1].content == [IMAGE]
 
 
 def test_a_changed_response_is_not_continued_from_the_providers_own_copy() -> None:

@@ -1,9 +1,10 @@
-"""The laws of translation, for the message APIs as JSON."""
+"""The laws of translation, for every API that needs no SDK of its own here."""
 
 import copy
 from typing import Any
 
 import pytest
+from google.genai.types import GenerateContentResponse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +18,8 @@ from hookline.testing.translators import (
 from hookline.translate import HookTranslator
 from hookline.translate.choosing import AnyTranslator, make_translator
 from tests.translate import apis
-from tests.translate.forms import Json
+from tests.translate import strategies as some
+from tests.translate.forms import Form, Json, in_both_forms
 
 REQUESTS: dict[str, st.SearchStrategy[Json]] = {
     "openai-chat": apis.chat_requests(),
@@ -113,3 +115,29 @@ def test_any_answer_of_a_hook_is_applied_or_refused(
 ) -> None:
     request, response = data.draw(REQUESTS[api]), data.draw(RESPONSES[api])
     check_any_answer(make_translator(api), answer, request=request, response=response)
+
+
+@in_both_forms
+@given(value=some.requests())
+def test_requests_of_gemini_obey_the_laws(form: Form, value: Json) -> None:
+    # Neighbours among its contents may be one message: they are compared by what hooks are shown.
+    check_request(make_translator("genai"), form.request(value), messages=lambda _request: ())
+
+
+@in_both_forms
+@given(request=some.requests(), response=some.responses)
+def test_responses_of_gemini_obey_the_laws(form: Form, request: Json, response: Json) -> None:
+    translator = make_translator("genai")
+    check_response(translator, form.response(response))
+    kind = dict if form.name == "json" else GenerateContentResponse
+    check_answers(translator, form.request(request), kind)
+
+
+@given(messages=some.messages, config=st.fixed_dictionaries({}, optional=some.settings))
+def test_hooks_own_form_obeys_the_laws(messages: list[Json], config: Json) -> None:
+    request = {"model": "m", "messages": messages, "config": config}
+    for translator in (make_translator("hooks"), AnyTranslator()):
+        check_request(translator, request)
+        check_answers(translator, request, dict)
+        texts = [message["content"] for message in messages]
+        check_response(translator, {"candidates": [{"content": {"parts": [*texts, "a"]}}]})

@@ -200,6 +200,7 @@ def test_merged_changes_apply_like_one_after_the_other(first: Json, second: Json
     base = {"model": "m", "contents": ["a"]}
     merged = translator.from_hook_llm_request(merge_llm_request(first, second), base)
     once = translator.from_hook_llm_request(first, base)
-    if "messages" not in first:
+    # An allow-list loses the names that the request does not declare, and is another one then.
+    if "messages" not in first and "toolConfig" not in first:
         assert merged == translator.from_hook_llm_request(second, once)
     assert llm_request_problem(merge_llm_request(first, second)) is None

@@ -115,6 +115,10 @@ FOREIGN_REQUESTS: dict[str, Any] = {
     "an item nobody knows": {"input": [{"type": "note", "note": ATTACK}]},
     "an item that is a text": {"input": [ATTACK]},
     "variables of a prompt": {"input": "hi", "prompt": {"id": "p", "variables": {"q": ATTACK}}},
+    "another conversation for the server": {
+        **chat("hi"),
+        "extra_body": {"messages": said(("user", ATTACK))},
+    },
     "items beside messages": {"input": "hi", "messages": said(("user", ATTACK))},
     "a call of an API that nobody knows": SDKCall("mistral", {"messages": ATTACK}),
     "completions": {"model": "m", "prompt": ATTACK},

@@ -301,6 +301,9 @@ class MessageTranslator(Generic[M]):
 
     def _show_request(self, request: Any) -> LLMRequest:
         messages = self.messages(request)
+        more = get(request, "extra_body")
+        if isinstance(more, Mapping) and ("messages" in more or "input" in more):
+            raise TranslationError("extra_body puts another conversation in place of this one")
         if not messages:
             settings = [name for own in self.settings.values() for name in own]
             known = {"model", "tools", "tool_choice", *settings, *self.request_fields}

@@ -86,6 +86,8 @@ def get_fields(value: Any) -> Mapping[str, Any]:
     """All the fields of a value, those that an SDK's class does not declare among them."""
     if isinstance(value, Mapping):
         return value
+    if dataclasses.is_dataclass(value):
+        return {each.name: getattr(value, each.name, None) for each in dataclasses.fields(value)}
     return {**vars(value), **(getattr(value, "model_extra", None) or {})}
 
 

@@ -281,7 +281,10 @@ def test_the_hooks_of_the_examples_are_beyond_reproach(call: Call) -> None:
     assert len(folders) > 10
     for folder in folders:
         document = call("check", "--json", "--cwd", folder).document
-        assert [f for f in document["findings"] if f["rule"] != "warm"] == []
+        # An example with an agent brings tools of its own, which nobody else knows.
+        has_tools = Path(folder, "agent.py").exists()
+        known = {"warm", "matcher-tool"} if has_tools else {"warm"}
+        assert [f for f in document["findings"] if f["rule"] not in known] == []
 
 
 def test_check_loads_no_terminal_no_engine_and_no_regex(project: Project) -> None:

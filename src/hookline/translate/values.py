@@ -95,6 +95,8 @@ def get_fields(value: Any) -> Mapping[str, Any]:
         return value
     if isinstance(value, msgspec.Struct):
         return msgspec.structs.asdict(value)
+    if dataclasses.is_dataclass(value):
+        return {each.name: getattr(value, each.name, None) for each in dataclasses.fields(value)}
     return {**getattr(value, "__dict__", {}), **(getattr(value, "model_extra", None) or {})}
 
 

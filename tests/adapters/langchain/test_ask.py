@@ -4,15 +4,19 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.types import Command, Send
 
 from hookline import Hooks, ask, combine, deny, message, rewrite, stop
+from hookline.adapters.langchain import HooklineMiddleware
 from hookline.toolcall import ConfirmationRequest
 from tests.adapters.langchain.agents import (
     RAN,
@@ -21,6 +25,7 @@ from tests.adapters.langchain.agents import (
     every_way,
     make_agent,
     results,
+    shell,
     talk,
 )
 from tests.adapters.langchain.models import Recorded, call, calls
@@ -104,6 +109,63 @@ async def test_a_decision_counts_even_if_the_hooks_would_not_ask_any_more(hooks:
     state = await talk(agent, decide("reject"))
     assert RAN == []
     assert results(state)[0].status == "error"
+
+
+@every_way
+async def test_a_decision_counts_even_if_the_hooks_that_asked_are_gone(
+    hooks: Hooks, way: Way
+) -> None:
+    hooks.on("BeforeTool")(lambda _: ask("really?"))
+    saver = InMemorySaver()
+    await talk(make_agent(hooks, Recorded(LS), saver=saver), "Go on.", way)
+    with Hooks() as others:
+        agent = make_agent(others, Recorded("Done."), saver=saver)
+        state = await talk(agent, decide("reject", message="not today"), way)
+    assert RAN == []
+    assert "not today" in results(state)[0].content
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+@pytest.mark.parametrize("is_sent", [False, True])
+async def test_calls_that_run_in_one_step_cannot_be_asked_about(
+    hooks: Hooks, way: Way, is_sent: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """langgraph would start the step again for the answer, run a call twice, and give the answer
+    to whichever call asks first."""
+
+    @hooks.on("BeforeTool")
+    def question(event: Any) -> Any:
+        if event["tool_input"]["command"] == "first":
+            time.sleep(0.05)
+        return ask("really?")
+
+    middleware = HooklineMiddleware(hooks)
+    graph = StateGraph(MessagesState)
+    graph.add_node("start", lambda _: {})
+    graph.add_edge(START, "start")
+    node = ToolNode(
+        [shell],
+        wrap_tool_call=middleware.wrap_tool_call,
+        awrap_tool_call=middleware.awrap_tool_call,
+    )
+    graph.add_node("tools", node)
+    if is_sent:
+        graph.add_conditional_edges("start", lambda state: [Send("tools", state)])
+    else:
+        graph.add_edge("start", "tools")
+    agent = graph.compile(checkpointer=InMemorySaver())
+    RAN.clear()
+    reply = calls(*(("shell", name, {"command": name}) for name in ("first", "second")))
+    state = await talk(agent, {"messages": [reply]}, way)
+    approved: list[str] = []
+    if state["__interrupt__"]:
+        approved = [state["__interrupt__"][0].value["action_requests"][0]["args"]["command"]]
+        state = await talk(agent, decide("approve"), way)
+    assert approved == RAN
+    assert not state["__interrupt__"]
+    assert sum(result.status == "error" for result in results(state)) == 2 - len(approved)
+    if not is_sent:
+        assert "Send each to the tool node by itself" in caplog.text
 
 
 @every_way

@@ -41,7 +41,7 @@ async def call_model(
     if stop is not None:
         stopped.forget(conversation, request.state)
         return ModelResponse(result=[say(stop, {"stop": stop})])
-    request = _with_kept_texts(_without_hidden(request), conversation)
+    request = _with_kept_texts(request, conversation)
     if face.may_skip(*_EVENTS):
         return await settle(handler(request))
     gate = await face.model_gate(request)
@@ -75,24 +75,20 @@ def _find_stop(messages: Sequence[BaseMessage]) -> str | None:
     return None
 
 
-def _without_hidden(request: ModelRequest[Any]) -> ModelRequest[Any]:
-    # Long conversations are looked through with every call.
-    if not any(MARK in message.additional_kwargs for message in request.messages):
-        return request
-    kept = [message for message in request.messages if not read_marks(message).get("hidden")]
-    return request if len(kept) == len(request.messages) else request.override(messages=kept)
-
-
 def _with_kept_texts(request: ModelRequest[Any], conversation: Conversation) -> ModelRequest[Any]:
-    """The request with what hooks have to say to the model since the last one."""
-    texts = conversation.take()
-    last = next((m for m in reversed(request.messages) if isinstance(m, AIMessage)), None)
-    if last is not None:
-        texts = [*read_marks(last).get("notes", ()), *texts]
-    if not texts:
+    """The request with what hooks have to say to the model since the last one, and without what
+    the model must not read."""
+    messages, texts = request.messages, conversation.take()
+    # Long conversations are looked through with every call.
+    if any(MARK in message.additional_kwargs for message in messages):
+        last = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
+        if last is not None:
+            texts = [*read_marks(last).get("notes", ()), *texts]
+        messages = [message for message in messages if not read_marks(message).get("hidden")]
+    if not texts and len(messages) == len(request.messages):
         return request
     added: list[AnyMessage] = [HumanMessage(text) for text in texts]
-    return request.override(messages=[*request.messages, *added])
+    return request.override(messages=[*messages, *added])
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
@@ -243,6 +244,32 @@ async def test_several_calls_that_ask_are_answered_each_by_itself(hooks: Hooks, 
     assert sorted(RAN) == ["c0", "c1", "c3"]
     assert answer(state) == "Done."
     assert sorted(asked) == ["c0", "c1", "c2", "c3"]
+
+
+@pytest.mark.parametrize("outer_id", ["call-1", "call-7"])
+@pytest.mark.parametrize("asked_about", ["shell", "delegate|shell"])
+async def test_a_question_of_an_agent_that_a_tool_runs_is_its_own(
+    hooks: Hooks, asked_about: str, outer_id: str
+) -> None:
+    hooks.on("BeforeTool", matcher=asked_about)(lambda _: ask("really?"))
+    inner = make_agent(hooks, Recorded(LS, "It is done."), saver=False)
+
+    @tool
+    def delegate(task: str) -> str:
+        """Delegate a task."""
+        return str(inner.invoke({"messages": [("user", task)]})["messages"][-1].text)
+
+    outer = make_agent(
+        hooks, Recorded(call("delegate", outer_id, task="List."), "Done."), tools=[delegate]
+    )
+    state = await talk(outer, "Go on.")
+    questions = []
+    while state["__interrupt__"]:
+        questions.append(state["__interrupt__"][0].value["action_requests"][0]["name"])
+        state = await talk(outer, decide("approve"))
+    assert questions == asked_about.split("|")
+    assert RAN == ["ls"]
+    assert results(state)[0].content == "It is done."
 
 
 @every_way

@@ -196,7 +196,11 @@ class GuardedCall:
     def _describe(self, request: ConfirmationRequest) -> dict[str, Any]:
         """The question in the form of HumanInTheLoopMiddleware, and what a replay needs."""
         name = request.tool_name
-        mark: dict[str, Any] = {"tool_call_id": self._request.tool_call["id"]}
+        info = self._request.runtime.execution_info
+        mark: dict[str, Any] = {
+            "tool_call_id": self._request.tool_call["id"],
+            "task_id": info and info.task_id,
+        }
         if request.system_message:
             mark["system_message"] = request.system_message
         asked = {"name": name, "args": request.tool_input, "description": request.reason}
@@ -239,7 +243,9 @@ class GuardedCall:
 
     def _read_question(self, question: Any) -> dict[str, Any] | None:
         mark = question.get(MARK) if isinstance(question, Mapping) else None
-        if not mark:
+        info = self._request.runtime.execution_info
+        if not mark or mark["task_id"] != (info and info.task_id):
+            # It is the question of a tool, or of an agent that a tool runs.
             return None
         if mark["tool_call_id"] != self._request.tool_call["id"]:
             self._answers_another = True

@@ -349,6 +349,21 @@ async def test_a_stop_beside_a_question_holds_after_the_resume(hooks: Hooks) -> 
     assert len(script.requests) == 1
 
 
+async def test_a_stop_beside_a_question_holds_for_another_agent_that_goes_on(hooks: Hooks) -> None:
+    @hooks.on("BeforeTool")
+    def guard(event: Any) -> Any:
+        return stop("enough") if event["tool_name"] == "mail" else ask("really?")
+
+    reply = calls(("shell", "1", {"command": "ls"}), ("mail", "2", {"to": "boss"}))
+    saver = InMemorySaver()
+    await talk(make_agent(hooks, Recorded(reply), saver=saver), "Go on.", max_concurrency=1)
+    script = Recorded("Done.")
+    state = await talk(make_agent(hooks, script, saver=saver), decide("approve"))
+    assert RAN == []
+    assert script.requests == []
+    assert answer(state) == "enough"
+
+
 PROCESS = """
 import pickle, sys
 from collections import defaultdict

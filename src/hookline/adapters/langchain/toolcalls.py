@@ -17,7 +17,15 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command, interrupt
 
 from hookline.adapters.gates import Conversation, ToolOutcome, announce_question, complete
-from hookline.adapters.langchain.marks import MARK, count_calls, find_reply, mark, read_text, settle
+from hookline.adapters.langchain.marks import (
+    MARK,
+    count_calls,
+    find_reply,
+    mark,
+    read_marks,
+    read_text,
+    settle,
+)
 from hookline.front import Face
 from hookline.toolcall import (
     NOBODY_TO_ASK,
@@ -233,7 +241,12 @@ class GuardedCall:
                 found = saver.get_tuple({"configurable": place})
             else:
                 found = await saver.aget_tuple({"configurable": place})
-            for task, channel, value in (found and found.pending_writes) or ():
+            writes = (found and found.pending_writes) or ()
+            stop = _find_stop([value for _, _, value in writes])
+            if stop is not None:
+                # Hooks stopped another call of the same reply, perhaps in another process.
+                return {"continue": False, "stopReason": stop}
+            for task, channel, value in writes:
                 if task == info.task_id and channel == _INTERRUPT:
                     return self._read_question(value[0].value)
         except Exception as error:
@@ -323,6 +336,12 @@ class GuardedCall:
             listed = value if isinstance(value, list) else [value]
             return [*listed, edit(self._reply("", status="success"))]
         return _replace_message(value, own, edit(own))
+
+
+def _find_stop(writes: list[Any]) -> str | None:
+    """Why hooks stopped a call whose message is among the writes to a state."""
+    messages = (message for value in writes for message in _messages_in(value))
+    return next((s for m in messages if (s := read_marks(m).get("stop")) is not None), None)
 
 
 def _read_decision(value: Any) -> Mapping[str, Any]:

@@ -412,6 +412,25 @@ async def test_a_text_in_the_place_of_a_structured_answer_is_a_clear_block(
     assert script.requests == []
 
 
+@pytest.mark.parametrize("structure", [None, ProviderStrategy(Weather)])
+async def test_what_is_said_beside_an_answer_in_the_models_place_is_kept(
+    hooks: Hooks, structure: Any
+) -> None:
+    @hooks.on("BeforeModel")
+    def answer_first(event: Any) -> Any:
+        if len(event["llm_request"]["messages"]) > 1:
+            return None
+        said = {"llm_response": {"text": '{"city": "Ulm", "degrees": 3}'}}
+        return {"hookSpecificOutput": said, "suppressOutput": True, **message("it is cold")}
+
+    script = Recorded('{"city": "Ulm", "degrees": 4}')
+    agent = make_agent(hooks, script, response_format=structure)
+    state = await talk(agent, "Hi.")
+    assert state["messages"][-1].additional_kwargs["hookline"]["suppressed"] is True
+    await talk(agent, "Again.")
+    assert str(script.requests[0][-1].text) == "[System] it is cold"
+
+
 async def test_a_hook_may_give_the_structured_answer_itself(hooks: Hooks) -> None:
     text = '{"city": "Berlin", "degrees": 7}'
     hooks.on("BeforeModel")(lambda _: {"hookSpecificOutput": {"llm_response": {"text": text}}})

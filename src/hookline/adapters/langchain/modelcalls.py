@@ -58,9 +58,7 @@ async def call_model(
     kept = outcome.response
     if kept is not response:
         kept = _parse_again(request, response, kept)
-    if outcome.message or outcome.suppressed:
-        notes = [f"[System] {outcome.message}"] if outcome.message else []
-        kept = _mark_answer(kept, notes=notes, suppressed=outcome.suppressed)
+    kept = _mark_answer(kept, outcome)
     return kept if gate.allowed is None else _refuse_calls(face, kept, gate.allowed)
 
 
@@ -119,19 +117,17 @@ def _finish_unsent(request: ModelRequest[Any], outcome: ModelOutcome) -> Any:
     if outcome.blocked or outcome.stop is not None:
         return _finish_rejected(outcome)
     response: ModelResponse[Any] = outcome.response
-    if request.response_format is None:
-        notes = [f"[System] {outcome.message}"] if outcome.message else []
-        return _mark_answer(response, notes=notes)
-    answer = _answer_of(response)
-    try:
-        parsed = _parse(request.response_format, answer)
-    except Exception as error:
-        told = (
-            "a hook answered in the model's place with a text, and this agent's answers are "
-            f"structured: {error}"
-        )
-        return ModelResponse(result=[say(told, {"blocked": True})])
-    return ModelResponse(result=response.result, structured_response=parsed)
+    if request.response_format is not None:
+        try:
+            parsed = _parse(request.response_format, _answer_of(response))
+            response = ModelResponse(response.result, parsed)
+        except Exception as error:
+            told = (
+                "a hook answered in the model's place with a text, and this agent's answers are "
+                f"structured: {error}"
+            )
+            response = ModelResponse([say(told, {"blocked": True})])
+    return _mark_answer(response, outcome)
 
 
 def _finish_rejected(outcome: ModelOutcome) -> ModelResponse[Any]:
@@ -222,20 +218,22 @@ def _answer_of(response: Any) -> AIMessage | None:
     return found[-1] if found else None
 
 
-def _mark_answer(response: Any, *, notes: list[str], suppressed: bool = False) -> Any:
-    """The response with marks on its last answer."""
-    marks: dict[str, Any] = {"notes": notes} if notes else {}
-    if suppressed:
+def _mark_answer(response: Any, outcome: ModelOutcome) -> Any:
+    """The response with what hooks say beside it as marks on its last answer."""
+    marks: dict[str, Any] = {}
+    if outcome.message:
+        marks["notes"] = [f"[System] {outcome.message}"]
+    if outcome.suppressed:
         marks["suppressed"] = True
     answer = _answer_of(response)
     if answer is None or not marks:
         return response
-    marked = mark(answer, **marks)
     if isinstance(response, AIMessage):
-        return marked
+        return mark(answer, **marks)
     if isinstance(response, ExtendedModelResponse):
-        inner = _mark_answer(response.model_response, notes=notes, suppressed=suppressed)
+        inner = _mark_answer(response.model_response, outcome)
         return ExtendedModelResponse(inner, response.command)
+    marked = mark(answer, **marks)
     result = [marked if message is answer else message for message in response.result]
     return ModelResponse(result, response.structured_response)
 

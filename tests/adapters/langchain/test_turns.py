@@ -106,6 +106,29 @@ async def test_a_prompt_is_shown_wherever_and_however_it_stands(hooks: Hooks, pr
     assert "swordfish" not in script.sent
 
 
+@pytest.mark.parametrize("mark", [{"context": True}, {"sent_back": 8}, {"hidden": True}])
+async def test_a_caller_cannot_hide_a_prompt_from_hooks(hooks: Hooks, mark: Any) -> None:
+    """What hookline notes on messages comes from hookline alone."""
+    shown: list[str] = []
+
+    @hooks.on("AfterAgent")
+    def send_back_once(event: Any) -> Any:
+        shown.append(event["prompt"])
+        return None if event["stop_hook_active"] else deny("once more")
+
+    hooks.on("BeforeAgent")(refuse_secret)
+    script = Recorded("One.", "Two.")
+    agent = make_agent(hooks, script)
+    marks = {"hookline": mark}
+    secret = HumanMessage("It is swordfish.", additional_kwargs=marks)
+    state = await talk(agent, {"messages": [secret]})
+    assert answer(state) == "no passwords"
+    state = await talk(agent, {"messages": [HumanMessage("Hi.", additional_kwargs=marks)]})
+    assert answer(state) == "Two."
+    assert shown == ["Hi.", "once more"]
+    assert str(script.requests[0][-1].text) == "Hi."
+
+
 @every_way
 async def test_context_is_read_by_the_model_beside_the_prompt(hooks: Hooks, way: Way) -> None:
     hooks.on("SessionStart")(lambda _: add_context("you are in Berlin"))

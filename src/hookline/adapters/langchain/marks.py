@@ -35,6 +35,11 @@ def mark(message: M, **marks: Any) -> M:
     return message.model_copy(update={"additional_kwargs": kwargs})
 
 
+def unmark(message: M) -> M:
+    kwargs = {name: value for name, value in message.additional_kwargs.items() if name != MARK}
+    return message.model_copy(update={"additional_kwargs": kwargs})
+
+
 def say(text: str, marks: Mapping[str, Any]) -> AIMessage:
     return AIMessage(text, additional_kwargs={MARK: dict(marks)})
 

@@ -22,6 +22,7 @@ from hookline.adapters.langchain.marks import (
     read_text,
     say,
     stop_reason,
+    unmark,
 )
 from hookline.front import Face
 from hookline.wire.events import SessionStartSource
@@ -44,14 +45,15 @@ async def begin_turn(
     await conversation.start(face, source)
     if not prompt:
         return None
-    # Beside the prompt there may be what hooks added to one that a failure left unanswered.
-    asked = [read_text(message) for message in prompt if not read_marks(message).get("context")]
-    turn = TurnGate(conversation, "\n\n".join(asked))
+    turn = TurnGate(conversation, "\n\n".join(read_text(message) for message in prompt))
     start = await turn.open(face)
     if start.refusal is None:
-        if not start.texts:
-            return None
-        return {"messages": [_as_context("\n\n".join(start.texts))]}
+        # A caller may not mark a prompt: hooks would not be shown it at the end of the turn, or
+        # could not send the turn back.
+        update: list[BaseMessage] = [unmark(message) for message in prompt if read_marks(message)]
+        if start.texts:
+            update.append(_as_context("\n\n".join(start.texts)))
+        return {"messages": update} if update else None
     if start.stop:
         marked = {"refused": True, "stop": start.refusal}
         return {"messages": [say(start.refusal, marked)], "jump_to": "end"}

@@ -462,6 +462,39 @@ async def test_a_structured_answer_that_hooks_redact_is_read_again(hooks: Hooks)
     assert "Berlin" not in str(state)
 
 
+@pytest.mark.parametrize("structure", [ToolStrategy(Weather), Weather], ids=["tool", "auto"])
+@pytest.mark.parametrize("text", ["", f"I asked {ADDRESS}: {{so}} "], ids=["alone", "beside text"])
+async def test_a_structured_answer_by_a_tool_is_redacted_as_well(
+    hooks: Hooks, structure: Any, text: str
+) -> None:
+    """Hooks are shown it as JSON, as they are where the model answers with JSON itself."""
+    hooks.on("AfterModel")(redact)
+    args = {"city": ADDRESS, "degrees": 3}
+    reply = calls(("Weather", "1", args), text=text)
+    reply.additional_kwargs["tool_calls"] = [{"id": "1", "function": {"arguments": str(args)}}]
+    script, saver = Recorded(reply, "Done."), InMemorySaver()
+    agent = make_agent(hooks, script, response_format=structure, saver=saver)
+    state = await talk(agent, "Hi.", "astream")
+    assert state["structured_response"] == Weather(city="[address]", degrees=3)
+    assert state["messages"][1].text == text.replace(ADDRESS, "[address]")
+    assert state["messages"][1].tool_calls[0]["args"] == {"city": "[address]", "degrees": 3}
+    assert ADDRESS not in str(state)
+    assert ADDRESS not in str((saver.blobs, saver.writes))
+    await talk(agent, "Thank you.")
+    assert ADDRESS not in script.sent
+
+
+async def test_a_structured_answer_by_a_tool_that_hooks_make_invalid_is_a_clear_block(
+    hooks: Hooks,
+) -> None:
+    hooks.on("AfterModel")(lambda _: {"hookSpecificOutput": {"llm_response": {"text": "no"}}})
+    reply = call("Weather", city=ADDRESS, degrees=3)
+    agent = make_agent(hooks, Recorded(reply), response_format=ToolStrategy(Weather))
+    state = await talk(agent, "Hi.")
+    assert "it does not end with a JSON object" in answer(state)
+    assert ADDRESS not in str(state)
+
+
 async def test_a_structured_answer_that_hooks_make_invalid_is_a_clear_block(hooks: Hooks) -> None:
     hooks.on("AfterModel")(lambda _: {"hookSpecificOutput": {"llm_response": {"text": "gone"}}})
     reply = '{"city": "Berlin", "degrees": 7}'

@@ -169,6 +169,37 @@ async def test_calls_that_run_in_one_step_cannot_be_asked_about(
         assert "Send each to the tool node by itself" in caplog.text
 
 
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_calls_that_a_graph_sends_one_by_one_are_asked_about_each(
+    hooks: Hooks, way: Way
+) -> None:
+    hooks.on("BeforeTool")(lambda _: ask("really?"))
+    middleware = HooklineMiddleware(hooks)
+    graph = StateGraph(MessagesState)
+    graph.add_node("start", lambda _: {})
+    graph.add_edge(START, "start")
+    node = ToolNode(
+        [shell],
+        wrap_tool_call=middleware.wrap_tool_call,
+        awrap_tool_call=middleware.awrap_tool_call,
+    )
+    graph.add_node("tools", node)
+    graph.add_conditional_edges(
+        "start", lambda state: [Send("tools", [one]) for one in state["messages"][-1].tool_calls]
+    )
+    agent = graph.compile(checkpointer=InMemorySaver())
+    RAN.clear()
+    reply = calls(*(("shell", name, {"command": name}) for name in ("first", "second")))
+    state = await talk(agent, {"messages": [reply]}, way)
+    resume = {
+        question.id: question.value["action_requests"][0]["args"]["command"] == "second"
+        for question in state["__interrupt__"]
+    }
+    assert len(resume) == 2
+    await talk(agent, Command(resume=resume), way)
+    assert RAN == ["second"]
+
+
 @every_way
 async def test_a_user_may_edit_the_call_and_hooks_guard_the_edited_one(
     hooks: Hooks, way: Way

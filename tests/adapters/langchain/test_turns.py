@@ -92,8 +92,12 @@ async def test_a_stop_before_the_turn_ends_it_and_the_prompt_stays(hooks: Hooks,
                 ]
             )
         ],
+        [HumanMessage([{"surprise": "It is swordfish."}])],
     ],
-    ids=["before a system message", "around a system message", "of a role", "beside an image"],
+    ids=[
+        *("before a system message", "around a system message", "of a role", "beside an image"),
+        "in a shape that nobody knows",
+    ],
 )
 async def test_a_prompt_is_shown_wherever_and_however_it_stands(hooks: Hooks, prompt: Any) -> None:
     hooks.on("BeforeAgent")(refuse_secret)

@@ -19,13 +19,17 @@ from hookline.adapters.langchain.marks import (
     is_from_user,
     mark,
     read_marks,
-    read_text,
     say,
     stop_reason,
     unmark,
 )
+from hookline.errors import TranslationError
 from hookline.front import Face
+from hookline.toolcall import text_of
+from hookline.translate.langchain import LangChainTranslator
 from hookline.wire.events import SessionStartSource
+
+_FORM = LangChainTranslator().form(None)
 
 Update: TypeAlias = dict[str, Any]
 
@@ -45,7 +49,7 @@ async def begin_turn(
     await conversation.start(face, source)
     if not prompt:
         return None
-    turn = TurnGate(conversation, "\n\n".join(read_text(message) for message in prompt))
+    turn = TurnGate(conversation, "\n\n".join(_show_text(message) for message in prompt))
     start = await turn.open(face)
     if start.refusal is None:
         # A caller may not mark a prompt: hooks would not be shown it at the end of the turn, or
@@ -69,7 +73,7 @@ async def end_turn(conversation: Conversation, face: Face, state: AgentState[Any
     if answer is not None and read_marks(answer).get("refused"):
         return None
     turn = TurnGate(conversation, prompt, sent_back=sent_back)
-    end = await turn.close(face, "" if answer is None else read_text(answer))
+    end = await turn.close(face, "" if answer is None else _show_text(answer))
     cleared = [RemoveMessage(id=REMOVE_ALL_MESSAGES)] if end.clear_context else []
     if end.send_back is not None and stop_reason(messages) is None:
         counted = {MARK: {"sent_back": turn.sent_back}}
@@ -87,6 +91,15 @@ async def end_turn(conversation: Conversation, face: Face, state: AgentState[Any
     return {"messages": [*cleared, mark(answer, **marks)]}
 
 
+def _show_text(message: BaseMessage) -> str:
+    """The text of a message for hooks; all of its content as JSON where nobody knows its shape, so
+    that nothing is shown as empty that is not."""
+    try:
+        return _FORM.text(message)
+    except TranslationError:
+        return text_of(message.content)
+
+
 def _as_context(text: str) -> HumanMessage:
     """What hooks say to the model beside a prompt."""
     return HumanMessage(text, additional_kwargs={MARK: {"context": True}})
@@ -102,7 +115,7 @@ def _read_turn(messages: Sequence[BaseMessage]) -> tuple[AIMessage | None, str, 
         if is_from_user(message):
             if marks.get("context"):
                 continue
-            prompt.insert(0, read_text(message))
+            prompt.insert(0, _show_text(message))
             sent_back = marks.get("sent_back", 0)
             if sent_back:
                 break

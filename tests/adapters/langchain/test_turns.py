@@ -344,6 +344,24 @@ async def test_pre_compress_fires_before_a_summary_and_session_start_after_it(
     assert last[-1] == "you are in Berlin"
 
 
+@every_way
+async def test_a_summary_holds_nothing_that_the_model_must_not_read(hooks: Hooks, way: Way) -> None:
+    hooks.on("BeforeAgent")(refuse_secret)
+    middleware = HooklineMiddleware(hooks)
+    script, summarizer = Recorded("One.", "Three."), Recorded("They talked.")
+    summaries = HookedSummarization(
+        summarizer.model, hooks=middleware, trigger=("messages", 4), keep=("messages", 1)
+    )
+    agent = create_agent(
+        script.model, [], middleware=[middleware, summaries], checkpointer=InMemorySaver()
+    )
+    for prompt in ("First.", "It is swordfish.", "Third."):
+        await talk(agent, prompt, way)
+    assert "First." in summarizer.sent
+    assert "swordfish" not in summarizer.sent
+    assert "no passwords" not in summarizer.sent
+
+
 async def test_a_turn_without_a_prompt_of_the_users_fires_no_before_agent(hooks: Hooks) -> None:
     seen: list[Any] = []
     hooks.on("BeforeAgent")(seen.append)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from inspect import isawaitable
 from typing import Any, TypeVar
 
-from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ChatMessage, HumanMessage
 
 M = TypeVar("M", bound=BaseMessage)
 
@@ -28,6 +28,11 @@ def stop_reason(result: Mapping[str, Any] | Sequence[BaseMessage]) -> str | None
 def read_marks(message: BaseMessage) -> Mapping[str, Any]:
     marks = message.additional_kwargs.get(MARK)
     return marks if isinstance(marks, Mapping) else {}
+
+
+def drop_hidden(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """The messages without those that no model may read."""
+    return [message for message in messages if not read_marks(message).get("hidden")]
 
 
 def mark(message: M, **marks: Any) -> M:

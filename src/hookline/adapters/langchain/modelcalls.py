@@ -24,7 +24,15 @@ from langchain_core.messages import (
 from langchain_core.runnables.config import var_child_runnable_config
 
 from hookline.adapters.gates import Conversation, ModelOutcome, describe_refused_call
-from hookline.adapters.langchain.marks import MARK, mark, read_marks, read_text, say, settle
+from hookline.adapters.langchain.marks import (
+    MARK,
+    drop_hidden,
+    mark,
+    read_marks,
+    read_text,
+    say,
+    settle,
+)
 from hookline.adapters.langchain.toolcalls import StoppedCalls
 from hookline.front import Face
 from hookline.toolcall import text_of
@@ -94,7 +102,7 @@ def _with_kept_texts(request: ModelRequest[Any], conversation: Conversation) -> 
         last = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
         if last is not None:
             texts = [*read_marks(last).get("notes", ()), *texts]
-        messages = [message for message in messages if not read_marks(message).get("hidden")]
+        messages = drop_hidden(messages)
     if not texts and len(messages) == len(request.messages):
         return request
     added: list[AnyMessage] = [HumanMessage(text) for text in texts]

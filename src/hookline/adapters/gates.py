@@ -165,11 +165,12 @@ class TurnStart(msgspec.Struct, frozen=True, kw_only=True):
 class TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
     """What to do at the end of a turn: ``send_back`` is the next prompt, where hooks want the
     agent to go on; ``stop`` why the loop should end; ``clear_context`` says that the conversation
-    so far is to be forgotten."""
+    so far is to be forgotten. ``texts`` are for the model to read with its next request."""
 
     send_back: str | None = None
     stop: str | None = None
     clear_context: bool = False
+    texts: tuple[str, ...] = ()
 
 
 class TurnGate:
@@ -193,21 +194,23 @@ class TurnGate:
         """Fire AfterAgent with what the agent answered. Hooks send a turn back a few times at
         most; then people are warned, and it ends."""
         after = await face.after_agent(self.prompt, text, stop_hook_active=self.sent_back > 0)
-        if after.message:
-            self._conversation.keep(f"[System] {after.message}")
+        send_back = stop = None
         if after.stopped:
-            return TurnEnd(stop=after.reason or "", clear_context=after.clear_context)
-        if not after.denied:
-            return TurnEnd(clear_context=after.clear_context)
-        reason = after.reason or ""
-        if self.sent_back == MAX_SENT_BACK:
+            stop = after.reason or ""
+        elif after.denied and self.sent_back == MAX_SENT_BACK:
             face.warn(
-                f"AfterAgent hooks sent the turn back {MAX_SENT_BACK} times; it ends here: {reason}"
+                f"AfterAgent hooks sent the turn back {MAX_SENT_BACK} times; it ends here: "
+                f"{after.reason or ''}"
             )
-            return TurnEnd(clear_context=after.clear_context)
-        self.sent_back += 1
-        self.prompt = reason
-        return TurnEnd(send_back=reason, clear_context=after.clear_context)
+        elif after.denied:
+            self.sent_back += 1
+            self.prompt = send_back = after.reason or ""
+        return TurnEnd(
+            send_back=send_back,
+            stop=stop,
+            clear_context=after.clear_context,
+            texts=(f"[System] {after.message}",) if after.message else (),
+        )
 
 
 def texts_for_model(answer: Answer) -> list[str]:

@@ -4,15 +4,20 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.types import Command, Send
 
 from hookline import Hooks, ask, combine, deny, message, rewrite, stop
+from hookline.adapters.langchain import HooklineMiddleware
 from hookline.toolcall import ConfirmationRequest
 from tests.adapters.langchain.agents import (
     RAN,
@@ -21,6 +26,7 @@ from tests.adapters.langchain.agents import (
     every_way,
     make_agent,
     results,
+    shell,
     talk,
 )
 from tests.adapters.langchain.models import Recorded, call, calls
@@ -107,6 +113,94 @@ async def test_a_decision_counts_even_if_the_hooks_would_not_ask_any_more(hooks:
 
 
 @every_way
+async def test_a_decision_counts_even_if_the_hooks_that_asked_are_gone(
+    hooks: Hooks, way: Way
+) -> None:
+    hooks.on("BeforeTool")(lambda _: ask("really?"))
+    saver = InMemorySaver()
+    await talk(make_agent(hooks, Recorded(LS), saver=saver), "Go on.", way)
+    with Hooks() as others:
+        agent = make_agent(others, Recorded("Done."), saver=saver)
+        state = await talk(agent, decide("reject", message="not today"), way)
+    assert RAN == []
+    assert "not today" in results(state)[0].content
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+@pytest.mark.parametrize("is_sent", [False, True])
+async def test_calls_that_run_in_one_step_cannot_be_asked_about(
+    hooks: Hooks, way: Way, is_sent: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """langgraph would start the step again for the answer, run a call twice, and give the answer
+    to whichever call asks first."""
+
+    @hooks.on("BeforeTool")
+    def question(event: Any) -> Any:
+        if event["tool_input"]["command"] == "first":
+            time.sleep(0.05)
+        return ask("really?")
+
+    middleware = HooklineMiddleware(hooks)
+    graph = StateGraph(MessagesState)
+    graph.add_node("start", lambda _: {})
+    graph.add_edge(START, "start")
+    node = ToolNode(
+        [shell],
+        wrap_tool_call=middleware.wrap_tool_call,
+        awrap_tool_call=middleware.awrap_tool_call,
+    )
+    graph.add_node("tools", node)
+    if is_sent:
+        graph.add_conditional_edges("start", lambda state: [Send("tools", state)])
+    else:
+        graph.add_edge("start", "tools")
+    agent = graph.compile(checkpointer=InMemorySaver())
+    RAN.clear()
+    reply = calls(*(("shell", name, {"command": name}) for name in ("first", "second")))
+    state = await talk(agent, {"messages": [reply]}, way)
+    approved: list[str] = []
+    if state["__interrupt__"]:
+        approved = [state["__interrupt__"][0].value["action_requests"][0]["args"]["command"]]
+        state = await talk(agent, decide("approve"), way)
+    assert approved == RAN
+    assert not state["__interrupt__"]
+    assert sum(result.status == "error" for result in results(state)) == 2 - len(approved)
+    if not is_sent:
+        assert "Send each to the tool node by itself" in caplog.text
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_calls_that_a_graph_sends_one_by_one_are_asked_about_each(
+    hooks: Hooks, way: Way
+) -> None:
+    hooks.on("BeforeTool")(lambda _: ask("really?"))
+    middleware = HooklineMiddleware(hooks)
+    graph = StateGraph(MessagesState)
+    graph.add_node("start", lambda _: {})
+    graph.add_edge(START, "start")
+    node = ToolNode(
+        [shell],
+        wrap_tool_call=middleware.wrap_tool_call,
+        awrap_tool_call=middleware.awrap_tool_call,
+    )
+    graph.add_node("tools", node)
+    graph.add_conditional_edges(
+        "start", lambda state: [Send("tools", [one]) for one in state["messages"][-1].tool_calls]
+    )
+    agent = graph.compile(checkpointer=InMemorySaver())
+    RAN.clear()
+    reply = calls(*(("shell", name, {"command": name}) for name in ("first", "second")))
+    state = await talk(agent, {"messages": [reply]}, way)
+    resume = {
+        question.id: question.value["action_requests"][0]["args"]["command"] == "second"
+        for question in state["__interrupt__"]
+    }
+    assert len(resume) == 2
+    await talk(agent, Command(resume=resume), way)
+    assert RAN == ["second"]
+
+
+@every_way
 async def test_a_user_may_edit_the_call_and_hooks_guard_the_edited_one(
     hooks: Hooks, way: Way
 ) -> None:
@@ -181,6 +275,32 @@ async def test_several_calls_that_ask_are_answered_each_by_itself(hooks: Hooks, 
     assert sorted(RAN) == ["c0", "c1", "c3"]
     assert answer(state) == "Done."
     assert sorted(asked) == ["c0", "c1", "c2", "c3"]
+
+
+@pytest.mark.parametrize("outer_id", ["call-1", "call-7"])
+@pytest.mark.parametrize("asked_about", ["shell", "delegate|shell"])
+async def test_a_question_of_an_agent_that_a_tool_runs_is_its_own(
+    hooks: Hooks, asked_about: str, outer_id: str
+) -> None:
+    hooks.on("BeforeTool", matcher=asked_about)(lambda _: ask("really?"))
+    inner = make_agent(hooks, Recorded(LS, "It is done."), saver=False)
+
+    @tool
+    def delegate(task: str) -> str:
+        """Delegate a task."""
+        return str(inner.invoke({"messages": [("user", task)]})["messages"][-1].text)
+
+    outer = make_agent(
+        hooks, Recorded(call("delegate", outer_id, task="List."), "Done."), tools=[delegate]
+    )
+    state = await talk(outer, "Go on.")
+    questions = []
+    while state["__interrupt__"]:
+        questions.append(state["__interrupt__"][0].value["action_requests"][0]["name"])
+        state = await talk(outer, decide("approve"))
+    assert questions == asked_about.split("|")
+    assert RAN == ["ls"]
+    assert results(state)[0].content == "It is done."
 
 
 @every_way
@@ -258,6 +378,21 @@ async def test_a_stop_beside_a_question_holds_after_the_resume(hooks: Hooks) -> 
         await talk(agent, decide("approve"))
     assert RAN == []
     assert len(script.requests) == 1
+
+
+async def test_a_stop_beside_a_question_holds_for_another_agent_that_goes_on(hooks: Hooks) -> None:
+    @hooks.on("BeforeTool")
+    def guard(event: Any) -> Any:
+        return stop("enough") if event["tool_name"] == "mail" else ask("really?")
+
+    reply = calls(("shell", "1", {"command": "ls"}), ("mail", "2", {"to": "boss"}))
+    saver = InMemorySaver()
+    await talk(make_agent(hooks, Recorded(reply), saver=saver), "Go on.", max_concurrency=1)
+    script = Recorded("Done.")
+    state = await talk(make_agent(hooks, script, saver=saver), decide("approve"))
+    assert RAN == []
+    assert script.requests == []
+    assert answer(state) == "enough"
 
 
 PROCESS = """

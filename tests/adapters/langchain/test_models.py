@@ -412,6 +412,25 @@ async def test_a_text_in_the_place_of_a_structured_answer_is_a_clear_block(
     assert script.requests == []
 
 
+@pytest.mark.parametrize("structure", [None, ProviderStrategy(Weather)])
+async def test_what_is_said_beside_an_answer_in_the_models_place_is_kept(
+    hooks: Hooks, structure: Any
+) -> None:
+    @hooks.on("BeforeModel")
+    def answer_first(event: Any) -> Any:
+        if len(event["llm_request"]["messages"]) > 1:
+            return None
+        said = {"llm_response": {"text": '{"city": "Ulm", "degrees": 3}'}}
+        return {"hookSpecificOutput": said, "suppressOutput": True, **message("it is cold")}
+
+    script = Recorded('{"city": "Ulm", "degrees": 4}')
+    agent = make_agent(hooks, script, response_format=structure)
+    state = await talk(agent, "Hi.")
+    assert state["messages"][-1].additional_kwargs["hookline"]["suppressed"] is True
+    await talk(agent, "Again.")
+    assert str(script.requests[0][-1].text) == "[System] it is cold"
+
+
 async def test_a_hook_may_give_the_structured_answer_itself(hooks: Hooks) -> None:
     text = '{"city": "Berlin", "degrees": 7}'
     hooks.on("BeforeModel")(lambda _: {"hookSpecificOutput": {"llm_response": {"text": text}}})
@@ -441,6 +460,39 @@ async def test_a_structured_answer_that_hooks_redact_is_read_again(hooks: Hooks)
     state = await talk(agent, "Hi.")
     assert state["structured_response"] == Weather(city="[city]", degrees=7)
     assert "Berlin" not in str(state)
+
+
+@pytest.mark.parametrize("structure", [ToolStrategy(Weather), Weather], ids=["tool", "auto"])
+@pytest.mark.parametrize("text", ["", f"I asked {ADDRESS}: {{so}} "], ids=["alone", "beside text"])
+async def test_a_structured_answer_by_a_tool_is_redacted_as_well(
+    hooks: Hooks, structure: Any, text: str
+) -> None:
+    """Hooks are shown it as JSON, as they are where the model answers with JSON itself."""
+    hooks.on("AfterModel")(redact)
+    args = {"city": ADDRESS, "degrees": 3}
+    reply = calls(("Weather", "1", args), text=text)
+    reply.additional_kwargs["tool_calls"] = [{"id": "1", "function": {"arguments": str(args)}}]
+    script, saver = Recorded(reply, "Done."), InMemorySaver()
+    agent = make_agent(hooks, script, response_format=structure, saver=saver)
+    state = await talk(agent, "Hi.", "astream")
+    assert state["structured_response"] == Weather(city="[address]", degrees=3)
+    assert state["messages"][1].text == text.replace(ADDRESS, "[address]")
+    assert state["messages"][1].tool_calls[0]["args"] == {"city": "[address]", "degrees": 3}
+    assert ADDRESS not in str(state)
+    assert ADDRESS not in str((saver.blobs, saver.writes))
+    await talk(agent, "Thank you.")
+    assert ADDRESS not in script.sent
+
+
+async def test_a_structured_answer_by_a_tool_that_hooks_make_invalid_is_a_clear_block(
+    hooks: Hooks,
+) -> None:
+    hooks.on("AfterModel")(lambda _: {"hookSpecificOutput": {"llm_response": {"text": "no"}}})
+    reply = call("Weather", city=ADDRESS, degrees=3)
+    agent = make_agent(hooks, Recorded(reply), response_format=ToolStrategy(Weather))
+    state = await talk(agent, "Hi.")
+    assert "it does not end with a JSON object" in answer(state)
+    assert ADDRESS not in str(state)
 
 
 async def test_a_structured_answer_that_hooks_make_invalid_is_a_clear_block(hooks: Hooks) -> None:

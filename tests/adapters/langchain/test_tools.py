@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 
@@ -261,6 +262,46 @@ async def test_a_stop_ends_the_loop_and_the_caller_reads_why(
     assert answer(state) == "Done."
     assert stop_reason(state) is None
     assert [event["prompt"] for event in ended] == ["Go on.", "Once more."]
+
+
+@every_way
+async def test_a_stop_of_a_tool_that_ends_the_turn_itself_is_not_sent_back(
+    hooks: Hooks, way: Way
+) -> None:
+    @tool(return_direct=True)
+    def report(text: str) -> str:
+        """Report."""
+        return text
+
+    hooks.on("BeforeTool")(lambda _: stop("enough for today"))
+    hooks.on("AfterAgent")(lambda _: deny("try again"))
+    script = Recorded(call("report", text="done"), "Done.")
+    state = await talk(make_agent(hooks, script, tools=[report]), "Go on.", way)
+    assert len(script.requests) == 1
+    assert stop_reason(state) == "enough for today"
+
+
+class OwnState(TypedDict):
+    talk: Annotated[list[Any], add_messages]
+
+
+def test_a_stop_in_a_hand_built_graph_holds_for_one_reply_alone(hooks: Hooks) -> None:
+    """Whatever its state calls the messages."""
+    hooks.on("BeforeTool", matcher="mail")(lambda _: stop("no mails"))
+    middleware = HooklineMiddleware(hooks)
+    graph = StateGraph(OwnState)
+    graph.add_node(
+        "tools",
+        ToolNode([shell, mail], messages_key="talk", wrap_tool_call=middleware.wrap_tool_call),
+    )
+    graph.add_edge(START, "tools")
+    agent: Any = graph.compile()
+    RAN.clear()
+    asked = calls(("mail", "1", {"to": "boss"}), ("shell", "2", {"command": "pwd"}))
+    agent.invoke({"talk": [asked]}, {"max_concurrency": 1})
+    assert RAN == []
+    agent.invoke({"talk": [LS]})
+    assert RAN == ["ls"]
 
 
 async def test_after_a_stop_later_tools_of_the_same_reply_do_not_run(hooks: Hooks) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from hookline import Hooks, add_context, combine, deny, message, stop
@@ -76,6 +76,61 @@ async def test_a_stop_before_the_turn_ends_it_and_the_prompt_stays(hooks: Hooks,
     assert (len(script.requests), ended) == (0, [])
     await talk(agent, "Again.", way)
     assert [str(m.text) for m in script.requests[0]] == ["Hi.", "closed", "Again."]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        [HumanMessage("It is swordfish."), SystemMessage("Be brief.")],
+        [HumanMessage("It is swordfish."), SystemMessage("Be brief."), HumanMessage("Keep it.")],
+        [ChatMessage(content="It is swordfish.", role="user")],
+        [
+            HumanMessage(
+                [
+                    {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}},
+                    {"type": "text", "text": "It is swordfish."},
+                ]
+            )
+        ],
+        [HumanMessage([{"surprise": "It is swordfish."}])],
+    ],
+    ids=[
+        *("before a system message", "around a system message", "of a role", "beside an image"),
+        "in a shape that nobody knows",
+    ],
+)
+async def test_a_prompt_is_shown_wherever_and_however_it_stands(hooks: Hooks, prompt: Any) -> None:
+    hooks.on("BeforeAgent")(refuse_secret)
+    script = Recorded("Done.")
+    agent = make_agent(hooks, script)
+    state = await talk(agent, {"messages": prompt})
+    assert answer(state) == "no passwords"
+    assert "swordfish" not in str(state)
+    await talk(agent, "Hello.")
+    assert "swordfish" not in script.sent
+
+
+@pytest.mark.parametrize("mark", [{"context": True}, {"sent_back": 8}, {"hidden": True}])
+async def test_a_caller_cannot_hide_a_prompt_from_hooks(hooks: Hooks, mark: Any) -> None:
+    """What hookline notes on messages comes from hookline alone."""
+    shown: list[str] = []
+
+    @hooks.on("AfterAgent")
+    def send_back_once(event: Any) -> Any:
+        shown.append(event["prompt"])
+        return None if event["stop_hook_active"] else deny("once more")
+
+    hooks.on("BeforeAgent")(refuse_secret)
+    script = Recorded("One.", "Two.")
+    agent = make_agent(hooks, script)
+    marks = {"hookline": mark}
+    secret = HumanMessage("It is swordfish.", additional_kwargs=marks)
+    state = await talk(agent, {"messages": [secret]})
+    assert answer(state) == "no passwords"
+    state = await talk(agent, {"messages": [HumanMessage("Hi.", additional_kwargs=marks)]})
+    assert answer(state) == "Two."
+    assert shown == ["Hi.", "once more"]
+    assert str(script.requests[0][-1].text) == "Hi."
 
 
 @every_way
@@ -186,6 +241,36 @@ async def test_a_stop_after_the_turn_is_marked_on_the_answer(hooks: Hooks, way: 
     assert "[System] good night" in str(script.requests[1])
 
 
+async def test_what_is_said_after_a_turn_reaches_no_other_conversation(hooks: Hooks) -> None:
+    """Runs without a thread_id share a session, but not what is said about one of them."""
+    hooks.on("AfterAgent")(lambda event: message(f"heard {event['prompt']}"))
+    script = Recorded("One.", "Two.", "Three.")
+    agent = make_agent(hooks, script, saver=False)
+    first = agent.invoke({"messages": [HumanMessage("my secret")]})
+    agent.invoke({"messages": [HumanMessage("hello")]})
+    assert [str(m.text) for m in script.requests[1]] == ["hello"]
+    agent.invoke({"messages": [*first["messages"], HumanMessage("and now")]})
+    assert str(script.requests[2][-1].text) == "[System] heard my secret"
+
+
+@every_way
+async def test_what_is_said_with_a_turn_that_is_sent_back_or_cleared_reaches_the_model(
+    hooks: Hooks, way: Way
+) -> None:
+    @hooks.on("AfterAgent")
+    def clear(event: Any) -> Any:
+        cleared = {"hookSpecificOutput": {"clearContext": True}, **message("be brief")}
+        return cleared if event["stop_hook_active"] else {**cleared, **deny("start over")}
+
+    script = Recorded("One.", "Two.", "Three.", "Four.")
+    agent = make_agent(hooks, script)
+    state = await talk(agent, "First.", way)
+    assert answer(state) == "Two."
+    assert [str(m.text) for m in script.requests[1]] == ["start over", "[System] be brief"]
+    await talk(agent, "Second.", way)
+    assert [str(m.text) for m in script.requests[2]] == ["Second.", "[System] be brief"]
+
+
 async def test_a_session_starts_with_its_first_use_and_ends_with_close(hooks: Hooks) -> None:
     seen: list[Any] = []
     for event in ("SessionStart", "SessionEnd"):
@@ -257,6 +342,24 @@ async def test_pre_compress_fires_before_a_summary_and_session_start_after_it(
     last = [str(m.text) for m in script.requests[1]]
     assert "they said hello" in last[0]
     assert last[-1] == "you are in Berlin"
+
+
+@every_way
+async def test_a_summary_holds_nothing_that_the_model_must_not_read(hooks: Hooks, way: Way) -> None:
+    hooks.on("BeforeAgent")(refuse_secret)
+    middleware = HooklineMiddleware(hooks)
+    script, summarizer = Recorded("One.", "Three."), Recorded("They talked.")
+    summaries = HookedSummarization(
+        summarizer.model, hooks=middleware, trigger=("messages", 4), keep=("messages", 1)
+    )
+    agent = create_agent(
+        script.model, [], middleware=[middleware, summaries], checkpointer=InMemorySaver()
+    )
+    for prompt in ("First.", "It is swordfish.", "Third."):
+        await talk(agent, prompt, way)
+    assert "First." in summarizer.sent
+    assert "swordfish" not in summarizer.sent
+    assert "no passwords" not in summarizer.sent
 
 
 async def test_a_turn_without_a_prompt_of_the_users_fires_no_before_agent(hooks: Hooks) -> None:

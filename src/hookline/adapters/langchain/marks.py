@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from inspect import isawaitable
 from typing import Any, TypeVar
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ChatMessage, HumanMessage
 
 M = TypeVar("M", bound=BaseMessage)
 
@@ -17,7 +17,7 @@ def stop_reason(result: Mapping[str, Any] | Sequence[BaseMessage]) -> str | None
     none did. For graphs of one's own: when it is not None, do not call the model again."""
     messages = result["messages"] if isinstance(result, Mapping) else result
     for message in reversed(messages):
-        if isinstance(message, HumanMessage):
+        if is_from_user(message):
             return None
         stop: str | None = read_marks(message).get("stop")
         if stop is not None:
@@ -30,13 +30,29 @@ def read_marks(message: BaseMessage) -> Mapping[str, Any]:
     return marks if isinstance(marks, Mapping) else {}
 
 
+def drop_hidden(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """The messages without those that no model may read."""
+    return [message for message in messages if not read_marks(message).get("hidden")]
+
+
 def mark(message: M, **marks: Any) -> M:
     kwargs = {**message.additional_kwargs, MARK: {**read_marks(message), **marks}}
     return message.model_copy(update={"additional_kwargs": kwargs})
 
 
+def unmark(message: M) -> M:
+    kwargs = {name: value for name, value in message.additional_kwargs.items() if name != MARK}
+    return message.model_copy(update={"additional_kwargs": kwargs})
+
+
 def say(text: str, marks: Mapping[str, Any]) -> AIMessage:
     return AIMessage(text, additional_kwargs={MARK: dict(marks)})
+
+
+def is_from_user(message: BaseMessage) -> bool:
+    if isinstance(message, ChatMessage):
+        return message.role in ("user", "human")
+    return isinstance(message, HumanMessage)
 
 
 async def settle(value: Any) -> Any:
@@ -48,9 +64,20 @@ def read_text(message: BaseMessage) -> str:
     return str(message.text)
 
 
-def batch_of(state: Any) -> str | None:
-    """The message that the tool calls of a state belong to."""
-    messages = state.get("messages", ()) if isinstance(state, Mapping) else state
-    if not isinstance(messages, list | tuple):
-        messages = getattr(state, "messages", ())
-    return next((m.id for m in reversed(messages) if isinstance(m, AIMessage)), None)
+def find_reply(state: Any) -> AIMessage | None:
+    """The message that the tool calls of a state belong to, whatever the state's name for its
+    messages is."""
+    if isinstance(state, list | tuple):
+        return next((m for m in reversed(state) if isinstance(m, AIMessage)), None)
+    fields = state if isinstance(state, Mapping) else getattr(state, "__dict__", {})
+    named = [fields.get("messages"), *fields.values()]
+    found = (find_reply(value) for value in named if isinstance(value, list | tuple))
+    return next((reply for reply in found if reply is not None), None)
+
+
+def count_calls(state: Any) -> int:
+    """How many tool calls a state has, which for a tool node may be a list of them."""
+    reply = find_reply(state)
+    if reply is not None:
+        return len(reply.tool_calls)
+    return len(state) if isinstance(state, list | tuple) else 1

@@ -22,6 +22,7 @@ from hookline.adapters.gates import (
     complete,
     texts_for_model,
 )
+from hookline.adapters.langchain.marks import drop_hidden
 from hookline.adapters.langchain.modelcalls import call_model
 from hookline.adapters.langchain.toolcalls import GuardedCall, StoppedCalls, ToolValue
 from hookline.adapters.langchain.turns import Update, begin_turn, end_turn
@@ -151,14 +152,14 @@ class HookedSummarization(SummarizationMiddleware):
     def _create_summary(self, messages_to_summarize: list[AnyMessage]) -> str:
         conversation = self._hookline.find_conversation()
         complete(_open_compression(conversation, conversation.blocking))
-        summary = super()._create_summary(messages_to_summarize)
+        summary = super()._create_summary(drop_hidden(messages_to_summarize))
         complete(_close_compression(conversation, conversation.blocking))
         return summary
 
     async def _acreate_summary(self, messages_to_summarize: list[AnyMessage]) -> str:
         conversation = self._hookline.find_conversation()
         await _open_compression(conversation, conversation.face)
-        summary = await super()._acreate_summary(messages_to_summarize)
+        summary = await super()._acreate_summary(drop_hidden(messages_to_summarize))
         await _close_compression(conversation, conversation.face)
         return summary
 

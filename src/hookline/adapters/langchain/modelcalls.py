@@ -1,5 +1,6 @@
 """A model call of an agent, with everything applied that hooks say about it."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -7,17 +8,34 @@ from typing import Any
 from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain.agents.structured_output import (
     AutoStrategy,
+    OutputToolBinding,
     ProviderStrategy,
     ProviderStrategyBinding,
     ToolStrategy,
 )
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    ToolCall,
+    ToolMessage,
+)
 from langchain_core.runnables.config import var_child_runnable_config
 
 from hookline.adapters.gates import Conversation, ModelOutcome, describe_refused_call
-from hookline.adapters.langchain.marks import MARK, mark, read_marks, read_text, say, settle
+from hookline.adapters.langchain.marks import (
+    MARK,
+    drop_hidden,
+    mark,
+    read_marks,
+    read_text,
+    say,
+    settle,
+)
 from hookline.adapters.langchain.toolcalls import StoppedCalls
 from hookline.front import Face
+from hookline.toolcall import text_of
 from hookline.translate.langchain import LangChainTranslator
 from hookline.wire.events import HookEventName
 
@@ -26,6 +44,7 @@ _EVENTS = (
     HookEventName.BEFORE_MODEL,
     HookEventName.AFTER_MODEL,
 )
+_RAW_CALLS = ("tool_calls", "function_call")
 
 
 async def call_model(
@@ -41,7 +60,7 @@ async def call_model(
     if stop is not None:
         stopped.forget(conversation, request.state)
         return ModelResponse(result=[say(stop, {"stop": stop})])
-    request = _with_kept_texts(_without_hidden(request), conversation)
+    request = _with_kept_texts(request, conversation)
     if face.may_skip(*_EVENTS):
         return await settle(handler(request))
     gate = await face.model_gate(request)
@@ -52,15 +71,14 @@ async def call_model(
             response = await settle(handler(gate.request))
     else:
         response = await settle(handler(gate.request))
-    outcome = await gate.finish(response)
+    shown = _show_structured(response)
+    outcome = await gate.finish(shown)
     if outcome.blocked or outcome.stop is not None:
         return _finish_rejected(outcome)
-    kept = outcome.response
-    if kept is not response:
-        kept = _parse_again(request, response, kept)
-    if outcome.message or outcome.suppressed:
-        notes = [f"[System] {outcome.message}"] if outcome.message else []
-        kept = _mark_answer(kept, notes=notes, suppressed=outcome.suppressed)
+    kept = response
+    if outcome.response is not shown:
+        kept = _parse_again(request, response, outcome.response)
+    kept = _mark_answer(kept, outcome)
     return kept if gate.allowed is None else _refuse_calls(face, kept, gate.allowed)
 
 
@@ -75,24 +93,20 @@ def _find_stop(messages: Sequence[BaseMessage]) -> str | None:
     return None
 
 
-def _without_hidden(request: ModelRequest[Any]) -> ModelRequest[Any]:
-    # Long conversations are looked through with every call.
-    if not any(MARK in message.additional_kwargs for message in request.messages):
-        return request
-    kept = [message for message in request.messages if not read_marks(message).get("hidden")]
-    return request if len(kept) == len(request.messages) else request.override(messages=kept)
-
-
 def _with_kept_texts(request: ModelRequest[Any], conversation: Conversation) -> ModelRequest[Any]:
-    """The request with what hooks have to say to the model since the last one."""
-    texts = conversation.take()
-    last = next((m for m in reversed(request.messages) if isinstance(m, AIMessage)), None)
-    if last is not None:
-        texts = [*read_marks(last).get("notes", ()), *texts]
-    if not texts:
+    """The request with what hooks have to say to the model since the last one, and without what
+    the model must not read."""
+    messages, texts = request.messages, conversation.take()
+    # Long conversations are looked through with every call.
+    if any(MARK in message.additional_kwargs for message in messages):
+        last = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
+        if last is not None:
+            texts = [*read_marks(last).get("notes", ()), *texts]
+        messages = drop_hidden(messages)
+    if not texts and len(messages) == len(request.messages):
         return request
     added: list[AnyMessage] = [HumanMessage(text) for text in texts]
-    return request.override(messages=[*request.messages, *added])
+    return request.override(messages=[*messages, *added])
 
 
 @contextmanager
@@ -123,19 +137,17 @@ def _finish_unsent(request: ModelRequest[Any], outcome: ModelOutcome) -> Any:
     if outcome.blocked or outcome.stop is not None:
         return _finish_rejected(outcome)
     response: ModelResponse[Any] = outcome.response
-    if request.response_format is None:
-        notes = [f"[System] {outcome.message}"] if outcome.message else []
-        return _mark_answer(response, notes=notes)
-    answer = _answer_of(response)
-    try:
-        parsed = _parse(request.response_format, answer)
-    except Exception as error:
-        told = (
-            "a hook answered in the model's place with a text, and this agent's answers are "
-            f"structured: {error}"
-        )
-        return ModelResponse(result=[say(told, {"blocked": True})])
-    return ModelResponse(result=response.result, structured_response=parsed)
+    if request.response_format is not None:
+        try:
+            parsed = _parse(request.response_format, _answer_of(response))
+            response = ModelResponse(response.result, parsed)
+        except Exception as error:
+            told = (
+                "a hook answered in the model's place with a text, and this agent's answers are "
+                f"structured: {error}"
+            )
+            response = ModelResponse([say(told, {"blocked": True})])
+    return _mark_answer(response, outcome)
 
 
 def _finish_rejected(outcome: ModelOutcome) -> ModelResponse[Any]:
@@ -153,33 +165,96 @@ def _finish_rejected(outcome: ModelOutcome) -> ModelResponse[Any]:
     return ModelResponse(result=[kept, say(reason, marks)])
 
 
+def _find_structured_call(response: Any) -> ToolCall | None:
+    """The call by which a model gave a structured answer, where it has no other way to give one."""
+    if getattr(response, "structured_response", None) is None:
+        return None
+    done = {m.tool_call_id for m in response.result if isinstance(m, ToolMessage)}
+    answer = _answer_of(response)
+    calls = [] if answer is None else answer.tool_calls
+    return next((call for call in calls if call["id"] in done), None)
+
+
+def _show_structured(response: Any) -> Any:
+    """The response as hooks are shown it: with a structured answer as JSON text, whichever way the
+    model gave it."""
+    call, answer = _find_structured_call(response), _answer_of(response)
+    if call is None or answer is None:
+        return response
+    text = read_text(answer) + text_of(call["args"])
+    shown = answer.model_copy(update={"content": text})
+    return ModelResponse([shown if message is answer else message for message in response.result])
+
+
 def _parse_again(request: ModelRequest[Any], before: Any, after: Any) -> Any:
     """The response that hooks changed, with its structured answer read from the new text."""
-    if getattr(before, "structured_response", None) is None:
+    if getattr(before, "structured_response", None) is None or request.response_format is None:
         return after
-    if after.structured_response is not None or request.response_format is None:
-        return after
+    call, answer = _find_structured_call(before), _answer_of(after)
     try:
-        parsed = _parse(request.response_format, _answer_of(after))
+        if call is not None and answer is not None:
+            return _put_structured(request.response_format, call, answer, after.result)
+        if after.structured_response is not None:
+            return after
+        return ModelResponse(after.result, _parse(request.response_format, answer))
     except Exception as error:
         told = f"hooks changed the model's structured answer into one that is none: {error}"
-        return ModelResponse(result=[say(told, {"blocked": True})])
-    return ModelResponse(result=after.result, structured_response=parsed)
+        return ModelResponse([say(told, {"blocked": True})])
+
+
+def _put_structured(
+    response_format: Any, call: ToolCall, answer: AIMessage, result: list[BaseMessage]
+) -> ModelResponse[Any]:
+    """A response whose structured answer is a call with the arguments that a text ends with."""
+    said, args = _split_json(read_text(answer))
+    specs = _find_specs(response_format)
+    spec = next((spec for spec in specs if spec.name == call["name"]), specs[0])
+    parsed = OutputToolBinding.from_schema_spec(spec).parse(args)
+    # What a provider's package keeps of a call beside it holds the old arguments.
+    beside = {k: v for k, v in answer.additional_kwargs.items() if k not in _RAW_CALLS}
+    calls = [{**c, "args": args} if c["id"] == call["id"] else c for c in answer.tool_calls]
+    changes = {"content": said, "tool_calls": calls, "additional_kwargs": beside}
+    told = getattr(response_format, "tool_message_content", None)
+    done = ToolMessage(
+        told or f"Returning structured response: {parsed}",
+        tool_call_id=call["id"],
+        name=call["name"],
+    )
+    kept = [
+        done if isinstance(message, ToolMessage) and message.tool_call_id == call["id"] else message
+        for message in result
+        if message is not answer
+    ]
+    return ModelResponse([answer.model_copy(update=changes), *kept], parsed)
+
+
+def _split_json(text: str) -> tuple[str, dict[str, Any]]:
+    """A text and the JSON object that ends it; raises ValueError where none does."""
+    for place, character in enumerate(text):
+        if character == "{":
+            try:
+                return text[:place], json.loads(text[place:])
+            except ValueError:
+                continue
+    raise ValueError("it does not end with a JSON object")
+
+
+def _find_specs(response_format: Any) -> list[Any]:
+    """The schemas of a structured answer."""
+    if isinstance(response_format, ProviderStrategy):
+        return [response_format.schema_spec]
+    if not isinstance(response_format, ToolStrategy):
+        is_auto = isinstance(response_format, AutoStrategy)
+        response_format = ToolStrategy(response_format.schema if is_auto else response_format)
+    return list(response_format.schema_specs)
 
 
 def _parse(response_format: Any, answer: AIMessage | None) -> Any:
     """The structured answer that a text holds; raises where it holds none."""
-    if isinstance(response_format, ProviderStrategy):
-        specs = [response_format.schema_spec]
-    elif isinstance(response_format, ToolStrategy):
-        specs = response_format.schema_specs
-    else:
-        is_auto = isinstance(response_format, AutoStrategy)
-        specs = ToolStrategy(response_format.schema if is_auto else response_format).schema_specs
     if answer is None:
         raise ValueError("there is no answer")
     failure: Exception = ValueError("there is no schema")
-    for spec in specs:
+    for spec in _find_specs(response_format):
         try:
             return ProviderStrategyBinding.from_schema_spec(spec).parse(answer)
         except Exception as error:
@@ -226,20 +301,22 @@ def _answer_of(response: Any) -> AIMessage | None:
     return found[-1] if found else None
 
 
-def _mark_answer(response: Any, *, notes: list[str], suppressed: bool = False) -> Any:
-    """The response with marks on its last answer."""
-    marks: dict[str, Any] = {"notes": notes} if notes else {}
-    if suppressed:
+def _mark_answer(response: Any, outcome: ModelOutcome) -> Any:
+    """The response with what hooks say beside it as marks on its last answer."""
+    marks: dict[str, Any] = {}
+    if outcome.message:
+        marks["notes"] = [f"[System] {outcome.message}"]
+    if outcome.suppressed:
         marks["suppressed"] = True
     answer = _answer_of(response)
     if answer is None or not marks:
         return response
-    marked = mark(answer, **marks)
     if isinstance(response, AIMessage):
-        return marked
+        return mark(answer, **marks)
     if isinstance(response, ExtendedModelResponse):
-        inner = _mark_answer(response.model_response, notes=notes, suppressed=suppressed)
+        inner = _mark_answer(response.model_response, outcome)
         return ExtendedModelResponse(inner, response.command)
+    marked = mark(answer, **marks)
     result = [marked if message is answer else message for message in response.result]
     return ModelResponse(result, response.structured_response)
 

@@ -3,6 +3,7 @@ decides."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from threading import Lock
 from typing import Any, TypeAlias
 
 from langchain.agents.middleware import ToolCallRequest
@@ -16,7 +17,15 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command, interrupt
 
 from hookline.adapters.gates import Conversation, ToolOutcome, announce_question, complete
-from hookline.adapters.langchain.marks import MARK, batch_of, mark, read_text, settle
+from hookline.adapters.langchain.marks import (
+    MARK,
+    count_calls,
+    find_reply,
+    mark,
+    read_marks,
+    read_text,
+    settle,
+)
 from hookline.front import Face
 from hookline.toolcall import (
     NOBODY_TO_ASK,
@@ -37,29 +46,38 @@ _MOST_STOPPED = 1000
 _DECISIONS = ("approve", "edit", "reject", "respond")
 # What langgraph keeps in the config of a task; it has no other name for them.
 _SAVER, _SCRATCHPAD, _INTERRUPT = "__pregel_checkpointer", "__pregel_scratchpad", "__interrupt__"
+_SENT = ("__pregel_push",)
 
 
 class StoppedCalls:
     """The replies whose tool calls a hook stopped, for those of them that are yet to run."""
 
     def __init__(self) -> None:
-        self._reasons: dict[tuple[Conversation, str | None], str] = {}
+        self._lock = Lock()
+        self._reasons: dict[tuple[Conversation, str], str] = {}
 
     def note(self, conversation: Conversation, state: Any, reason: str) -> None:
         """No further call of the state's last reply may run."""
-        self._reasons[conversation, batch_of(state)] = reason
-        while len(self._reasons) > _MOST_STOPPED:
-            self._reasons.pop(next(iter(self._reasons)), None)
+        reply = find_reply(state)
+        if reply is None or reply.id is None:
+            # Nothing tells its calls from those of later replies.
+            return
+        with self._lock:
+            self._reasons[conversation, reply.id] = reason
+            if len(self._reasons) > _MOST_STOPPED:
+                del self._reasons[next(iter(self._reasons))]
 
     def find(self, conversation: Conversation, state: Any) -> str | None:
         """Why a call of the state's last reply may not run; None if it may."""
-        if not self._reasons:
-            return None
-        return self._reasons.get((conversation, batch_of(state)))
+        reply = find_reply(state) if self._reasons else None
+        return None if reply is None else self._reasons.get((conversation, reply.id or ""))
 
     def forget(self, conversation: Conversation, state: Any) -> None:
         """The loop has ended."""
-        self._reasons.pop((conversation, batch_of(state)), None)
+        reply = find_reply(state)
+        if reply is not None:
+            with self._lock:
+                self._reasons.pop((conversation, reply.id or ""), None)
 
 
 class GuardedCall:
@@ -81,24 +99,27 @@ class GuardedCall:
         self._name, self._args = request.tool_call["name"], request.tool_call["args"]
         self._has_run = False
         self._decision: Mapping[str, Any] = {}
+        self._answers_another = False
 
     async def run(self) -> ToolValue:
         stopped = self._stopped.find(self._conversation, self._request.state)
         if stopped is not None:
             return self._reply(stopped, stop=stopped)
-        if self._face.may_skip(*_EVENTS, target=self._name):
+        # A decision that was asked for counts, even if the hooks that wanted it are gone.
+        answered = await self._recall() if self._is_answered() else None
+        is_resumed = answered is not None
+        if not is_resumed and self._face.may_skip(*_EVENTS, target=self._name):
             await self._conversation.start(self._face)
             return await settle(self._handler(self._request))
-        answered = await self._recall()
-        is_resumed = answered is not None
         source = SessionStartSource.RESUME if is_resumed else SessionStartSource.STARTUP
         await self._conversation.start(self._face, source)
-        ask = self._ask if self._confirm or self._can_interrupt() else None
+        hindrance = None if self._confirm else self._find_hindrance()
+        ask = self._ask if hindrance is None else None
         outcome = await self._call(self._name, self._args, ask, answered=answered)
         if ask is None and outcome.text.endswith(f"({NOBODY_TO_ASK})"):
             self._face.warn(
-                f"a hook asks about {self._name}, and nobody can be asked: give the agent a "
-                "checkpointer, or HooklineMiddleware a confirm function"
+                f"a hook asks about {self._name}, and nobody can be asked: {hindrance}, or "
+                "HooklineMiddleware a confirm function"
             )
         if outcome.ran or not self._decision:
             return self._finish(outcome)
@@ -138,13 +159,24 @@ class GuardedCall:
             request = request.override(tool_call={**request.tool_call, "args": args})
         return self._handler(request)
 
-    def _can_interrupt(self) -> bool:
-        return bool(self._request.runtime.config.get("configurable", {}).get(_SAVER))
+    def _find_hindrance(self) -> str | None:
+        """What to do before the run can be interrupted; None if it can be."""
+        config = self._request.runtime.config
+        if not config.get("configurable", {}).get(_SAVER):
+            return "give the agent a checkpointer"
+        is_alone = tuple(config.get("metadata", {}).get("langgraph_path", ()))[:1] == _SENT
+        if is_alone or count_calls(self._request.state) <= 1:
+            return None
+        # The step would start again from its beginning with the answer, and run the other calls
+        # a second time; and whichever of them asks first would get it.
+        return "several calls run in one step, so Send each to the tool node by itself"
 
     def _ask(self, request: ConfirmationRequest) -> Any:
         """Ask the user. The run is interrupted here, and is resumed here with the answer."""
         if self._confirm is None and self._has_run:
             raise RuntimeError(f"an interrupt would run {self._name} a second time")
+        if self._confirm is None and self._answers_another:
+            raise RuntimeError("the user was asked about another call of the same step")
         if not self._is_blocking:
             return self._ask_later(request)
         # An interrupt must come out of the very context that the call runs in.
@@ -172,7 +204,11 @@ class GuardedCall:
     def _describe(self, request: ConfirmationRequest) -> dict[str, Any]:
         """The question in the form of HumanInTheLoopMiddleware, and what a replay needs."""
         name = request.tool_name
-        mark: dict[str, Any] = {"tool_call_id": self._request.tool_call["id"]}
+        info = self._request.runtime.execution_info
+        mark: dict[str, Any] = {
+            "tool_call_id": self._request.tool_call["id"],
+            "task_id": info and info.task_id,
+        }
         if request.system_message:
             mark["system_message"] = request.system_message
         asked = {"name": name, "args": request.tool_input, "description": request.reason}
@@ -188,10 +224,10 @@ class GuardedCall:
             return False
 
     async def _recall(self) -> dict[str, Any] | None:
-        """What BeforeTool hooks answered before the run was interrupted for their question; None
-        where this call was not interrupted for it."""
+        """What BeforeTool hooks answered before the run was interrupted for their question, of a
+        run that was resumed; None where it was not interrupted for this call."""
         info, config = self._request.runtime.execution_info, self._request.runtime.config
-        if info is None or not self._is_answered():
+        if info is None:
             return None
         configurable = config.get("configurable", {})
         place = {
@@ -205,7 +241,12 @@ class GuardedCall:
                 found = saver.get_tuple({"configurable": place})
             else:
                 found = await saver.aget_tuple({"configurable": place})
-            for task, channel, value in (found and found.pending_writes) or ():
+            writes = (found and found.pending_writes) or ()
+            stop = _find_stop([value for _, _, value in writes])
+            if stop is not None:
+                # Hooks stopped another call of the same reply, perhaps in another process.
+                return {"continue": False, "stopReason": stop}
+            for task, channel, value in writes:
                 if task == info.task_id and channel == _INTERRUPT:
                     return self._read_question(value[0].value)
         except Exception as error:
@@ -215,7 +256,12 @@ class GuardedCall:
 
     def _read_question(self, question: Any) -> dict[str, Any] | None:
         mark = question.get(MARK) if isinstance(question, Mapping) else None
-        if not mark or mark["tool_call_id"] != self._request.tool_call["id"]:
+        info = self._request.runtime.execution_info
+        if not mark or mark["task_id"] != (info and info.task_id):
+            # It is the question of a tool, or of an agent that a tool runs.
+            return None
+        if mark["tool_call_id"] != self._request.tool_call["id"]:
+            self._answers_another = True
             return None
         asked = question["action_requests"][0]
         answered: dict[str, Any] = {"decision": "ask", "reason": asked["description"]}
@@ -290,6 +336,12 @@ class GuardedCall:
             listed = value if isinstance(value, list) else [value]
             return [*listed, edit(self._reply("", status="success"))]
         return _replace_message(value, own, edit(own))
+
+
+def _find_stop(writes: list[Any]) -> str | None:
+    """Why hooks stopped a call whose message is among the writes to a state."""
+    messages = (message for value in writes for message in _messages_in(value))
+    return next((s for m in messages if (s := read_marks(m).get("stop")) is not None), None)
 
 
 def _read_decision(value: Any) -> Mapping[str, Any]:

@@ -4,13 +4,32 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from langchain.agents.middleware import AgentState
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+)
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from hookline.adapters.gates import Conversation, TurnGate
-from hookline.adapters.langchain.marks import MARK, mark, read_marks, read_text, say
+from hookline.adapters.langchain.marks import (
+    MARK,
+    is_from_user,
+    mark,
+    read_marks,
+    say,
+    stop_reason,
+    unmark,
+)
+from hookline.errors import TranslationError
 from hookline.front import Face
+from hookline.toolcall import text_of
+from hookline.translate.langchain import LangChainTranslator
 from hookline.wire.events import SessionStartSource
+
+_FORM = LangChainTranslator().form(None)
 
 Update: TypeAlias = dict[str, Any]
 
@@ -21,23 +40,24 @@ async def begin_turn(
     messages = state["messages"]
     prompt: list[BaseMessage] = []
     for message in reversed(messages):
-        if not isinstance(message, HumanMessage):
+        if is_from_user(message):
+            prompt.insert(0, message)
+        elif not isinstance(message, SystemMessage):
             break
-        prompt.insert(0, message)
     is_known = any(isinstance(message, AIMessage) for message in messages)
     source = SessionStartSource.RESUME if is_known else SessionStartSource.STARTUP
     await conversation.start(face, source)
     if not prompt:
         return None
-    # Beside the prompt there may be what hooks added to one that a failure left unanswered.
-    asked = [read_text(message) for message in prompt if not read_marks(message).get("context")]
-    turn = TurnGate(conversation, "\n\n".join(asked))
+    turn = TurnGate(conversation, "\n\n".join(_show_text(message) for message in prompt))
     start = await turn.open(face)
     if start.refusal is None:
-        if not start.texts:
-            return None
-        marks = {MARK: {"context": True}}
-        return {"messages": [HumanMessage("\n\n".join(start.texts), additional_kwargs=marks)]}
+        # A caller may not mark a prompt: hooks would not be shown it at the end of the turn, or
+        # could not send the turn back.
+        update: list[BaseMessage] = [unmark(message) for message in prompt if read_marks(message)]
+        if start.texts:
+            update.append(_as_context("\n\n".join(start.texts)))
+        return {"messages": update} if update else None
     if start.stop:
         marked = {"refused": True, "stop": start.refusal}
         return {"messages": [say(start.refusal, marked)], "jump_to": "end"}
@@ -52,20 +72,37 @@ async def end_turn(conversation: Conversation, face: Face, state: AgentState[Any
     answer, prompt, sent_back = _read_turn(messages)
     if answer is not None and read_marks(answer).get("refused"):
         return None
-    stopped = None if answer is None else read_marks(answer).get("stop")
     turn = TurnGate(conversation, prompt, sent_back=sent_back)
-    end = await turn.close(face, "" if answer is None else read_text(answer))
+    end = await turn.close(face, "" if answer is None else _show_text(answer))
     cleared = [RemoveMessage(id=REMOVE_ALL_MESSAGES)] if end.clear_context else []
-    if end.send_back is not None and stopped is None:
-        marks = {MARK: {"sent_back": turn.sent_back}}
-        again = HumanMessage(end.send_back, additional_kwargs=marks)
-        return {"messages": [*cleared, again], "jump_to": "model"}
-    if answer is None or not (cleared or end.stop is not None):
-        return None
+    if end.send_back is not None and stop_reason(messages) is None:
+        counted = {MARK: {"sent_back": turn.sent_back}}
+        again = HumanMessage(end.send_back, additional_kwargs=counted)
+        return {"messages": [*cleared, again, *map(_as_context, end.texts)], "jump_to": "model"}
     # The caller still reads the answer; the model of a cleared conversation does not.
-    kept = mark(answer, hidden=True) if cleared else answer
-    kept = mark(kept, stop=end.stop) if end.stop is not None else kept
-    return {"messages": [*cleared, kept]}
+    marks: dict[str, Any] = {"hidden": True} if cleared else {}
+    if end.stop is not None:
+        marks["stop"] = end.stop
+    if answer is not None and end.texts:
+        # With the answer they reach the next turn of this conversation, and of no other.
+        marks["notes"] = [*read_marks(answer).get("notes", ()), *end.texts]
+    if answer is None or not marks:
+        return None
+    return {"messages": [*cleared, mark(answer, **marks)]}
+
+
+def _show_text(message: BaseMessage) -> str:
+    """The text of a message for hooks; all of its content as JSON where nobody knows its shape, so
+    that nothing is shown as empty that is not."""
+    try:
+        return _FORM.text(message)
+    except TranslationError:
+        return text_of(message.content)
+
+
+def _as_context(text: str) -> HumanMessage:
+    """What hooks say to the model beside a prompt."""
+    return HumanMessage(text, additional_kwargs={MARK: {"context": True}})
 
 
 def _read_turn(messages: Sequence[BaseMessage]) -> tuple[AIMessage | None, str, int]:
@@ -75,10 +112,10 @@ def _read_turn(messages: Sequence[BaseMessage]) -> tuple[AIMessage | None, str, 
     sent_back = 0
     for message in reversed(messages):
         marks = read_marks(message)
-        if isinstance(message, HumanMessage):
+        if is_from_user(message):
             if marks.get("context"):
                 continue
-            prompt.insert(0, read_text(message))
+            prompt.insert(0, _show_text(message))
             sent_back = marks.get("sent_back", 0)
             if sent_back:
                 break

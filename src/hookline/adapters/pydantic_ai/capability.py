@@ -200,6 +200,8 @@ class _HookedRun(HooklineCapability):
     async def _close_turn(self, ctx: RunContext[Any], node: Any, text: str) -> None:
         assert self._turn is not None
         end = await self._turn.close(self.face, text)
+        for kept in end.texts:
+            self._conversation.keep(kept)
         if end.clear_context:
             ctx.messages.clear()
         if end.send_back is None or self._stop is not None:

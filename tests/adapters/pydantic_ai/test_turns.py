@@ -20,7 +20,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.test import TestModel
-from pydantic_ai.usage import RequestUsage
+from pydantic_ai.usage import RequestUsage, UsageLimits
 from pydantic_graph import End
 
 from hookline import Config, Hooks, add_context, deny, message, stop
@@ -133,6 +133,39 @@ async def test_before_model_rewrites_messages_and_settings_and_adds_a_system_mes
     assert "be kind" in str(script.requests[0])
     # What is stored is the user's own: hooks see each request, and change it again.
     assert b"Good morning." in result.all_messages_json()
+
+
+class Counting(FunctionModel):
+    """Counts tokens as a provider does: by being sent the messages."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _messages, _info: ModelResponse([TextPart("Fine.")]))
+        self.counted: list[str] = []
+
+    async def count_tokens(self, messages: list[ModelMessage], *_: Any) -> RequestUsage:
+        self.counted.append(str(messages))
+        return RequestUsage(input_tokens=3)
+
+
+@pytest.mark.parametrize("is_denied", [True, False])
+async def test_tokens_are_counted_of_the_request_that_hooks_leave(is_denied: bool) -> None:
+    hooks, model = Hooks(), Counting()
+
+    @hooks.on("BeforeModel")
+    def before(event: Event) -> Any:
+        shown = event["llm_request"]["messages"]
+        shown[0]["content"] = shown[0]["content"].replace("swordfish", "[word]")
+        edit = {"hookSpecificOutput": {"llm_request": {"messages": shown}}}
+        return deny("no") if is_denied else edit
+
+    noted = note(hooks, "BeforeModel")
+    agent = Agent(model, capabilities=[HooklineCapability(hooks)])
+    limits = UsageLimits(input_tokens_limit=99, count_tokens_before_request=True)
+    result = await agent.run("It is swordfish.", usage_limits=limits)
+    assert result.output == ("no" if is_denied else "Fine.")
+    assert ["[word]" in counted for counted in model.counted] == [] if is_denied else [True]
+    assert "swordfish" not in str(model.counted)
+    assert len(noted) == 1
 
 
 async def test_a_system_message_after_a_response_is_read_with_the_next_request() -> None:

@@ -16,7 +16,12 @@ from pydantic_ai import (
     ToolReturn,
 )
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import SkipToolExecution, SkipToolValidation, UnexpectedModelBehavior
+from pydantic_ai.exceptions import (
+    CallDeferred,
+    SkipToolExecution,
+    SkipToolValidation,
+    UnexpectedModelBehavior,
+)
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.tools import ToolDefinition
@@ -24,7 +29,15 @@ from pydantic_ai.toolsets import ExternalToolset, FunctionToolset
 
 from hookline import Hooks, add_context, ask, combine, deny, message, replace_result, rewrite, stop
 from hookline.adapters.pydantic_ai import HooklineCapability
-from tests.adapters.pydantic_ai.playing import Event, Script, call, note, tool_returns
+from tests.adapters.pydantic_ai.playing import (
+    PLAYS,
+    Event,
+    Play,
+    Script,
+    call,
+    note,
+    tool_returns,
+)
 
 
 def make_agent(script: Script, hooks: Hooks, **given: Any) -> Agent[None, Any]:
@@ -450,7 +463,8 @@ async def test_two_capabilities_with_hooks_both_count() -> None:
 # -- deferred tools of the framework's own
 
 
-async def test_a_blocked_call_of_an_external_tool_is_not_handed_out() -> None:
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+async def test_a_blocked_call_of_an_external_tool_is_not_handed_out(play: Play) -> None:
     hooks, script = Hooks(), Script([call("remote", n=1), call("remote", n=2)], "Fine.")
     hooks.on("BeforeTool")(
         lambda event: deny("not here") if event["tool_input"]["n"] == 1 else None
@@ -458,13 +472,85 @@ async def test_a_blocked_call_of_an_external_tool_is_not_handed_out() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     external = ExternalToolset[None]([ToolDefinition(name="remote", parameters_json_schema=schema)])
     agent = make_agent(script, hooks, toolsets=[external], output_type=[str, DeferredToolRequests])
-    result = await agent.run("Go on.")
-    assert isinstance(result.output, DeferredToolRequests)
-    assert [handed.args for handed in result.output.calls] == [{"n": 2}]
-    results = DeferredToolResults(calls={result.output.calls[0].tool_call_id: "done"})
-    result = await agent.run(message_history=result.all_messages(), deferred_tool_results=results)
-    assert result.output == "Fine."
+    played = await play(agent, "Go on.")
+    assert isinstance(played.output, DeferredToolRequests)
+    assert [handed.args_as_dict() for handed in played.output.calls] == [{"n": 2}]
+    results = DeferredToolResults(calls={played.output.calls[0].tool_call_id: "done"})
+    played = await play(agent, None, message_history=played.messages, deferred_tool_results=results)
+    assert played.output == "Fine."
     assert script.results() == ["not here", "done"]
+
+
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+async def test_a_call_of_a_deferred_tool_that_hooks_do_not_choose_is_not_handed_out(
+    play: Play,
+) -> None:
+    hooks, script = Hooks(), Script([call("remote"), call("pay")], "Fine.")
+    hooks.on("BeforeToolSelection")(
+        lambda _e: {"hookSpecificOutput": {"toolConfig": {"mode": "NONE"}}}
+    )
+    external = ExternalToolset[None]([ToolDefinition(name="remote")])
+    agent = make_agent(script, hooks, toolsets=[external], output_type=[str, DeferredToolRequests])
+
+    @agent.tool_plain(requires_approval=True)
+    def pay() -> str:
+        raise AssertionError
+
+    assert (await play(agent, "Go on.")).output == "Fine."
+    assert "remote is not allowed" in script.results()[0]
+    assert "pay is not allowed" in script.results()[1]
+
+
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+@pytest.mark.parametrize("is_text", [True, False])
+async def test_an_external_tool_is_handed_out_with_the_input_that_hooks_rewrote(
+    play: Play, is_text: bool
+) -> None:
+    hooks = Hooks()
+    called = [ToolCallPart("remote", '{"n": 1}' if is_text else {"n": 1}), call("local", n=1)]
+    script = Script(called, "Fine.")
+    hooks.on("BeforeTool")(lambda _event: rewrite(n=2))
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    external = ExternalToolset[None]([ToolDefinition(name="remote", parameters_json_schema=schema)])
+    agent = make_agent(script, hooks, toolsets=[external], output_type=[str, DeferredToolRequests])
+
+    @agent.tool_plain
+    def local(n: int) -> str:
+        assert n == 2
+        raise CallDeferred
+
+    played = await play(agent, "Go on.")
+    assert isinstance(played.output, DeferredToolRequests)
+    assert [handed.args_as_dict() for handed in played.output.calls] == [{"n": 2}] * 2
+
+
+@pytest.mark.parametrize(
+    ("confirm", "read"),
+    [
+        (None, "really? (nobody can be asked to confirm it)"),
+        (lambda _request: False, "The user did not allow this call of remote: really?"),
+        (lambda _request: True, None),
+    ],
+)
+async def test_a_question_about_an_external_tool_is_answered_before_it_is_handed_out(
+    confirm: Any, read: str | None
+) -> None:
+    hooks, script = Hooks(), Script(call("remote"), "Fine.")
+    hooks.on("BeforeTool")(lambda _event: ask("really?"))
+    external = ExternalToolset[None]([ToolDefinition(name="remote")])
+    agent = Agent(
+        script.model,
+        toolsets=[external],
+        output_type=[str, DeferredToolRequests],
+        capabilities=[HooklineCapability(hooks, confirm=confirm)],
+    )
+    output = (await agent.run("Go on.")).output
+    if read is None:
+        assert isinstance(output, DeferredToolRequests)
+        assert len(output.calls) == 1
+    else:
+        assert output == "Fine."
+        assert script.results() == [read]
 
 
 async def test_a_tool_that_is_always_approved_is_asked_about_once() -> None:

@@ -63,6 +63,7 @@ from hookline.toolcall import (
     text_of,
 )
 from hookline.translate.pydantic_ai import PydanticAICall, PydanticAITranslator
+from hookline.translate.values import are_same
 from hookline.wire.events import HookEventName, SessionStartSource
 
 SessionId: TypeAlias = Callable[[RunContext[Any]], str | None]
@@ -143,8 +144,8 @@ class _HookedRun(HooklineCapability):
         self._end: HooklineError | None = None
         self._allowed: frozenset[str] | None = None
         self._gates: dict[str, ToolGate] = {}
-        # The ids of calls whose input hooks rewrote.
-        self._rewritten: set[str] = set()
+        # What hooks rewrote the inputs of calls into, by the calls' ids.
+        self._rewritten: dict[str, RawArgs] = {}
         # The ids of calls that follow others at once, whose hooks run around them already.
         self._following: set[str] = set()
 
@@ -222,7 +223,23 @@ class _HookedRun(HooklineCapability):
             _forget_run(ctx)
         elif kept := self._conversation.take():
             ctx.enqueue(_beside(kept))
+        parameters = request_context.model_request_parameters
+        # A stream would end with the first call of a deferred tool, before hooks have seen it. They
+        # do if the model's answer is read as if the tool ran here.
+        tools = [
+            replace(tool, kind="function") if self._judges_deferral(tool) else tool
+            for tool in parameters.function_tools
+        ]
+        if not are_same(tools, parameters.function_tools):
+            request_context.model_request_parameters = replace(parameters, function_tools=tools)
         return request_context
+
+    def _judges_deferral(self, tool: ToolDefinition) -> bool:
+        """Whether a hook could refuse a call of a tool that is approved or run elsewhere."""
+        return tool.defer and (
+            self.face.may_answer(HookEventName.BEFORE_TOOL, tool.name)
+            or self.face.may_answer(HookEventName.BEFORE_TOOL_SELECTION)
+        )
 
     def get_wrapper_model(self, model: Model) -> Model | None:
         """A model behind hooks, where hooks could have something to say."""
@@ -303,13 +320,12 @@ class _HookedRun(HooklineCapability):
         gate = await self._open_gate(call, given)
         if gate.input is given:
             return args
-        self._rewritten.add(call.tool_call_id)
-        # A schema may read JSON less strictly than Python's values.
-        return (
-            to_json(gate.input, serialize_unknown=True).decode()
-            if isinstance(args, str)
-            else gate.input
-        )
+        rewritten: RawArgs = gate.input
+        if isinstance(args, str):
+            # A schema may read JSON less strictly than Python's values.
+            rewritten = to_json(gate.input, serialize_unknown=True).decode()
+        self._rewritten[call.tool_call_id] = rewritten
+        return rewritten
 
     async def on_tool_validate_error(
         self,
@@ -341,6 +357,8 @@ class _HookedRun(HooklineCapability):
         gate = self._gates.get(call.tool_call_id)
         if gate is not None and gate.before.asks and not ctx.tool_call_approved:
             await self._ask(ctx, gate, tool_def)
+        if tool_def.kind == "external":
+            self._hand_out_rewritten(ctx, call.tool_call_id)
         return args
 
     async def wrap_tool_execute(
@@ -373,7 +391,10 @@ class _HookedRun(HooklineCapability):
             value = await handler(args)
         except SkipToolExecution as error:
             value, skip = error.result, error
-        except (CallDeferred, ApprovalRequired):
+        except ApprovalRequired:
+            raise
+        except CallDeferred:
+            self._hand_out_rewritten(ctx, call.tool_call_id)
             raise
         except Exception as error:
             await self._finish_failed(ctx, gate, error)
@@ -443,7 +464,7 @@ class _HookedRun(HooklineCapability):
         the answer is no."""
         reason = gate.before.reason or ""
         request = ConfirmationRequest(gate.name, gate.input, reason, gate.before.message)
-        if tool_def.defer:
+        if tool_def.kind == "unapproved":
             # The framework asks about every call of this tool.
             await announce_question(self.face, request)
             return
@@ -457,12 +478,25 @@ class _HookedRun(HooklineCapability):
                 is_confirmed = False
             if not is_confirmed:
                 raise ToolFailed(f"The user did not allow this call of {gate.name}: {reason}")
-        elif self._can_defer(ctx):
+        # The program that runs an external call would not be asked about it first.
+        elif tool_def.kind != "external" and self._can_defer(ctx):
             await announce_question(self.face, request)
             asked = {"reason": reason, "message": gate.before.message, "tool_input": gate.input}
             raise ApprovalRequired({name: value for name, value in asked.items() if value})
         else:
             raise ToolFailed(f"{reason} ({NOBODY_TO_ASK})")
+
+    def _hand_out_rewritten(self, ctx: RunContext[Any], call_id: str) -> None:
+        """Have a call that runs elsewhere handed out with the input that hooks rewrote. The
+        framework hands out the call of the model's response itself."""
+        rewritten = self._rewritten.get(call_id)
+        if rewritten is None:
+            return
+        for message in reversed(ctx.messages):
+            for part in message.parts:
+                if isinstance(part, ToolCallPart) and part.tool_call_id == call_id:
+                    part.args = rewritten
+                    return
 
     def _can_defer(self, ctx: RunContext[Any]) -> bool:
         if self._defer is not None:

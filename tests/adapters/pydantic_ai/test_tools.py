@@ -391,6 +391,7 @@ async def test_a_tail_call_that_cannot_run_does_not_break_the_run(
     def approve() -> str:
         raise AssertionError
 
+    hooks.on("BeforeTool", matcher="approve")(lambda _event: None)
     assert (await agent.run("Go on.")).output == "Fine."
     assert script.results()[0].startswith(read)
 
@@ -524,33 +525,53 @@ async def test_an_external_tool_is_handed_out_with_the_input_that_hooks_rewrote(
     assert [handed.args_as_dict() for handed in played.output.calls] == [{"n": 2}] * 2
 
 
-@pytest.mark.parametrize(
-    ("confirm", "read"),
-    [
-        (None, "really? (nobody can be asked to confirm it)"),
-        (lambda _request: False, "The user did not allow this call of remote: really?"),
-        (lambda _request: True, None),
-    ],
-)
-async def test_a_question_about_an_external_tool_is_answered_before_it_is_handed_out(
-    confirm: Any, read: str | None
-) -> None:
+async def test_run_stream_does_not_hand_out_a_blocked_call_beside_a_text() -> None:
+    hooks, script = Hooks(), Script(["I call.", call("remote")])
+    hooks.on("BeforeTool")(lambda _event: deny("not here"))
+    external = ExternalToolset[None]([ToolDefinition(name="remote")])
+    agent = make_agent(script, hooks, toolsets=[external], output_type=[str, DeferredToolRequests])
+    played = await PLAYS["run_stream"](agent, "Go on.")
+    assert played.output == "I call."
+    assert [part.content for part in tool_returns(played.messages)] == ["not here"]
+
+
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+async def test_an_external_call_is_handed_out_once_the_user_has_approved_it(play: Play) -> None:
     hooks, script = Hooks(), Script(call("remote"), "Fine.")
     hooks.on("BeforeTool")(lambda _event: ask("really?"))
     external = ExternalToolset[None]([ToolDefinition(name="remote")])
+    agent = make_agent(script, hooks, toolsets=[external], output_type=[str, DeferredToolRequests])
+    played = await play(agent, "Go on.")
+    (asked,) = played.output.approvals
+    assert not played.output.calls
+    answers = DeferredToolResults(approvals={asked.tool_call_id: True})
+    played = await play(agent, None, message_history=played.messages, deferred_tool_results=answers)
+    assert not played.output.approvals
+    (handed,) = played.output.calls
+    results = DeferredToolResults(calls={handed.tool_call_id: "done"})
+    played = await play(agent, None, message_history=played.messages, deferred_tool_results=results)
+    assert played.output == "Fine."
+    assert script.results() == ["done"]
+
+
+@pytest.mark.parametrize("is_confirmed", [True, False])
+async def test_a_callback_is_asked_before_an_external_call_is_handed_out(
+    is_confirmed: bool,
+) -> None:
+    hooks, script = Hooks(), Script(call("remote"), "Fine.")
+    hooks.on("BeforeTool")(lambda _event: ask("really?"))
     agent = Agent(
         script.model,
-        toolsets=[external],
+        toolsets=[ExternalToolset[None]([ToolDefinition(name="remote")])],
         output_type=[str, DeferredToolRequests],
-        capabilities=[HooklineCapability(hooks, confirm=confirm)],
+        capabilities=[HooklineCapability(hooks, confirm=lambda _request: is_confirmed)],
     )
     output = (await agent.run("Go on.")).output
-    if read is None:
+    if is_confirmed:
         assert isinstance(output, DeferredToolRequests)
         assert len(output.calls) == 1
     else:
-        assert output == "Fine."
-        assert script.results() == [read]
+        assert script.results() == ["The user did not allow this call of remote: really?"]
 
 
 async def test_a_tool_that_is_always_approved_is_asked_about_once() -> None:
@@ -566,6 +587,7 @@ async def test_a_tool_that_is_always_approved_is_asked_about_once() -> None:
     result = await agent.run("Go on.")
     assert isinstance(result.output, DeferredToolRequests)
     assert len(result.output.approvals) == len(noted) == 1
+    assert [*result.output.metadata.values()] == [{"reason": "really?"}]
     answers = DeferredToolResults(approvals={result.output.approvals[0].tool_call_id: True})
     result = await agent.run(message_history=result.all_messages(), deferred_tool_results=answers)
     assert result.output == "Fine."

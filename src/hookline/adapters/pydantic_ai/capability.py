@@ -63,7 +63,6 @@ from hookline.toolcall import (
     text_of,
 )
 from hookline.translate.pydantic_ai import PydanticAICall, PydanticAITranslator
-from hookline.translate.values import are_same
 from hookline.wire.events import HookEventName, SessionStartSource
 
 SessionId: TypeAlias = Callable[[RunContext[Any]], str | None]
@@ -146,6 +145,8 @@ class _HookedRun(HooklineCapability):
         self._gates: dict[str, ToolGate] = {}
         # What hooks rewrote the inputs of calls into, by the calls' ids.
         self._rewritten: dict[str, RawArgs] = {}
+        # The tools whose calls are deferred here, and why: "external" or "unapproved".
+        self._deferred: dict[str, str] = {}
         # The ids of calls that follow others at once, whose hooks run around them already.
         self._following: set[str] = set()
 
@@ -223,23 +224,7 @@ class _HookedRun(HooklineCapability):
             _forget_run(ctx)
         elif kept := self._conversation.take():
             ctx.enqueue(_beside(kept))
-        parameters = request_context.model_request_parameters
-        # A stream would end with the first call of a deferred tool, before hooks have seen it. They
-        # do if the model's answer is read as if the tool ran here.
-        tools = [
-            replace(tool, kind="function") if self._judges_deferral(tool) else tool
-            for tool in parameters.function_tools
-        ]
-        if not are_same(tools, parameters.function_tools):
-            request_context.model_request_parameters = replace(parameters, function_tools=tools)
         return request_context
-
-    def _judges_deferral(self, tool: ToolDefinition) -> bool:
-        """Whether a hook could refuse a call of a tool that is approved or run elsewhere."""
-        return tool.defer and (
-            self.face.may_answer(HookEventName.BEFORE_TOOL, tool.name)
-            or self.face.may_answer(HookEventName.BEFORE_TOOL_SELECTION)
-        )
 
     def get_wrapper_model(self, model: Model) -> Model | None:
         """A model behind hooks, where hooks could have something to say."""
@@ -307,6 +292,22 @@ class _HookedRun(HooklineCapability):
 
     # -- tools
 
+    async def prepare_tools(
+        self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
+    ) -> list[ToolDefinition]:
+        """Have calls that are approved or run elsewhere deferred here, once hooks have seen them:
+        a stream of the framework's ends with such a call before that."""
+        return [self._defer_here(tool) if tool.defer else tool for tool in tool_defs]
+
+    def _defer_here(self, tool: ToolDefinition) -> ToolDefinition:
+        if not self.face.may_answer(
+            HookEventName.BEFORE_TOOL, tool.name
+        ) and not self.face.may_answer(HookEventName.BEFORE_TOOL_SELECTION):
+            self._deferred.pop(tool.name, None)
+            return tool
+        self._deferred[tool.name] = tool.kind
+        return replace(tool, kind="function")
+
     async def before_tool_validate(
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: RawArgs
     ) -> RawArgs:
@@ -356,9 +357,7 @@ class _HookedRun(HooklineCapability):
         """Ask the user where hooks want it, now that the arguments are known to be valid."""
         gate = self._gates.get(call.tool_call_id)
         if gate is not None and gate.before.asks and not ctx.tool_call_approved:
-            await self._ask(ctx, gate, tool_def)
-        if tool_def.kind == "external":
-            self._hand_out_rewritten(ctx, call.tool_call_id)
+            await self._ask(ctx, gate)
         return args
 
     async def wrap_tool_execute(
@@ -379,13 +378,15 @@ class _HookedRun(HooklineCapability):
         if gate is None:
             given = self._read_args(name, args)
             if given is None:
+                self._defer_call(ctx, call, None)
                 return await handler(args)
             # Another capability had the validation skipped, and BeforeTool with it.
             gate = await self._open_gate(call, given)
             self._gates.pop(call.tool_call_id)
             if gate.before.asks and not ctx.tool_call_approved:
-                await self._ask(ctx, gate, tool_def)
+                await self._ask(ctx, gate)
             args = gate.input
+        self._defer_call(ctx, call, gate)
         skip = None
         try:
             value = await handler(args)
@@ -459,13 +460,13 @@ class _HookedRun(HooklineCapability):
         self._gates[call.tool_call_id] = gate
         return gate
 
-    async def _ask(self, ctx: RunContext[Any], gate: ToolGate, tool_def: ToolDefinition) -> None:
+    async def _ask(self, ctx: RunContext[Any], gate: ToolGate) -> None:
         """Ask the user, now or by deferring the call; raises ToolFailed if nobody can be asked or
         the answer is no."""
         reason = gate.before.reason or ""
         request = ConfirmationRequest(gate.name, gate.input, reason, gate.before.message)
-        if tool_def.kind == "unapproved":
-            # The framework asks about every call of this tool.
+        if self._deferred.get(gate.name) == "unapproved":
+            # Every call of this tool is asked about.
             await announce_question(self.face, request)
             return
         if self._confirm is not None:
@@ -478,13 +479,21 @@ class _HookedRun(HooklineCapability):
                 is_confirmed = False
             if not is_confirmed:
                 raise ToolFailed(f"The user did not allow this call of {gate.name}: {reason}")
-        # The program that runs an external call would not be asked about it first.
-        elif tool_def.kind != "external" and self._can_defer(ctx):
+        elif self._can_defer(ctx):
             await announce_question(self.face, request)
-            asked = {"reason": reason, "message": gate.before.message, "tool_input": gate.input}
-            raise ApprovalRequired({name: value for name, value in asked.items() if value})
+            raise ApprovalRequired(_describe_question(gate))
         else:
             raise ToolFailed(f"{reason} ({NOBODY_TO_ASK})")
+
+    def _defer_call(self, ctx: RunContext[Any], call: ToolCallPart, gate: ToolGate | None) -> None:
+        """Raises what defers a call that hooks let run, of a tool that is approved first or runs
+        elsewhere."""
+        kind = self._deferred.get(call.tool_name)
+        if kind == "external":
+            self._hand_out_rewritten(ctx, call.tool_call_id)
+            raise CallDeferred
+        if kind == "unapproved" and not ctx.tool_call_approved:
+            raise ApprovalRequired(None if gate is None else _describe_question(gate))
 
     def _hand_out_rewritten(self, ctx: RunContext[Any], call_id: str) -> None:
         """Have a call that runs elsewhere handed out with the input that hooks rewrote. The
@@ -537,7 +546,7 @@ class _HookedRun(HooklineCapability):
         def find(name: str) -> Execute | None:
             manager = ctx.tool_manager
             tool = manager.tools.get(name) if manager is not None and manager.tools else None
-            if tool is None or tool.tool_def.kind != "function":
+            if tool is None or tool.tool_def.kind != "function" or name in self._deferred:
                 return None
             if not ctx.is_tool_available(tool.tool_def):
                 return None
@@ -564,6 +573,14 @@ class _HookedRun(HooklineCapability):
             return execute
 
         return find
+
+
+def _describe_question(gate: ToolGate) -> dict[str, Any]:
+    """What the metadata of a deferred call tell the person who approves it."""
+    before = gate.before
+    reason = before.reason if before.asks else None
+    asked = {"reason": reason, "message": before.message, "tool_input": gate.input}
+    return {name: value for name, value in asked.items() if value}
 
 
 def _forget_run(ctx: RunContext[Any]) -> None:

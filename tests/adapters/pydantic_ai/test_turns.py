@@ -11,6 +11,8 @@ from pydantic_ai import Agent, ModelRetry, NativeOutput, PromptedOutput, RunCont
 from pydantic_ai.capabilities import AbstractCapability, BatchModelRequests
 from pydantic_ai.exceptions import UnexpectedModelBehavior, UserError
 from pydantic_ai.messages import (
+    BinaryContent,
+    FilePart,
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
@@ -356,13 +358,21 @@ async def test_a_refused_prompt_is_forgotten(play: Play) -> None:
     assert len(history) == 2
 
 
-async def test_a_prompt_in_the_history_alone_is_a_prompt_too() -> None:
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+async def test_a_prompt_in_the_history_alone_is_a_prompt_too(play: Play) -> None:
     hooks, script = Hooks(), Script("Fine.")
     hooks.on("BeforeAgent")(lambda e: deny("no") if "swordfish" in e["prompt"] else None)
-    prompt = ModelRequest([UserPromptPart(["It is", " swordfish."])])
-    result = await make_agent(script, hooks).run(message_history=[prompt])
-    assert result.output == "no"
+    history: list[ModelMessage] = [
+        ModelRequest([UserPromptPart("Hello.")]),
+        ModelResponse([TextPart("Hello.")]),
+        ModelRequest([UserPromptPart(["It is", " swordfish."])]),
+    ]
+    played = await play(make_agent(script, hooks), None, message_history=history)
+    assert played.output == "no"
     assert not script.requests
+    assert "Hello." in str(played.messages)
+    assert "swordfish" not in str(played.messages)
+    assert len(history) == 3
 
 
 async def test_what_hooks_add_to_a_prompt_stands_beside_it() -> None:
@@ -490,6 +500,71 @@ async def test_a_failing_hook_blocks_only_where_it_fails_closed(
     else:
         assert not ran
         assert "no policy" in (script.results()[0] if event == "BeforeTool" else result.output)
+
+
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+@pytest.mark.parametrize(
+    ("event", "ran", "asked"),
+    [
+        ("BeforeAgent", 0, 0),
+        ("BeforeToolSelection", 0, 2),
+        ("BeforeModel", 0, 0),
+        ("AfterModel", 0, 1),
+        ("BeforeTool", 0, 2),
+        ("AfterTool", 1, 2),
+    ],
+)
+async def test_in_strict_mode_every_failing_hook_blocks(
+    play: Play, event: str, ran: int, asked: int
+) -> None:
+    hooks, script, done = Hooks(strict=True), Script(call("look"), "Fine."), list[str]()
+
+    def fail(_event: Event) -> Any:
+        raise LookupError("no policy")
+
+    hooks.on(event)(fail)
+    agent = make_agent(script, hooks)
+
+    @agent.tool_plain
+    def look() -> str:
+        done.append("look")
+        return "seen"
+
+    played = await play(agent, "Go on.")
+    assert (len(done), len(script.requests)) == (ran, asked)
+    read = script.results()[0] if asked == 2 else played.output
+    assert ("not allowed" if event == "BeforeToolSelection" else "no policy") in read
+
+
+@pytest.mark.parametrize("event", ["BeforeModel", "AfterModel"])
+@pytest.mark.parametrize(
+    ("is_strict", "fails_closed"), [(True, False), (False, True), (False, False)]
+)
+async def test_messages_that_hooks_cannot_be_shown_block_where_hooks_fail_closed(
+    event: str, is_strict: bool, fails_closed: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    strange: Any = FilePart(BinaryContent(data=b"x", media_type="image/png"))
+    strange.part_kind = "hologram"
+    told: list[Any] = [TextPart("Fine."), *([strange] if event == "BeforeModel" else [])]
+    answered: list[Any] = [TextPart("Fine."), *([strange] if event == "AfterModel" else [])]
+
+    class Model(TestModel):
+        async def request(self, *_: Any) -> ModelResponse:
+            asked.append("asked")
+            return ModelResponse(answered)
+
+    asked = list[str]()
+    hooks = Hooks(strict=is_strict)
+    hooks.on(event, on_failure="block" if fails_closed else "allow")(lambda _event: None)
+    agent = Agent(Model(), capabilities=[HooklineCapability(hooks)])
+    history: list[ModelMessage] = [ModelRequest([UserPromptPart("Hello.")]), ModelResponse(told)]
+    output = (await agent.run("Go on.", message_history=history)).output
+    assert "hologram" in caplog.text
+    if is_strict or fails_closed:
+        assert "hologram" in output
+        assert len(asked) == (1 if event == "AfterModel" else 0)
+    else:
+        assert output == "Fine."
 
 
 async def test_batched_requests_that_hooks_would_not_see_are_refused() -> None:

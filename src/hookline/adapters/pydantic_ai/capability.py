@@ -221,6 +221,8 @@ class _HookedRun(HooklineCapability):
         """Give the model what hooks kept for its next request; keep from the history what hooks
         refused. A stream has copied the history by the time that the run ends."""
         if self._refusal is not None:
+            # A prompt that came with the history is not marked as this run's yet.
+            del ctx.messages[-1:]
             _forget_run(ctx)
         elif kept := self._conversation.take():
             ctx.enqueue(_beside(kept))

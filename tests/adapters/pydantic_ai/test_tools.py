@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, model_validator
 from pydantic_ai import (
     Agent,
     BinaryContent,
@@ -433,6 +433,38 @@ async def test_a_capability_that_skips_validation_does_not_skip_before_tool(is_f
     assert script.results() == ["not here", "output of ls -l"]
 
 
+class Order(BaseModel):
+    command: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def read_text(cls, value: Any) -> Any:
+        return {"command": value} if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize(
+    "rewritten", [{"command": 5}, {"command": None}, {"order": {"command": []}}]
+)
+@pytest.mark.parametrize("beside", [[], [Skipping()]], ids=["a text as input", "skipped"])
+async def test_a_rewritten_input_is_validated_wherever_before_tool_is_fired(
+    beside: list[Any], rewritten: Any
+) -> None:
+    hooks = Hooks()
+    order = ToolCallPart("shell", {"order": Order(command="rm")} if beside else '"rm"')
+    script = Script(order, "Fine.")
+    hooks.on("BeforeTool")(lambda _event: rewrite(**rewritten))
+    noted = note(hooks, "BeforeTool")
+    agent = Agent(script.model, capabilities=[*beside, HooklineCapability(hooks)])
+
+    @agent.tool_plain
+    def shell(order: Order) -> str:
+        raise AssertionError(order)
+
+    assert (await agent.run("Go on.")).output == "Fine."
+    assert [event["tool_input"] for event in noted] == [{"order": {"command": "rm"}}]
+    assert script.results()[0].startswith("hooks rewrote the input of shell into one that it ref")
+
+
 async def test_a_result_of_another_capability_goes_through_after_tool() -> None:
     hooks, script = Hooks(), Script(call("shell"), "Fine.")
     hooks.on("AfterTool")(lambda _event: add_context("a sandbox"))
@@ -537,17 +569,20 @@ async def test_run_stream_does_not_hand_out_a_blocked_call_beside_a_text() -> No
 
 @pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
 async def test_an_external_call_is_handed_out_once_the_user_has_approved_it(play: Play) -> None:
-    hooks, script = Hooks(), Script(call("remote"), "Fine.")
-    hooks.on("BeforeTool")(lambda _event: ask("really?"))
-    external = ExternalToolset[None]([ToolDefinition(name="remote")])
+    hooks, script = Hooks(), Script(call("remote", n=1), "Fine.")
+    hooks.on("BeforeTool")(lambda _event: combine(ask("really?"), rewrite(n=2)))
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    external = ExternalToolset[None]([ToolDefinition(name="remote", parameters_json_schema=schema)])
     agent = make_agent(script, hooks, toolsets=[external], output_type=[str, DeferredToolRequests])
     played = await play(agent, "Go on.")
     (asked,) = played.output.approvals
     assert not played.output.calls
+    assert [*played.output.metadata.values()] == [{"reason": "really?", "tool_input": {"n": 2}}]
     answers = DeferredToolResults(approvals={asked.tool_call_id: True})
     played = await play(agent, None, message_history=played.messages, deferred_tool_results=answers)
     assert not played.output.approvals
     (handed,) = played.output.calls
+    assert handed.args_as_dict() == {"n": 2}
     results = DeferredToolResults(calls={handed.tool_call_id: "done"})
     played = await play(agent, None, message_history=played.messages, deferred_tool_results=results)
     assert played.output == "Fine."

@@ -343,10 +343,7 @@ class _HookedRun(HooklineCapability):
         help, since hooks would rewrite the input again."""
         if call.tool_call_id not in self._rewritten:
             raise error
-        raise ToolFailed(
-            f"hooks rewrote the input of {call.tool_name} into one that it refuses, so it did not "
-            f"run: {error}"
-        ) from error
+        raise _refuse_rewritten(call.tool_name, error) from error
 
     async def after_tool_validate(
         self,
@@ -382,12 +379,14 @@ class _HookedRun(HooklineCapability):
             if given is None:
                 self._defer_call(ctx, call, None)
                 return await handler(args)
-            # Another capability had the validation skipped, and BeforeTool with it.
+            # Another capability had the validation skipped, and BeforeTool with it, or the model's
+            # arguments were no object, and the schema took them all the same.
             gate = await self._open_gate(call, given)
             self._gates.pop(call.tool_call_id)
             if gate.before.asks and not ctx.tool_call_approved:
                 await self._ask(ctx, gate)
-            args = gate.input
+            if gate.input is not given:
+                args = _validate_rewritten(ctx, name, gate.input)
         self._defer_call(ctx, call, gate)
         skip = None
         try:
@@ -575,6 +574,27 @@ class _HookedRun(HooklineCapability):
             return execute
 
         return find
+
+
+def _validate_rewritten(ctx: RunContext[Any], name: str, rewritten: ToolInput) -> dict[str, Any]:
+    """The input that hooks rewrote as the tool's schema reads it; raises ToolFailed if it does
+    not."""
+    tool = ((ctx.tool_manager and ctx.tool_manager.tools) or {}).get(name)
+    if tool is None:
+        return rewritten
+    try:
+        validated: dict[str, Any] = tool.args_validator.validate_python(
+            rewritten, context=ctx.validation_context
+        )
+    except ValidationError as error:
+        raise _refuse_rewritten(name, error) from error
+    return validated
+
+
+def _refuse_rewritten(name: str, error: Exception) -> ToolFailed:
+    return ToolFailed(
+        f"hooks rewrote the input of {name} into one that it refuses, so it did not run: {error}"
+    )
 
 
 def _describe_question(gate: ToolGate) -> dict[str, Any]:

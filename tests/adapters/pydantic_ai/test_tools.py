@@ -632,6 +632,35 @@ async def test_a_tool_that_is_always_approved_is_asked_about_once() -> None:
 # -- the framework's own rules
 
 
+async def test_a_model_that_uses_ids_again_gets_no_hooks_of_an_earlier_call() -> None:
+    hooks = Hooks()
+    script = Script(
+        ToolCallPart("book", {"day": "some day"}, "0"),
+        ToolCallPart("look", {"at": "it"}, "0"),
+        ToolCallPart("look", {"at": 7}, "0"),
+        ToolCallPart("remote", {"n": 1}, "0"),
+    )
+    hooks.on("BeforeTool", matcher="book")(lambda _e: combine(ask("really?"), rewrite(day="none")))
+    noted = note(hooks, "AfterTool")
+    external = ExternalToolset[None]([ToolDefinition(name="remote")])
+    agent = make_agent(script, hooks, toolsets=[external], output_type=[str, DeferredToolRequests])
+
+    @agent.tool_plain
+    def book(day: date) -> str:
+        raise AssertionError(day)
+
+    @agent.tool_plain
+    def look(at: str) -> str:
+        return f"seen {at}"
+
+    output = (await agent.run("Go on.")).output
+    assert [handed.args for handed in output.calls] == [{"n": 1}]
+    assert "rewrote the input of book" in script.results()[0]
+    assert script.results()[1] == "seen it"
+    assert "rewrote" not in script.results()[2]
+    assert [event["tool_name"] for event in noted] == ["look"]
+
+
 async def test_a_models_own_mistakes_still_use_its_retries_up() -> None:
     hooks, script = Hooks(), Script(*[call("book", day="some day")] * 3)
     note(hooks, "BeforeTool", "AfterTool")

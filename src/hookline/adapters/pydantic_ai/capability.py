@@ -144,7 +144,7 @@ class _HookedRun(HooklineCapability):
         self._allowed: frozenset[str] | None = None
         self._gates: dict[str, ToolGate] = {}
         # What hooks rewrote the inputs of calls into, by the calls' ids.
-        self._rewritten: dict[str, RawArgs] = {}
+        self._rewritten: dict[str, ToolInput] = {}
         # The tools whose calls are deferred here, and why: "external" or "unapproved".
         self._deferred: dict[str, str] = {}
         # The ids of calls that follow others at once, whose hooks run around them already.
@@ -302,13 +302,14 @@ class _HookedRun(HooklineCapability):
         return [self._defer_here(tool) if tool.defer else tool for tool in tool_defs]
 
     def _defer_here(self, tool: ToolDefinition) -> ToolDefinition:
-        if not self.face.may_answer(
-            HookEventName.BEFORE_TOOL, tool.name
-        ) and not self.face.may_answer(HookEventName.BEFORE_TOOL_SELECTION):
-            self._deferred.pop(tool.name, None)
-            return tool
-        self._deferred[tool.name] = tool.kind
-        return replace(tool, kind="function")
+        may_answer = self.face.may_answer
+        if may_answer(HookEventName.BEFORE_TOOL, tool.name) or may_answer(
+            HookEventName.BEFORE_TOOL_SELECTION
+        ):
+            self._deferred[tool.name] = tool.kind
+            return replace(tool, kind="function")
+        self._deferred.pop(tool.name, None)
+        return tool
 
     async def before_tool_validate(
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: RawArgs
@@ -316,6 +317,9 @@ class _HookedRun(HooklineCapability):
         """Fire BeforeTool; what hooks rewrite is validated by the tool's schema afterwards."""
         if call.tool_call_id in self._following:
             return args
+        # Some models use the ids of earlier calls again.
+        self._gates.pop(call.tool_call_id, None)
+        self._rewritten.pop(call.tool_call_id, None)
         self._check_call(call.tool_name)
         given = self._read_args(call.tool_name, args)
         if given is None:
@@ -323,12 +327,9 @@ class _HookedRun(HooklineCapability):
         gate = await self._open_gate(call, given)
         if gate.input is given:
             return args
-        rewritten: RawArgs = gate.input
-        if isinstance(args, str):
-            # A schema may read JSON less strictly than Python's values.
-            rewritten = to_json(gate.input, serialize_unknown=True).decode()
-        self._rewritten[call.tool_call_id] = rewritten
-        return rewritten
+        # A schema may read JSON less strictly than Python's values.
+        is_json = isinstance(args, str)
+        return to_json(gate.input, serialize_unknown=True).decode() if is_json else gate.input
 
     async def on_tool_validate_error(
         self,
@@ -459,6 +460,8 @@ class _HookedRun(HooklineCapability):
                 self._stop = gate.refusal.stop_reason
             raise ToolFailed(text_of(gate.refusal.llm_content))
         self._gates[call.tool_call_id] = gate
+        if gate.input is not given:
+            self._rewritten[call.tool_call_id] = gate.input
         return gate
 
     async def _ask(self, ctx: RunContext[Any], gate: ToolGate) -> None:

@@ -3,7 +3,8 @@
 import asyncio
 import inspect
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,55 @@ def test_hooks_see_every_argument_by_name_defaults_included() -> None:
         ("delete", {"path": "/x", "recursive": False, "more": [1, 2], "dry": "no"}),
         ("delete", {"path": "/y", "recursive": True, "more": []}),
     ]
+
+
+def test_a_keyword_cannot_hide_the_value_of_a_parameter_of_its_name() -> None:
+    hooks, seen = Hooks(), []
+    hooks.on("BeforeTool")(lambda event: seen.append(event["tool_input"]))
+
+    def shell(command: str, /, *args: str, **more: Any) -> Any:
+        return command, args, more
+
+    more = {"command": "ls", "args": "-l", "more": 1, "dry": True}
+    assert hooks.wrap(shell)("rm", "-rf", **more) == ("rm", ("-rf",), more)
+    hiding = {"command": "ls", "args": "-l", "more": 1}
+    assert seen == [{"command": "rm", "args": ["-rf"], "dry": True, "more": hiding}]
+    hooks = hooks_that("BeforeTool", rewrite(command="cat", more={**hiding, "args": "-a"}))
+    assert hooks.wrap(shell)("rm", **more) == ("cat", (), {**more, "args": "-a"})
+    hooks = hooks_that("BeforeTool", rewrite(more="text"))
+    assert hooks.wrap(shell)("rm") == ("rm", (), {"more": "text"})
+
+
+def test_hooks_cannot_put_another_object_in_the_place_of_self() -> None:
+    hooks = hooks_that("BeforeTool", rewrite(self="another"))
+
+    class Shell:
+        @hooks.wrap
+        def run(self, command: str) -> str:
+            raise AssertionError(self, command)
+
+    with pytest.raises(TypeError, match="self"):
+        Shell().run("ls")
+
+
+def test_a_partial_function_is_guarded_by_the_name_of_its_function() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool", matcher="^shell$")(lambda _event: deny("not here"))
+
+    def shell(directory: str, command: str) -> str:
+        raise AssertionError(directory, command)
+
+    class Shell:
+        name = "shell"
+
+        def __call__(self, command: str) -> str:
+            raise AssertionError(self, command)
+
+    for tool in (partial(shell, "/tmp"), partial(partial(shell, "/tmp")), Shell()):
+        guarded = wrap(hooks, tool)
+        assert guarded.__name__ == "shell"
+        with pytest.raises(BlockedByHook, match="not here"):
+            guarded("ls")
 
 
 def test_a_blocked_call_raises_with_its_reason() -> None:
@@ -216,6 +266,42 @@ def test_what_a_generator_yields_flows_where_no_hook_looks_at_it() -> None:
     assert inspect.isgeneratorfunction(count)
     assert [*itertools.islice(count(), 2)] == [0, 1]
     assert begun == [0, 1]
+
+
+def test_a_generator_that_flows_is_sent_values_and_returns_its_own() -> None:
+    @Hooks().wrap
+    def add() -> Generator[int, int, str]:
+        total = 0
+        while total < 3:
+            total += yield total
+        return "enough"
+
+    adding = add()
+    assert [next(adding), adding.send(2)] == [0, 2]
+    with pytest.raises(StopIteration) as ended:
+        adding.send(2)
+    assert ended.value.value == "enough"
+
+
+async def test_an_async_generator_that_flows_is_sent_values_and_closed() -> None:
+    closed = []
+
+    @Hooks().wrap
+    async def echo() -> AsyncGenerator[str, str]:
+        said = "hello"
+        try:
+            while said != "bye":
+                said = yield said
+        finally:
+            closed.append(said)
+
+    echoing = echo()
+    assert [await anext(echoing), await echoing.asend("you")] == ["hello", "you"]
+    with pytest.raises(StopAsyncIteration):
+        await echoing.asend("bye")
+    await anext(early := echo())
+    await early.aclose()
+    assert closed == ["bye", "hello"]
 
 
 def test_a_blocked_generator_does_not_begin() -> None:

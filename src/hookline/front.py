@@ -820,5 +820,7 @@ def hooks_of(hooks: HookSession | Config) -> HookSession:
 
 
 def _name_of(function: Callable[..., Any]) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
     name = getattr(function, "__name__", None) or getattr(function, "name", None)
     return name if isinstance(name, str) else type(function).__name__

@@ -2,12 +2,12 @@
 
 Hooks are shown the arguments by name, defaults included. Only what a hook rewrote is replaced; the
 function gets its own objects otherwise. What a generator yields is held back where AfterTool hooks
-will look at it; otherwise it flows.
+will look at it, so that nothing can be sent to it; otherwise it flows.
 """
 
 import functools
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from contextlib import aclosing, suppress
 from inspect import (
     Parameter,
     isasyncgenfunction,
@@ -70,9 +70,13 @@ def wrap_function(
         bound.apply_defaults()
         shown: ToolInput = {}
         for name, value in bound.arguments.items():
-            # What a function takes as ``**more`` stands beside the others.
             if parameters.parameters[name].kind is Parameter.VAR_KEYWORD:
-                shown.update(value)
+                # What a function takes as ``**more`` stands beside the others, but for keywords
+                # that would hide another parameter's value.
+                hiding = {key: value[key] for key in value if key in parameters.parameters}
+                shown.update({key: value[key] for key in value if key not in hiding})
+                if hiding:
+                    shown[name] = hiding
             elif name != hidden:
                 shown[name] = value
 
@@ -83,10 +87,14 @@ def wrap_function(
                 if name in shown and value is shown[name]:
                     continue
                 parameter = parameters.parameters.get(name)
-                if parameter is None or parameter.kind is Parameter.VAR_KEYWORD:
+                if parameter is None or name == hidden:
                     further[name] = value
-                else:
+                elif parameter.kind is not Parameter.VAR_KEYWORD:
                     bound.arguments[name] = value
+                elif name in shown and isinstance(value, Mapping):
+                    bound.arguments[name] = {**bound.arguments[name], **value}
+                else:
+                    further[name] = value
             made = function(*bound.args, **{**bound.kwargs, **further})
             if not is_held:
                 return made
@@ -119,24 +127,31 @@ def wrap_function(
             )
         return outcome.value
 
+    def look_alike(guarded: Any) -> Any:
+        """Give a guarded function all that its own is known by; some callables have no name."""
+        guarded.__name__ = guarded.__qualname__ = template.name
+        return functools.update_wrapper(guarded, function)
+
     if yields:
 
-        @functools.wraps(function)
-        def guarded_generator(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        @look_alike
+        def guarded_generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
             result = complete(call(blocking, args, kwargs))
-            yield from result if isinstance(result, list | Generator) else [result]
+            return (yield from result if isinstance(result, list | Generator) else [result])
 
         return guarded_generator
 
     if yields_later:
 
-        @functools.wraps(function)
-        async def guarded_async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        @look_alike
+        async def guarded_async_generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
             result = await call(firing, args, kwargs)
             if isinstance(result, AsyncGenerator):
                 async with aclosing(result) as items:
-                    async for item in items:
-                        yield item
+                    sent = None
+                    with suppress(StopAsyncIteration):
+                        while True:
+                            sent = yield await items.asend(sent)
                 return
             for item in result if isinstance(result, list) else [result]:
                 yield item
@@ -145,13 +160,13 @@ def wrap_function(
 
     if any(map(iscoroutinefunction, kinds)):
 
-        @functools.wraps(function)
+        @look_alike
         async def guarded_coroutine(*args: Any, **kwargs: Any) -> Any:
             return await call(firing, args, kwargs)
 
         return guarded_coroutine
 
-    @functools.wraps(function)
+    @look_alike
     def guarded_function(*args: Any, **kwargs: Any) -> Any:
         return complete(call(blocking, args, kwargs))
 

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, model_validator
 from pydantic_ai import (
     Agent,
     BinaryContent,
@@ -16,7 +16,12 @@ from pydantic_ai import (
     ToolReturn,
 )
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import SkipToolExecution, SkipToolValidation, UnexpectedModelBehavior
+from pydantic_ai.exceptions import (
+    CallDeferred,
+    SkipToolExecution,
+    SkipToolValidation,
+    UnexpectedModelBehavior,
+)
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.tools import ToolDefinition
@@ -24,7 +29,15 @@ from pydantic_ai.toolsets import ExternalToolset, FunctionToolset
 
 from hookline import Hooks, add_context, ask, combine, deny, message, replace_result, rewrite, stop
 from hookline.adapters.pydantic_ai import HooklineCapability
-from tests.adapters.pydantic_ai.playing import Event, Script, call, note, tool_returns
+from tests.adapters.pydantic_ai.playing import (
+    PLAYS,
+    Event,
+    Play,
+    Script,
+    call,
+    note,
+    tool_returns,
+)
 
 
 def make_agent(script: Script, hooks: Hooks, **given: Any) -> Agent[None, Any]:
@@ -378,6 +391,7 @@ async def test_a_tail_call_that_cannot_run_does_not_break_the_run(
     def approve() -> str:
         raise AssertionError
 
+    hooks.on("BeforeTool", matcher="approve")(lambda _event: None)
     assert (await agent.run("Go on.")).output == "Fine."
     assert script.results()[0].startswith(read)
 
@@ -419,6 +433,38 @@ async def test_a_capability_that_skips_validation_does_not_skip_before_tool(is_f
     assert script.results() == ["not here", "output of ls -l"]
 
 
+class Order(BaseModel):
+    command: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def read_text(cls, value: Any) -> Any:
+        return {"command": value} if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize(
+    "rewritten", [{"command": 5}, {"command": None}, {"order": {"command": []}}]
+)
+@pytest.mark.parametrize("beside", [[], [Skipping()]], ids=["a text as input", "skipped"])
+async def test_a_rewritten_input_is_validated_wherever_before_tool_is_fired(
+    beside: list[Any], rewritten: Any
+) -> None:
+    hooks = Hooks()
+    order = ToolCallPart("shell", {"order": Order(command="rm")} if beside else '"rm"')
+    script = Script(order, "Fine.")
+    hooks.on("BeforeTool")(lambda _event: rewrite(**rewritten))
+    noted = note(hooks, "BeforeTool")
+    agent = Agent(script.model, capabilities=[*beside, HooklineCapability(hooks)])
+
+    @agent.tool_plain
+    def shell(order: Order) -> str:
+        raise AssertionError(order)
+
+    assert (await agent.run("Go on.")).output == "Fine."
+    assert [event["tool_input"] for event in noted] == [{"order": {"command": "rm"}}]
+    assert script.results()[0].startswith("hooks rewrote the input of shell into one that it ref")
+
+
 async def test_a_result_of_another_capability_goes_through_after_tool() -> None:
     hooks, script = Hooks(), Script(call("shell"), "Fine.")
     hooks.on("AfterTool")(lambda _event: add_context("a sandbox"))
@@ -450,7 +496,8 @@ async def test_two_capabilities_with_hooks_both_count() -> None:
 # -- deferred tools of the framework's own
 
 
-async def test_a_blocked_call_of_an_external_tool_is_not_handed_out() -> None:
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+async def test_a_blocked_call_of_an_external_tool_is_not_handed_out(play: Play) -> None:
     hooks, script = Hooks(), Script([call("remote", n=1), call("remote", n=2)], "Fine.")
     hooks.on("BeforeTool")(
         lambda event: deny("not here") if event["tool_input"]["n"] == 1 else None
@@ -458,13 +505,108 @@ async def test_a_blocked_call_of_an_external_tool_is_not_handed_out() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     external = ExternalToolset[None]([ToolDefinition(name="remote", parameters_json_schema=schema)])
     agent = make_agent(script, hooks, toolsets=[external], output_type=[str, DeferredToolRequests])
-    result = await agent.run("Go on.")
-    assert isinstance(result.output, DeferredToolRequests)
-    assert [handed.args for handed in result.output.calls] == [{"n": 2}]
-    results = DeferredToolResults(calls={result.output.calls[0].tool_call_id: "done"})
-    result = await agent.run(message_history=result.all_messages(), deferred_tool_results=results)
-    assert result.output == "Fine."
+    played = await play(agent, "Go on.")
+    assert isinstance(played.output, DeferredToolRequests)
+    assert [handed.args_as_dict() for handed in played.output.calls] == [{"n": 2}]
+    results = DeferredToolResults(calls={played.output.calls[0].tool_call_id: "done"})
+    played = await play(agent, None, message_history=played.messages, deferred_tool_results=results)
+    assert played.output == "Fine."
     assert script.results() == ["not here", "done"]
+
+
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+async def test_a_call_of_a_deferred_tool_that_hooks_do_not_choose_is_not_handed_out(
+    play: Play,
+) -> None:
+    hooks, script = Hooks(), Script([call("remote"), call("pay")], "Fine.")
+    hooks.on("BeforeToolSelection")(
+        lambda _e: {"hookSpecificOutput": {"toolConfig": {"mode": "NONE"}}}
+    )
+    external = ExternalToolset[None]([ToolDefinition(name="remote")])
+    agent = make_agent(script, hooks, toolsets=[external], output_type=[str, DeferredToolRequests])
+
+    @agent.tool_plain(requires_approval=True)
+    def pay() -> str:
+        raise AssertionError
+
+    assert (await play(agent, "Go on.")).output == "Fine."
+    assert "remote is not allowed" in script.results()[0]
+    assert "pay is not allowed" in script.results()[1]
+
+
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+@pytest.mark.parametrize("is_text", [True, False])
+async def test_an_external_tool_is_handed_out_with_the_input_that_hooks_rewrote(
+    play: Play, is_text: bool
+) -> None:
+    hooks = Hooks()
+    called = [ToolCallPart("remote", '{"n": 1}' if is_text else {"n": 1}), call("local", n=1)]
+    script = Script(called, "Fine.")
+    hooks.on("BeforeTool")(lambda _event: rewrite(n=2))
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    external = ExternalToolset[None]([ToolDefinition(name="remote", parameters_json_schema=schema)])
+    agent = make_agent(script, hooks, toolsets=[external], output_type=[str, DeferredToolRequests])
+
+    @agent.tool_plain
+    def local(n: int) -> str:
+        assert n == 2
+        raise CallDeferred
+
+    played = await play(agent, "Go on.")
+    assert isinstance(played.output, DeferredToolRequests)
+    assert [handed.args_as_dict() for handed in played.output.calls] == [{"n": 2}] * 2
+
+
+async def test_run_stream_does_not_hand_out_a_blocked_call_beside_a_text() -> None:
+    hooks, script = Hooks(), Script(["I call.", call("remote")])
+    hooks.on("BeforeTool")(lambda _event: deny("not here"))
+    external = ExternalToolset[None]([ToolDefinition(name="remote")])
+    agent = make_agent(script, hooks, toolsets=[external], output_type=[str, DeferredToolRequests])
+    played = await PLAYS["run_stream"](agent, "Go on.")
+    assert played.output == "I call."
+    assert [part.content for part in tool_returns(played.messages)] == ["not here"]
+
+
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+async def test_an_external_call_is_handed_out_once_the_user_has_approved_it(play: Play) -> None:
+    hooks, script = Hooks(), Script(call("remote", n=1), "Fine.")
+    hooks.on("BeforeTool")(lambda _event: combine(ask("really?"), rewrite(n=2)))
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    external = ExternalToolset[None]([ToolDefinition(name="remote", parameters_json_schema=schema)])
+    agent = make_agent(script, hooks, toolsets=[external], output_type=[str, DeferredToolRequests])
+    played = await play(agent, "Go on.")
+    (asked,) = played.output.approvals
+    assert not played.output.calls
+    assert [*played.output.metadata.values()] == [{"reason": "really?", "tool_input": {"n": 2}}]
+    answers = DeferredToolResults(approvals={asked.tool_call_id: True})
+    played = await play(agent, None, message_history=played.messages, deferred_tool_results=answers)
+    assert not played.output.approvals
+    (handed,) = played.output.calls
+    assert handed.args_as_dict() == {"n": 2}
+    results = DeferredToolResults(calls={handed.tool_call_id: "done"})
+    played = await play(agent, None, message_history=played.messages, deferred_tool_results=results)
+    assert played.output == "Fine."
+    assert script.results() == ["done"]
+
+
+@pytest.mark.parametrize("is_confirmed", [True, False])
+async def test_a_callback_is_asked_before_an_external_call_is_handed_out(
+    is_confirmed: bool,
+) -> None:
+    hooks, script = Hooks(), Script(call("remote"), "Fine.")
+    hooks.on("BeforeTool")(lambda _event: ask("really?"))
+    agent = Agent(
+        script.model,
+        toolsets=[ExternalToolset[None]([ToolDefinition(name="remote")])],
+        output_type=[str, DeferredToolRequests],
+        capabilities=[HooklineCapability(hooks, confirm=lambda _request: is_confirmed)],
+    )
+    output = (await agent.run("Go on.")).output
+    if is_confirmed:
+        assert isinstance(output, DeferredToolRequests)
+        assert len(output.calls) == 1
+    else:
+        assert script.results() == ["The user did not allow this call of remote: really?"]
 
 
 async def test_a_tool_that_is_always_approved_is_asked_about_once() -> None:
@@ -480,6 +622,7 @@ async def test_a_tool_that_is_always_approved_is_asked_about_once() -> None:
     result = await agent.run("Go on.")
     assert isinstance(result.output, DeferredToolRequests)
     assert len(result.output.approvals) == len(noted) == 1
+    assert [*result.output.metadata.values()] == [{"reason": "really?"}]
     answers = DeferredToolResults(approvals={result.output.approvals[0].tool_call_id: True})
     result = await agent.run(message_history=result.all_messages(), deferred_tool_results=answers)
     assert result.output == "Fine."
@@ -487,6 +630,35 @@ async def test_a_tool_that_is_always_approved_is_asked_about_once() -> None:
 
 
 # -- the framework's own rules
+
+
+async def test_a_model_that_uses_ids_again_gets_no_hooks_of_an_earlier_call() -> None:
+    hooks = Hooks()
+    script = Script(
+        ToolCallPart("book", {"day": "some day"}, "0"),
+        ToolCallPart("look", {"at": "it"}, "0"),
+        ToolCallPart("look", {"at": 7}, "0"),
+        ToolCallPart("remote", {"n": 1}, "0"),
+    )
+    hooks.on("BeforeTool", matcher="book")(lambda _e: combine(ask("really?"), rewrite(day="none")))
+    noted = note(hooks, "AfterTool")
+    external = ExternalToolset[None]([ToolDefinition(name="remote")])
+    agent = make_agent(script, hooks, toolsets=[external], output_type=[str, DeferredToolRequests])
+
+    @agent.tool_plain
+    def book(day: date) -> str:
+        raise AssertionError(day)
+
+    @agent.tool_plain
+    def look(at: str) -> str:
+        return f"seen {at}"
+
+    output = (await agent.run("Go on.")).output
+    assert [handed.args for handed in output.calls] == [{"n": 1}]
+    assert "rewrote the input of book" in script.results()[0]
+    assert script.results()[1] == "seen it"
+    assert "rewrote" not in script.results()[2]
+    assert [event["tool_name"] for event in noted] == ["look"]
 
 
 async def test_a_models_own_mistakes_still_use_its_retries_up() -> None:

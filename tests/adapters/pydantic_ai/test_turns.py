@@ -11,6 +11,8 @@ from pydantic_ai import Agent, ModelRetry, NativeOutput, PromptedOutput, RunCont
 from pydantic_ai.capabilities import AbstractCapability, BatchModelRequests
 from pydantic_ai.exceptions import UnexpectedModelBehavior, UserError
 from pydantic_ai.messages import (
+    BinaryContent,
+    FilePart,
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
@@ -20,7 +22,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.test import TestModel
-from pydantic_ai.usage import RequestUsage
+from pydantic_ai.usage import RequestUsage, UsageLimits
 from pydantic_graph import End
 
 from hookline import Config, Hooks, add_context, deny, message, stop
@@ -133,6 +135,39 @@ async def test_before_model_rewrites_messages_and_settings_and_adds_a_system_mes
     assert "be kind" in str(script.requests[0])
     # What is stored is the user's own: hooks see each request, and change it again.
     assert b"Good morning." in result.all_messages_json()
+
+
+class Counting(FunctionModel):
+    """Counts tokens as a provider does: by being sent the messages."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _messages, _info: ModelResponse([TextPart("Fine.")]))
+        self.counted: list[str] = []
+
+    async def count_tokens(self, messages: list[ModelMessage], *_: Any) -> RequestUsage:
+        self.counted.append(str(messages))
+        return RequestUsage(input_tokens=3)
+
+
+@pytest.mark.parametrize("is_denied", [True, False])
+async def test_tokens_are_counted_of_the_request_that_hooks_leave(is_denied: bool) -> None:
+    hooks, model = Hooks(), Counting()
+
+    @hooks.on("BeforeModel")
+    def before(event: Event) -> Any:
+        shown = event["llm_request"]["messages"]
+        shown[0]["content"] = shown[0]["content"].replace("swordfish", "[word]")
+        edit = {"hookSpecificOutput": {"llm_request": {"messages": shown}}}
+        return deny("no") if is_denied else edit
+
+    noted = note(hooks, "BeforeModel")
+    agent = Agent(model, capabilities=[HooklineCapability(hooks)])
+    limits = UsageLimits(input_tokens_limit=99, count_tokens_before_request=True)
+    result = await agent.run("It is swordfish.", usage_limits=limits)
+    assert result.output == ("no" if is_denied else "Fine.")
+    assert ["[word]" in counted for counted in model.counted] == [] if is_denied else [True]
+    assert "swordfish" not in str(model.counted)
+    assert len(noted) == 1
 
 
 async def test_a_system_message_after_a_response_is_read_with_the_next_request() -> None:
@@ -323,13 +358,21 @@ async def test_a_refused_prompt_is_forgotten(play: Play) -> None:
     assert len(history) == 2
 
 
-async def test_a_prompt_in_the_history_alone_is_a_prompt_too() -> None:
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+async def test_a_prompt_in_the_history_alone_is_a_prompt_too(play: Play) -> None:
     hooks, script = Hooks(), Script("Fine.")
     hooks.on("BeforeAgent")(lambda e: deny("no") if "swordfish" in e["prompt"] else None)
-    prompt = ModelRequest([UserPromptPart(["It is", " swordfish."])])
-    result = await make_agent(script, hooks).run(message_history=[prompt])
-    assert result.output == "no"
+    history: list[ModelMessage] = [
+        ModelRequest([UserPromptPart("Hello.")]),
+        ModelResponse([TextPart("Hello.")]),
+        ModelRequest([UserPromptPart(["It is", " swordfish."])]),
+    ]
+    played = await play(make_agent(script, hooks), None, message_history=history)
+    assert played.output == "no"
     assert not script.requests
+    assert "Hello." in str(played.messages)
+    assert "swordfish" not in str(played.messages)
+    assert len(history) == 3
 
 
 async def test_what_hooks_add_to_a_prompt_stands_beside_it() -> None:
@@ -457,6 +500,71 @@ async def test_a_failing_hook_blocks_only_where_it_fails_closed(
     else:
         assert not ran
         assert "no policy" in (script.results()[0] if event == "BeforeTool" else result.output)
+
+
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+@pytest.mark.parametrize(
+    ("event", "ran", "asked"),
+    [
+        ("BeforeAgent", 0, 0),
+        ("BeforeToolSelection", 0, 2),
+        ("BeforeModel", 0, 0),
+        ("AfterModel", 0, 1),
+        ("BeforeTool", 0, 2),
+        ("AfterTool", 1, 2),
+    ],
+)
+async def test_in_strict_mode_every_failing_hook_blocks(
+    play: Play, event: str, ran: int, asked: int
+) -> None:
+    hooks, script, done = Hooks(strict=True), Script(call("look"), "Fine."), list[str]()
+
+    def fail(_event: Event) -> Any:
+        raise LookupError("no policy")
+
+    hooks.on(event)(fail)
+    agent = make_agent(script, hooks)
+
+    @agent.tool_plain
+    def look() -> str:
+        done.append("look")
+        return "seen"
+
+    played = await play(agent, "Go on.")
+    assert (len(done), len(script.requests)) == (ran, asked)
+    read = script.results()[0] if asked == 2 else played.output
+    assert ("not allowed" if event == "BeforeToolSelection" else "no policy") in read
+
+
+@pytest.mark.parametrize("event", ["BeforeModel", "AfterModel"])
+@pytest.mark.parametrize(
+    ("is_strict", "fails_closed"), [(True, False), (False, True), (False, False)]
+)
+async def test_messages_that_hooks_cannot_be_shown_block_where_hooks_fail_closed(
+    event: str, is_strict: bool, fails_closed: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    strange: Any = FilePart(BinaryContent(data=b"x", media_type="image/png"))
+    strange.part_kind = "hologram"
+    told: list[Any] = [TextPart("Fine."), *([strange] if event == "BeforeModel" else [])]
+    answered: list[Any] = [TextPart("Fine."), *([strange] if event == "AfterModel" else [])]
+
+    class Model(TestModel):
+        async def request(self, *_: Any) -> ModelResponse:
+            asked.append("asked")
+            return ModelResponse(answered)
+
+    asked = list[str]()
+    hooks = Hooks(strict=is_strict)
+    hooks.on(event, on_failure="block" if fails_closed else "allow")(lambda _event: None)
+    agent = Agent(Model(), capabilities=[HooklineCapability(hooks)])
+    history: list[ModelMessage] = [ModelRequest([UserPromptPart("Hello.")]), ModelResponse(told)]
+    output = (await agent.run("Go on.", message_history=history)).output
+    assert "hologram" in caplog.text
+    if is_strict or fails_closed:
+        assert "hologram" in output
+        assert len(asked) == (1 if event == "AfterModel" else 0)
+    else:
+        assert output == "Fine."
 
 
 async def test_batched_requests_that_hooks_would_not_see_are_refused() -> None:

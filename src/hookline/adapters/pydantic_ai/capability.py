@@ -143,8 +143,10 @@ class _HookedRun(HooklineCapability):
         self._end: HooklineError | None = None
         self._allowed: frozenset[str] | None = None
         self._gates: dict[str, ToolGate] = {}
-        # The ids of calls whose input hooks rewrote.
-        self._rewritten: set[str] = set()
+        # What hooks rewrote the inputs of calls into, by the calls' ids.
+        self._rewritten: dict[str, ToolInput] = {}
+        # The tools whose calls are deferred here, and why: "external" or "unapproved".
+        self._deferred: dict[str, str] = {}
         # The ids of calls that follow others at once, whose hooks run around them already.
         self._following: set[str] = set()
 
@@ -221,6 +223,8 @@ class _HookedRun(HooklineCapability):
         """Give the model what hooks kept for its next request; keep from the history what hooks
         refused. A stream has copied the history by the time that the run ends."""
         if self._refusal is not None:
+            # A prompt that came with the history is not marked as this run's yet.
+            del ctx.messages[-1:]
             _forget_run(ctx)
         elif kept := self._conversation.take():
             ctx.enqueue(_beside(kept))
@@ -292,12 +296,32 @@ class _HookedRun(HooklineCapability):
 
     # -- tools
 
+    async def prepare_tools(
+        self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
+    ) -> list[ToolDefinition]:
+        """Have calls that are approved or run elsewhere deferred here, once hooks have seen them:
+        a stream of the framework's ends with such a call before that."""
+        return [self._defer_here(tool) if tool.defer else tool for tool in tool_defs]
+
+    def _defer_here(self, tool: ToolDefinition) -> ToolDefinition:
+        may_answer = self.face.may_answer
+        if may_answer(HookEventName.BEFORE_TOOL, tool.name) or may_answer(
+            HookEventName.BEFORE_TOOL_SELECTION
+        ):
+            self._deferred[tool.name] = tool.kind
+            return replace(tool, kind="function")
+        self._deferred.pop(tool.name, None)
+        return tool
+
     async def before_tool_validate(
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: RawArgs
     ) -> RawArgs:
         """Fire BeforeTool; what hooks rewrite is validated by the tool's schema afterwards."""
         if call.tool_call_id in self._following:
             return args
+        # Some models use the ids of earlier calls again.
+        self._gates.pop(call.tool_call_id, None)
+        self._rewritten.pop(call.tool_call_id, None)
         self._check_call(call.tool_name)
         given = self._read_args(call.tool_name, args)
         if given is None:
@@ -305,13 +329,9 @@ class _HookedRun(HooklineCapability):
         gate = await self._open_gate(call, given)
         if gate.input is given:
             return args
-        self._rewritten.add(call.tool_call_id)
         # A schema may read JSON less strictly than Python's values.
-        return (
-            to_json(gate.input, serialize_unknown=True).decode()
-            if isinstance(args, str)
-            else gate.input
-        )
+        is_json = isinstance(args, str)
+        return to_json(gate.input, serialize_unknown=True).decode() if is_json else gate.input
 
     async def on_tool_validate_error(
         self,
@@ -326,10 +346,7 @@ class _HookedRun(HooklineCapability):
         help, since hooks would rewrite the input again."""
         if call.tool_call_id not in self._rewritten:
             raise error
-        raise ToolFailed(
-            f"hooks rewrote the input of {call.tool_name} into one that it refuses, so it did not "
-            f"run: {error}"
-        ) from error
+        raise _refuse_rewritten(call.tool_name, error) from error
 
     async def after_tool_validate(
         self,
@@ -342,7 +359,7 @@ class _HookedRun(HooklineCapability):
         """Ask the user where hooks want it, now that the arguments are known to be valid."""
         gate = self._gates.get(call.tool_call_id)
         if gate is not None and gate.before.asks and not ctx.tool_call_approved:
-            await self._ask(ctx, gate, tool_def)
+            await self._ask(ctx, gate)
         return args
 
     async def wrap_tool_execute(
@@ -363,19 +380,26 @@ class _HookedRun(HooklineCapability):
         if gate is None:
             given = self._read_args(name, args)
             if given is None:
+                self._defer_call(ctx, call, None)
                 return await handler(args)
-            # Another capability had the validation skipped, and BeforeTool with it.
+            # Another capability had the validation skipped, and BeforeTool with it, or the model's
+            # arguments were no object, and the schema took them all the same.
             gate = await self._open_gate(call, given)
             self._gates.pop(call.tool_call_id)
             if gate.before.asks and not ctx.tool_call_approved:
-                await self._ask(ctx, gate, tool_def)
-            args = gate.input
+                await self._ask(ctx, gate)
+            if gate.input is not given:
+                args = _validate_rewritten(ctx, name, gate.input)
+        self._defer_call(ctx, call, gate)
         skip = None
         try:
             value = await handler(args)
         except SkipToolExecution as error:
             value, skip = error.result, error
-        except (CallDeferred, ApprovalRequired):
+        except ApprovalRequired:
+            raise
+        except CallDeferred:
+            self._hand_out_rewritten(ctx, call.tool_call_id)
             raise
         except Exception as error:
             await self._finish_failed(ctx, gate, error)
@@ -438,15 +462,17 @@ class _HookedRun(HooklineCapability):
                 self._stop = gate.refusal.stop_reason
             raise ToolFailed(text_of(gate.refusal.llm_content))
         self._gates[call.tool_call_id] = gate
+        if gate.input is not given:
+            self._rewritten[call.tool_call_id] = gate.input
         return gate
 
-    async def _ask(self, ctx: RunContext[Any], gate: ToolGate, tool_def: ToolDefinition) -> None:
+    async def _ask(self, ctx: RunContext[Any], gate: ToolGate) -> None:
         """Ask the user, now or by deferring the call; raises ToolFailed if nobody can be asked or
         the answer is no."""
         reason = gate.before.reason or ""
         request = ConfirmationRequest(gate.name, gate.input, reason, gate.before.message)
-        if tool_def.defer:
-            # The framework asks about every call of this tool.
+        if self._deferred.get(gate.name) == "unapproved":
+            # Every call of this tool is asked about.
             await announce_question(self.face, request)
             return
         if self._confirm is not None:
@@ -461,10 +487,31 @@ class _HookedRun(HooklineCapability):
                 raise ToolFailed(f"The user did not allow this call of {gate.name}: {reason}")
         elif self._can_defer(ctx):
             await announce_question(self.face, request)
-            asked = {"reason": reason, "message": gate.before.message, "tool_input": gate.input}
-            raise ApprovalRequired({name: value for name, value in asked.items() if value})
+            raise ApprovalRequired(_describe_question(gate))
         else:
             raise ToolFailed(f"{reason} ({NOBODY_TO_ASK})")
+
+    def _defer_call(self, ctx: RunContext[Any], call: ToolCallPart, gate: ToolGate | None) -> None:
+        """Raises what defers a call that hooks let run, of a tool that is approved first or runs
+        elsewhere."""
+        kind = self._deferred.get(call.tool_name)
+        if kind == "external":
+            self._hand_out_rewritten(ctx, call.tool_call_id)
+            raise CallDeferred
+        if kind == "unapproved" and not ctx.tool_call_approved:
+            raise ApprovalRequired(None if gate is None else _describe_question(gate))
+
+    def _hand_out_rewritten(self, ctx: RunContext[Any], call_id: str) -> None:
+        """Have a call that runs elsewhere handed out with the input that hooks rewrote. The
+        framework hands out the call of the model's response itself."""
+        rewritten = self._rewritten.get(call_id)
+        if rewritten is None:
+            return
+        for message in reversed(ctx.messages):
+            for part in message.parts:
+                if isinstance(part, ToolCallPart) and part.tool_call_id == call_id:
+                    part.args = rewritten
+                    return
 
     def _can_defer(self, ctx: RunContext[Any]) -> bool:
         if self._defer is not None:
@@ -505,7 +552,7 @@ class _HookedRun(HooklineCapability):
         def find(name: str) -> Execute | None:
             manager = ctx.tool_manager
             tool = manager.tools.get(name) if manager is not None and manager.tools else None
-            if tool is None or tool.tool_def.kind != "function":
+            if tool is None or tool.tool_def.kind != "function" or name in self._deferred:
                 return None
             if not ctx.is_tool_available(tool.tool_def):
                 return None
@@ -532,6 +579,35 @@ class _HookedRun(HooklineCapability):
             return execute
 
         return find
+
+
+def _validate_rewritten(ctx: RunContext[Any], name: str, rewritten: ToolInput) -> dict[str, Any]:
+    """The input that hooks rewrote as the tool's schema reads it; raises ToolFailed if it does
+    not."""
+    tool = ((ctx.tool_manager and ctx.tool_manager.tools) or {}).get(name)
+    if tool is None:
+        return rewritten
+    try:
+        validated: dict[str, Any] = tool.args_validator.validate_python(
+            rewritten, context=ctx.validation_context
+        )
+    except ValidationError as error:
+        raise _refuse_rewritten(name, error) from error
+    return validated
+
+
+def _refuse_rewritten(name: str, error: Exception) -> ToolFailed:
+    return ToolFailed(
+        f"hooks rewrote the input of {name} into one that it refuses, so it did not run: {error}"
+    )
+
+
+def _describe_question(gate: ToolGate) -> dict[str, Any]:
+    """What the metadata of a deferred call tell the person who approves it."""
+    before = gate.before
+    reason = before.reason if before.asks else None
+    asked = {"reason": reason, "message": before.message, "tool_input": gate.input}
+    return {name: value for name, value in asked.items() if value}
 
 
 def _forget_run(ctx: RunContext[Any]) -> None:

@@ -15,9 +15,11 @@ from pydantic_ai.models import (
 )
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import RequestUsage
 
 from hookline.adapters.gates import ModelGate
 from hookline.translate.pydantic_ai import PydanticAICall
+from hookline.translate.values import are_same
 
 
 class ModelHooks(Protocol):
@@ -40,6 +42,8 @@ class GuardedModel(WrapperModel):
     def __init__(self, wrapped: Model, hooks: ModelHooks) -> None:
         super().__init__(wrapped)
         self._model_hooks = hooks
+        # The call whose tokens were counted last, and what hooks said to it.
+        self._counted: tuple[PydanticAICall, ModelGate | ModelResponse] | None = None
 
     async def request(
         self,
@@ -48,8 +52,7 @@ class GuardedModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """Call the model between its hooks."""
-        call = self._call(messages, model_settings, model_request_parameters)
-        gate = await self._model_hooks.open_model(call)
+        call, gate = await self._open(messages, model_settings, model_request_parameters)
         if isinstance(gate, ModelResponse):
             return gate
         response = await self.wrapped.request(*_arguments(gate.request))
@@ -66,8 +69,7 @@ class GuardedModel(WrapperModel):
         run_context: RunContext[Any] | None = None,
     ) -> AsyncGenerator[StreamedResponse]:
         """Stream the model's response, as it comes if no AfterModel hook has a say in it."""
-        call = self._call(messages, model_settings, model_request_parameters)
-        gate = await self._model_hooks.open_model(call)
+        call, gate = await self._open(messages, model_settings, model_request_parameters)
         if isinstance(gate, ModelResponse):
             yield _replay(gate, model_request_parameters)
             return
@@ -88,6 +90,19 @@ class GuardedModel(WrapperModel):
         else:
             yield _replay(kept, parameters)
 
+    async def count_tokens(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> RequestUsage:
+        """Count the request as hooks leave it: a provider counts what it is sent."""
+        self._counted = await self._open(messages, model_settings, model_request_parameters)
+        gate = self._counted[1]
+        if isinstance(gate, ModelResponse):
+            return RequestUsage()
+        return await self.wrapped.count_tokens(*_arguments(gate.request))
+
     async def batch_encode(self, request: Any) -> Any:
         """Refuse what hooks would not see."""
         raise UserError(
@@ -95,15 +110,26 @@ class GuardedModel(WrapperModel):
             "take BatchModelRequests out of the agent's capabilities, or the hooks"
         )
 
-    def _call(
+    async def _open(
         self,
         messages: list[ModelMessage],
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
-    ) -> PydanticAICall:
-        return PydanticAICall(
+    ) -> tuple[PydanticAICall, ModelGate | ModelResponse]:
+        """The call, and its gate or the reply in its place. Hooks are asked once about a request
+        that is counted and then made."""
+        counted, self._counted = self._counted, None
+        if (
+            counted is not None
+            and are_same(counted[0].messages, messages)
+            and counted[0].settings is settings
+            and counted[0].parameters is parameters
+        ):
+            return counted
+        call = PydanticAICall(
             messages=messages, settings=settings, parameters=parameters, model=self.model_name
         )
+        return call, await self._model_hooks.open_model(call)
 
 
 def _replay(response: ModelResponse, parameters: ModelRequestParameters) -> StreamedResponse:

@@ -127,7 +127,7 @@ class ModelGate:
 
     def explain_refused(self, names: Iterable[str]) -> str:
         """What a model reads of calls that were left out."""
-        return "; ".join(describe_refused_call(name) for name in sorted(set(names)))
+        return " ".join(describe_refused_call(name) for name in sorted(set(names)))
 
     def end_loop(self, response: Any, reason: str) -> Any:
         """The response without any calls, so that a loop which runs them has nothing left to do;

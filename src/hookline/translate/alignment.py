@@ -1,7 +1,7 @@
 """One alignment for the message lists of all SDKs: it finds what a hook did to the messages it was
 shown, and does that to the messages of the SDK."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile, zip_longest
 from typing import Protocol, TypeVar
 
@@ -49,10 +49,15 @@ def edit_messages(
     form: MessageForm[M],
     *,
     split_roles: bool = False,
+    split_results: Callable[[M], tuple[M, M | None] | None] = lambda _message: None,
 ) -> list[M]:
     """The messages such that hooks would be shown ``wanted``: what an edit does not name is the
     identical message, and what hooks are not shown stays in its place and order. With
-    ``split_roles`` it stays in its role too, where an edit gives the text another one."""
+    ``split_roles`` it stays in its role too, where an edit gives the text another one.
+
+    ``split_results`` parts a message with results of the calls in the message before it into what
+    hooks are not shown and what they are, None if nothing, since no other message may stand between
+    a call and its result; it is None for a message without results."""
     from difflib import SequenceMatcher
 
     places = [place for place, message in enumerate(messages) if form.text(message)]
@@ -86,8 +91,13 @@ def edit_messages(
                 edited[place] = form.with_text(messages[place], change.role, change.content)
     result: list[M] = []
     for place, message in enumerate(messages):
-        result += added.get(place, ())
         kept = edited.get(place, message)
+        if place in added:
+            parted = None if kept is None else split_results(kept)
+            if parted is not None:
+                hidden, kept = parted
+                result.append(hidden)
+            result += added[place]
         if kept is not None:
             result.append(kept)
     return result + added.get(len(messages), [])

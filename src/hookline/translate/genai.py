@@ -317,6 +317,14 @@ def _with_parts(turn: _Turn, parts: list[Any]) -> _Turn:
     return _Turn(turn.role, parts, entry)
 
 
+def _split_results(turn: _Turn) -> tuple[_Turn, _Turn | None] | None:
+    if not any(field(part, "functionResponse") for part in turn.parts):
+        return None
+    hidden = [part for part in turn.parts if not visible_texts([part])]
+    texts = [part for part in turn.parts if visible_texts([part])]
+    return _with_parts(turn, hidden), _with_parts(turn, texts) if texts else None
+
+
 def _new_turn(role: Role, parts: list[Any], form: Form) -> _Turn:
     return _Turn(role, parts, build(form, "Content", {"role": role, "parts": parts}))
 
@@ -378,7 +386,7 @@ def _edit_contents(contents: Any, messages: Sequence[MessageChange], otherwise: 
             for turn in turns
         ]
     edited: list[Any] = []
-    for turn in edit_messages(turns, messages, _TurnForm(form)):
+    for turn in edit_messages(turns, messages, _TurnForm(form), split_results=_split_results):
         edited += turn.parts if turn.entry is None else [turn.entry]
     return edited
 

@@ -92,6 +92,12 @@ class MessageTranslator(Generic[M]):
         """The request with other messages."""
         return put(request, {"messages": messages})
 
+    def split_results(self, message: M) -> tuple[M, M | None] | None:  # noqa: ARG002
+        """A message with results of tool calls in two: what hooks are not shown, which must follow
+        the calls at once, and what they are, None if nothing. None for a message without results;
+        for APIs whose results share a message with what the user says."""
+        return None
+
     def with_system(self, request: Any, texts: Sequence[str]) -> Any:
         """The request with texts added to its system prompt; for APIs without system turns."""
         raise NotImplementedError
@@ -353,7 +359,9 @@ class MessageTranslator(Generic[M]):
             wanted, apart = _set_system_apart(shown, wanted)
         if [{"role": each.role, "content": each.content} for each in wanted] != shown:
             # A call belongs to the model, and its result to the user, whoever says the text.
-            edited = edit_messages(messages, wanted, form, split_roles=True)
+            edited = edit_messages(
+                messages, wanted, form, split_roles=True, split_results=self.split_results
+            )
             request = self.with_messages(request, edited)
         return self.with_system(request, apart) if apart else request
 

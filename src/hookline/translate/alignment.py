@@ -101,3 +101,23 @@ def edit_messages(
         if kept is not None:
             result.append(kept)
     return result + added.get(len(messages), [])
+
+
+def set_system_apart(
+    shown: Sequence[LLMMessage], wanted: Sequence[MessageChange]
+) -> tuple[list[MessageChange], list[str]]:
+    """The messages that can be turns, and the texts of those that a hook adds as the system's, for
+    APIs that take them beside the conversation alone. System turns that the request has already,
+    left alone or edited, stay turns."""
+    own = [message["content"] for message in shown if message["role"] == "system"]
+    added: list[MessageChange] = []
+    for message in wanted:
+        if message.role == "system":
+            if message.content in own:
+                own.remove(message.content)
+            else:
+                added.append(message)
+    # Those that the hook has another text for.
+    apart = {id(message) for message in added[len(own) :]}
+    turns = [message for message in wanted if id(message) not in apart]
+    return turns, [message.content for message in added[len(own) :] if message.content]

@@ -331,3 +331,12 @@ def test_a_result_stays_with_its_call_when_its_text_gets_another_role() -> None:
         {"role": "user", "content": [RESULT]},
         {"role": "assistant", "content": "so"},
     ]
+
+
+def test_an_item_of_openai_that_gets_another_role_has_no_blocks_of_the_old_one() -> None:
+    block = {"type": "output_text", "text": "hi", "annotations": []}
+    said = {"type": "message", "id": "m1", "status": "completed", "role": "assistant"}
+    request = {"model": "m", "input": [{**said, "content": [block]}]}
+    wanted = [{"role": "user", "content": "ho"}]
+    edited = translator.from_hook_llm_request({"messages": wanted}, request)
+    assert edited["input"] == wanted

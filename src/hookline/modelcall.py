@@ -78,6 +78,10 @@ class ModelGate:
         """Whether AfterModel hooks exist."""
         return self._firing.may_answer(HookEventName.AFTER_MODEL)
 
+    def make_response(self, text: str) -> Any:
+        """A response of one text, in the caller's own type."""
+        return self._firing.get_translator().empty_response(text, like=self.request)
+
     async def finish(self, response: Any) -> ModelOutcome:
         """Fire AfterModel with the complete response, and apply what the hooks say."""
         after = await self._firing.execute(
@@ -127,7 +131,7 @@ class ModelGate:
 
     def explain_refused(self, names: Iterable[str]) -> str:
         """What a model reads of calls that were left out."""
-        return "; ".join(describe_refused_call(name) for name in sorted(set(names)))
+        return " ".join(describe_refused_call(name) for name in sorted(set(names)))
 
     def end_loop(self, response: Any, reason: str) -> Any:
         """The response without any calls, so that a loop which runs them has nothing left to do;

@@ -16,13 +16,8 @@ from hookline.translate.values import get
 Warn = Callable[[str], None]
 
 
-def is_stream(value: object) -> bool:
-    """Whether a client's answer comes in chunks."""
-    return hasattr(value, "__next__") or is_async_stream(value)
-
-
 def is_async_stream(value: object) -> bool:
-    """Whether its chunks must be awaited."""
+    """Whether the chunks of a client's stream must be awaited."""
     return hasattr(value, "__anext__") or hasattr(value, "__aiter__")
 
 

@@ -3,11 +3,12 @@
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from hookline.agent import CallResult, FunctionCall, Text, Tool
+from hookline import Hooks, deny
+from hookline.agent import Agent, CallResult, FunctionCall, ScriptedProvider, Text, Tool
 from hookline.agent.providers.scripted import call
 from hookline.wire.events import HookEventName
 from tests.agent.scripts import Bench, hooks, say
@@ -41,7 +42,7 @@ async def test_all_eleven_events_fire_in_order() -> None:
     assert audited() == [
         *("SessionStart", "BeforeAgent", *call_model, "BeforeTool", "Notification", "AfterTool"),
         *(*call_model, "AfterAgent", "BeforeAgent", *call_model, "AfterAgent"),
-        *("PreCompress", "SessionStart", "SessionEnd"),
+        *("PreCompress", *call_model, "SessionStart", "SessionEnd"),
     ]
 
 
@@ -113,6 +114,51 @@ async def test_a_history_past_its_size_is_compressed_by_itself() -> None:
     await bench.run("a", "b", "c", "d")
     assert audited() == ["PreCompress"]
     assert "[Summary]" in bench.history[0].text
+
+
+async def test_what_hooks_keep_from_the_model_is_not_in_what_it_summarizes() -> None:
+    hooks = Hooks()
+
+    @hooks.on("BeforeModel")
+    def hide(event: Any) -> Any:
+        shown = json.dumps(event["llm_request"]["messages"]).replace("jane@example.org", "[mail]")
+        return {"hookSpecificOutput": {"llm_request": {"messages": json.loads(shown)}}}
+
+    @hooks.on("AfterModel")
+    def shout(event: Any) -> Any:
+        text = event["llm_response"]["text"].upper()
+        return {"hookSpecificOutput": {"llm_response": {"text": text}}}
+
+    provider = ScriptedProvider(["ok", "ok", "the gist"])
+    async with Agent(hooks, provider, keep_turns=1) as agent:
+        await agent.run("I am jane@example.org")
+        await agent.run("go on")
+        await agent.compress()
+    assert len(provider.requests) == 3
+    assert "jane@example.org" not in repr(provider.requests)
+    assert agent.chat.history[0].text == "[Summary] THE GIST"
+
+
+@pytest.mark.parametrize("event", ["BeforeModel", "AfterModel"])
+async def test_a_conversation_that_hooks_do_not_let_the_model_summarize_stays_as_it_is(
+    event: Literal["BeforeModel", "AfterModel"], caplog: pytest.LogCaptureFixture
+) -> None:
+    hooks, asked = Hooks(), []
+
+    def summarize(turns: Any) -> str:
+        asked.append(turns)
+        return "the gist"
+
+    provider = ScriptedProvider(["ok", "ok"], summary=summarize)
+    async with Agent(hooks, provider, keep_turns=1) as agent:
+        await agent.run("the ledger")
+        await agent.run("go on")
+        before = list(agent.chat.history)
+        hooks.on(event)(lambda _event: deny("the ledger is not for models"))
+        await agent.compress()
+    assert len(asked) == (event == "AfterModel")
+    assert agent.chat.history == before
+    assert "do not let the model summarize the conversation: the ledger is not" in caplog.text
 
 
 async def test_an_ask_cannot_weaken_a_deny() -> None:

@@ -61,3 +61,13 @@ def test_hooks_would_be_shown_what_they_asked_for_and_the_rest_stays_in_its_orde
     shown = [(message["role"], message["content"]) for message in show_messages(after, FORM)]
     assert shown == [(change.role, change.content) for change in wanted]
     assert [more for *_, more in after if more] == [more for *_, more in before if more]
+
+
+def test_edits_all_over_a_long_conversation_of_few_texts_are_found_at_once() -> None:
+    before: list[Message] = [("user", "yes", str(n)) for n in range(4000)]
+    wanted = [MessageChange("no" if n % 10 == 0 else "yes") for n in range(4000)]
+    assert edit_messages(before, wanted, FORM) == [
+        ("user", each.content, str(n)) for n, each in enumerate(wanted)
+    ]
+    with_one_more = [*[MessageChange("yes")] * 4000, MessageChange("no")]
+    assert edit_messages(before, with_one_more, FORM) == [*before, ("user", "no", "")]

@@ -287,3 +287,56 @@ def test_an_api_with_one_answer_takes_the_first_of_several(
     assert edited == {"role": "assistant", "content": [{"type": "text", "text": "a"}]}
     assert "candidates were left out after the first" in caplog.text
     assert translator.from_hook_llm_response({"candidates": []}, response)["content"] == []
+
+
+USE: Json = {"type": "tool_use", "id": "t", "name": "a", "input": {}}
+RESULT: Json = {"type": "tool_result", "tool_use_id": "t", "content": "r"}
+CLAUDE_PAIR = [
+    {"role": "assistant", "content": [{"type": "text", "text": "wait"}, USE]},
+    {"role": "user", "content": [RESULT, {"type": "text", "text": "and?"}]},
+]
+GENAI_PAIR = [
+    {"role": "model", "parts": [{"text": "wait"}, {"functionCall": {"name": "a"}}]},
+    {"role": "user", "parts": [{"functionResponse": {"name": "a"}}, {"text": "and?"}]},
+]
+
+
+@pytest.mark.parametrize("role", ["user", "model"])
+@pytest.mark.parametrize(
+    ("request_", "name"),
+    [({**CLAUDE, "messages": CLAUDE_PAIR}, "messages"), ({"contents": GENAI_PAIR}, "contents")],
+    ids=["anthropic", "genai"],
+)
+def test_a_message_added_before_a_result_does_not_part_it_from_its_call(
+    request_: Json, name: str, role: str
+) -> None:
+    wait, asked = translator.to_hook_llm_request(request_)["messages"]
+    wanted = [wait, {"role": role, "content": "new"}, asked]
+    edited = translator.from_hook_llm_request({"messages": wanted}, request_)
+    assert translator.to_hook_llm_request(edited)["messages"] == wanted
+    call, result, _new, rest = edited[name]
+    assert call is request_[name][0]
+    parts = "content" if name == "messages" else "parts"
+    old = request_[name][1]
+    assert result == {**old, parts: old[parts][:1]}
+    assert rest == {**old, parts: old[parts][1:]}
+
+
+def test_a_result_stays_with_its_call_when_its_text_gets_another_role() -> None:
+    request = {**CLAUDE, "messages": CLAUDE_PAIR}
+    wait, _asked = translator.to_hook_llm_request(request)["messages"]
+    wanted = [wait, {"role": "model", "content": "so"}]
+    edited = translator.from_hook_llm_request({"messages": wanted}, request)
+    assert edited["messages"][1:] == [
+        {"role": "user", "content": [RESULT]},
+        {"role": "assistant", "content": "so"},
+    ]
+
+
+def test_an_item_of_openai_that_gets_another_role_has_no_blocks_of_the_old_one() -> None:
+    block = {"type": "output_text", "text": "hi", "annotations": []}
+    said = {"type": "message", "id": "m1", "status": "completed", "role": "assistant"}
+    request = {"model": "m", "input": [{**said, "content": [block]}]}
+    wanted = [{"role": "user", "content": "ho"}]
+    edited = translator.from_hook_llm_request({"messages": wanted}, request)
+    assert edited["input"] == wanted

@@ -120,6 +120,7 @@ FOREIGN_REQUESTS: dict[str, Any] = {
         "extra_body": {"messages": said(("user", ATTACK))},
     },
     "items beside messages": {"input": "hi", "messages": said(("user", ATTACK))},
+    "items beside contents": {"contents": "hi", "input": ATTACK},
     "a call of an API that nobody knows": SDKCall("mistral", {"messages": ATTACK}),
     "completions": {"model": "m", "prompt": ATTACK},
     "bedrock": {"modelId": "m", "inputText": ATTACK},

@@ -126,3 +126,56 @@ def test_a_function_of_ones_own_streams_json_of_each_api(api: Api, event: str) -
     assert "secret" not in json.dumps(chunks)
     form = form_of(chunks[0])
     assert "not this" in json.dumps(form.merge(chunks))
+
+
+def tell_calls(*fragments: dict[str, Any]) -> list[dict[str, Any]]:
+    """A stream of chat with one fragment of a call in each chunk."""
+    deltas: list[tuple[dict[str, Any], str | None]] = [
+        ({"tool_calls": [each]}, None) for each in fragments
+    ]
+    return [
+        {"id": "c", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+        for delta, finish in [*deltas, ({}, "tool_calls")]
+    ]
+
+
+def fragment(id: str | None, name: str | None, arguments: str, **more: Any) -> dict[str, Any]:
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}} | more
+
+
+ODD_STREAMS = {
+    "empty ids and names in later fragments": [
+        fragment("1", "read", '{"x":', index=0),
+        fragment("", "", "1}", index=0),
+        fragment("2", "shell", "{}", index=1),
+    ],
+    "ids and names in all fragments": [
+        fragment("1", "read", '{"x":', index=0),
+        fragment("1", "read", "1}", index=0),
+        fragment("2", "shell", "{}", index=1),
+    ],
+    "one number for all calls": [
+        fragment("1", "read", '{"x":', index=0),
+        fragment(None, None, "1}", index=0),
+        fragment("2", "shell", "{}", index=0),
+    ],
+    "no numbers": [
+        fragment("1", "read", '{"x":'),
+        fragment(None, None, "1}"),
+        fragment("2", "shell", "{}"),
+    ],
+}
+
+
+@pytest.mark.parametrize("told", ODD_STREAMS.values(), ids=ODD_STREAMS)
+def test_calls_are_told_apart_however_a_server_numbers_and_names_them(
+    told: list[dict[str, Any]],
+) -> None:
+    events = tell_calls(*told)
+    form = form_of(events[0])
+    read, shell = fragment("1", "read", '{"x":1}'), fragment("2", "shell", "{}")
+    assert form.merge(events)["choices"][0]["message"]["tool_calls"] == [read, shell]
+    for allowed in (read, shell):
+        passing = form.filter_calls(Restriction([allowed["function"]["name"]]))
+        left = [each for event in events for each in passing.feed(event)]
+        assert form.merge(left)["choices"][0]["message"]["tool_calls"] == [allowed]

@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hookline.agent.providers import ModelProvider
+from hookline.agent.providers import SUMMARIZE, ModelProvider
 from hookline.agent.tools import Tool
-from hookline.agent.turns import FunctionCall, Turn, text_turn
+from hookline.agent.turns import FunctionCall, Turn, text_turn, transcribe
 from hookline.config import Config
 from hookline.front import HookSession, hooks_of
 
@@ -117,3 +117,28 @@ class Chat:
             stop_reason=outcome.stop,
             allowed_tools=gate.allowed,
         )
+
+    async def summarize(self, turns: Sequence[Turn]) -> str | None:
+        """A summary of these turns, by the model and as hooks leave its request and its answer;
+        None if they forbid it.
+
+        The turns are what the user and the model said, so they may hold what BeforeModel hooks
+        keep from the model in every other call.
+        """
+        provider, conversation = self.provider, self.provider.conversation
+        asked = [*transcribe(turns), text_turn("user", SUMMARIZE)]
+        request = conversation.request(provider.model, asked)
+        gate = await self._hooks.model_gate(request)
+        outcome = gate.outcome
+        if outcome is None:
+            if gate.request is request:
+                response = gate.make_response(await provider.summarize(turns))
+            else:
+                async with aclosing(provider.stream(gate.request)) as stream:
+                    response = conversation.merged([chunk async for chunk in stream])
+            outcome = await gate.finish(response)
+        if outcome.blocked or outcome.stop is not None:
+            why = outcome.stop or outcome.reason
+            self._hooks.warn(f"hooks do not let the model summarize the conversation: {why}")
+            return None
+        return conversation.text(outcome.response)

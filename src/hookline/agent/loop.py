@@ -161,12 +161,14 @@ class Agent:
         return msgspec.structs.replace(result, reason=prompt)
 
     async def compress(self, trigger: PreCompressTrigger = PreCompressTrigger.MANUAL) -> None:
-        """Replace all but the last turns of the history by a summary."""
+        """Replace all but the last turns of the history by a summary, unless hooks forbid it."""
         await self._hooks.pre_compress(trigger)
         old, kept = self._split_history()
         if len(old) < 2:
             return
-        summary = await self.chat.provider.summarize(old)
+        summary = await self.chat.summarize(old)
+        if summary is None:
+            return
         self.chat.history[:] = [text_turn("user", f"[Summary] {summary}"), *kept]
         await self._start_session(SessionStartSource.COMPRESS)
 

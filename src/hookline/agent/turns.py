@@ -116,8 +116,8 @@ def result_of(call: FunctionCall, content: object, *, is_error: bool) -> CallRes
 def plain_json(value: object) -> Any:
     """The JSON of an object of some SDK; anything else as it is."""
     if hasattr(value, "to_dict"):
-        # OpenAI's and Anthropic's own: just what the API gave.
-        return value.to_dict()
+        # OpenAI's and Anthropic's own: just what the API gave, foreseen by their types or not.
+        return value.to_dict(warnings=False)
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", by_alias=True, exclude_none=True)
     return value

@@ -1,7 +1,7 @@
 """One alignment for the message lists of all SDKs: it finds what a hook did to the messages it was
 shown, and does that to the messages of the SDK."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile, zip_longest
 from typing import Protocol, TypeVar
 
@@ -49,24 +49,20 @@ def edit_messages(
     form: MessageForm[M],
     *,
     split_roles: bool = False,
+    split_results: Callable[[M], tuple[M, M | None] | None] = lambda _message: None,
 ) -> list[M]:
     """The messages such that hooks would be shown ``wanted``: what an edit does not name is the
     identical message, and what hooks are not shown stays in its place and order. With
-    ``split_roles`` it stays in its role too, where an edit gives the text another one."""
-    from difflib import SequenceMatcher
+    ``split_roles`` it stays in its role too, where an edit gives the text another one.
 
+    ``split_results`` parts a message with results of the calls in the message before it into what
+    hooks are not shown and what they are, None if nothing, since no other message may stand between
+    a call and its result; it is None for a message without results."""
     places = [place for place, message in enumerate(messages) if form.text(message)]
     shown = [MessageChange(form.text(messages[p]), form.role(messages[p])) for p in places]
     edited: dict[int, M | None] = {}
     added: dict[int, list[M]] = {}
-    # The end that is alike is set apart: difflib would take one edited message among equal ones
-    # for a message added and another one removed.
-    pairs = zip(reversed(shown), reversed(wanted), strict=False)
-    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    old, new = shown[: len(shown) - alike], wanted[: len(wanted) - alike]
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            continue
+    for i1, i2, j1, j2 in _find_changes(shown, wanted):
         # Additions go right before the next message shown, never between a hidden call and its
         # hidden answer.
         following = places[i2] if i2 < len(places) else len(messages)
@@ -86,8 +82,66 @@ def edit_messages(
                 edited[place] = form.with_text(messages[place], change.role, change.content)
     result: list[M] = []
     for place, message in enumerate(messages):
-        result += added.get(place, ())
         kept = edited.get(place, message)
+        if place in added:
+            parted = None if kept is None else split_results(kept)
+            if parted is not None:
+                hidden, kept = parted
+                result.append(hidden)
+            result += added[place]
         if kept is not None:
             result.append(kept)
     return result + added.get(len(messages), [])
+
+
+def _find_changes(
+    shown: Sequence[MessageChange], wanted: Sequence[MessageChange]
+) -> list[tuple[int, int, int, int]]:
+    """The runs of messages that a hook changed, each from and to where in ``shown`` and then in
+    ``wanted``."""
+    if len(shown) == len(wanted):
+        # Texts that nobody said before are edits in their place. Long conversations of few texts,
+        # of which many are edited, would take difflib minutes.
+        changed = [
+            n for n, pair in enumerate(zip(shown, wanted, strict=True)) if pair[0] != pair[1]
+        ]
+        said = {message.content for message in shown}
+        if not any(wanted[n].content in said for n in changed):
+            return [(n, n + 1, n, n + 1) for n in changed]
+    from difflib import SequenceMatcher
+
+    # What is alike at the end, then at the start, is set apart: difflib would take one edited
+    # message among equal ones for a message added and another one removed.
+    alike = _count_alike(reversed(shown), reversed(wanted))
+    old, new = shown[: len(shown) - alike], wanted[: len(wanted) - alike]
+    start = _count_alike(old, new)
+    found = SequenceMatcher(None, old[start:], new[start:], autojunk=False).get_opcodes()
+    return [
+        (start + i1, start + i2, start + j1, start + j2)
+        for tag, i1, i2, j1, j2 in found
+        if tag != "equal"
+    ]
+
+
+def _count_alike(old: Iterable[MessageChange], new: Iterable[MessageChange]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+
+
+def set_system_apart(
+    shown: Sequence[LLMMessage], wanted: Sequence[MessageChange]
+) -> tuple[list[MessageChange], list[str]]:
+    """The messages that can be turns, and the texts of those that a hook adds as the system's, for
+    APIs that take them beside the conversation alone. System turns that the request has already,
+    left alone or edited, stay turns."""
+    own = [message["content"] for message in shown if message["role"] == "system"]
+    added: list[MessageChange] = []
+    for message in wanted:
+        if message.role == "system":
+            if message.content in own:
+                own.remove(message.content)
+            else:
+                added.append(message)
+    # Those that the hook has another text for.
+    apart = {id(message) for message in added[len(own) :]}
+    turns = [message for message in wanted if id(message) not in apart]
+    return turns, [message.content for message in added[len(own) :] if message.content]

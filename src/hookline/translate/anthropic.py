@@ -89,6 +89,17 @@ class AnthropicTranslator(MessageTranslator[Any]):
     def form(self, request: Any) -> BlockForm:  # noqa: ARG002 - all requests have the same
         return _FORM
 
+    def split_results(self, message: Any) -> tuple[Any, Any | None] | None:
+        content = get(message, "content")
+        blocks = content if isinstance(content, list | tuple) else ()
+        if not any(get(block, "type") == "tool_result" for block in blocks):
+            return None
+        texts = [block for block in blocks if _BLOCKS.text(block) is not None]
+        hidden = [block for block in blocks if _BLOCKS.text(block) is None]
+        return put(message, {"content": hidden}), put(
+            message, {"content": texts}
+        ) if texts else None
+
     def with_system(self, request: Any, texts: Sequence[str]) -> Any:
         own = get(request, "system")
         if own is None or isinstance(own, str):

@@ -196,10 +196,10 @@ def _api_of_arguments(request: Mapping[Any, Any]) -> str | None:
     says something that only this API knows; else OpenAI's.
     """
     messages = request.get("messages")
-    if request.get("contents"):
-        return "genai"
     if request.get("input") and (messages or "contents" in request):
         return None
+    if request.get("contents"):
+        return "genai"
     if not messages and any(name in request for name in _RESPONSES_KEYS):
         return "openai-responses"
     if messages is None:

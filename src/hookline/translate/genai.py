@@ -17,7 +17,7 @@ from typing import Any, cast
 import msgspec
 
 from hookline.errors import TranslationError
-from hookline.translate.alignment import edit_messages, show_messages
+from hookline.translate.alignment import edit_messages, set_system_apart, show_messages
 from hookline.translate.genai_values import (
     Form,
     GenerateContentParameters,
@@ -135,7 +135,8 @@ class GenAITranslator:
             messages: Sequence[MessageChange] = change.messages
             instructions: list[str] = []
             if base is not None:
-                messages, instructions = _set_system_apart(contents, messages)
+                shown = show_messages(_read_turns(contents), _TurnForm(form))
+                messages, instructions = set_system_apart(shown, messages)
             edited = _edit_contents(contents, messages, form)
             if edited is not contents:
                 changes["contents"] = edited
@@ -317,6 +318,14 @@ def _with_parts(turn: _Turn, parts: list[Any]) -> _Turn:
     return _Turn(turn.role, parts, entry)
 
 
+def _split_results(turn: _Turn) -> tuple[_Turn, _Turn | None] | None:
+    if not any(field(part, "functionResponse") for part in turn.parts):
+        return None
+    hidden = [part for part in turn.parts if not visible_texts([part])]
+    texts = [part for part in turn.parts if visible_texts([part])]
+    return _with_parts(turn, hidden), _with_parts(turn, texts) if texts else None
+
+
 def _new_turn(role: Role, parts: list[Any], form: Form) -> _Turn:
     return _Turn(role, parts, build(form, "Content", {"role": role, "parts": parts}))
 
@@ -378,33 +387,9 @@ def _edit_contents(contents: Any, messages: Sequence[MessageChange], otherwise: 
             for turn in turns
         ]
     edited: list[Any] = []
-    for turn in edit_messages(turns, messages, _TurnForm(form)):
+    for turn in edit_messages(turns, messages, _TurnForm(form), split_results=_split_results):
         edited += turn.parts if turn.entry is None else [turn.entry]
     return edited
-
-
-def _set_system_apart(
-    contents: object, messages: Sequence[MessageChange]
-) -> tuple[Sequence[MessageChange], list[str]]:
-    """The messages that can be turns, and the texts of those that a hook adds as the system's:
-    the API takes them in the system instruction alone. System turns that the request has already,
-    left alone or edited, stay turns."""
-    wanted = [message for message in messages if message.role == "system"]
-    if not wanted:
-        return messages, []
-    form = _TurnForm("camel")
-    own = [form.text(turn) for turn in _read_turns(contents) if turn.role == "system"]
-    gone, added = list(filter(None, own)), []
-    for message in wanted:
-        if message.content in gone:
-            gone.remove(message.content)
-        else:
-            added.append(message)
-    # Those that the hook has another text for.
-    added = added[len(gone) :]
-    apart = set(map(id, added))
-    turns = [message for message in messages if id(message) not in apart]
-    return turns, [message.content for message in added if message.content]
 
 
 def _add_instructions(own: Any, texts: Sequence[str], form: Form) -> Any:

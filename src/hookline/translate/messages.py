@@ -10,7 +10,12 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from hookline.errors import TranslationError
 from hookline.notices import warn
-from hookline.translate.alignment import MessageForm, edit_messages, show_messages
+from hookline.translate.alignment import (
+    MessageForm,
+    edit_messages,
+    set_system_apart,
+    show_messages,
+)
 from hookline.translate.values import (
     are_same,
     get,
@@ -91,6 +96,12 @@ class MessageTranslator(Generic[M]):
     def with_messages(self, request: Any, messages: list[M]) -> Any:
         """The request with other messages."""
         return put(request, {"messages": messages})
+
+    def split_results(self, message: M) -> tuple[M, M | None] | None:  # noqa: ARG002
+        """A message with results of tool calls in two: what hooks are not shown, which must follow
+        the calls at once, and what they are, None if nothing. None for a message without results;
+        for APIs whose results share a message with what the user says."""
+        return None
 
     def with_system(self, request: Any, texts: Sequence[str]) -> Any:
         """The request with texts added to its system prompt; for APIs without system turns."""
@@ -350,10 +361,12 @@ class MessageTranslator(Generic[M]):
             return request
         apart: list[str] = []
         if not self.system_turns:
-            wanted, apart = _set_system_apart(shown, wanted)
+            wanted, apart = set_system_apart(shown, wanted)
         if [{"role": each.role, "content": each.content} for each in wanted] != shown:
             # A call belongs to the model, and its result to the user, whoever says the text.
-            edited = edit_messages(messages, wanted, form, split_roles=True)
+            edited = edit_messages(
+                messages, wanted, form, split_roles=True, split_results=self.split_results
+            )
             request = self.with_messages(request, edited)
         return self.with_system(request, apart) if apart else request
 
@@ -493,22 +506,3 @@ class MessageTranslator(Generic[M]):
         }
         held = self.usage_of(response)
         return self.with_usage(response, put(held, changes)) if changes else response
-
-
-def _set_system_apart(
-    shown: Sequence[Mapping[str, Any]], wanted: Sequence[MessageChange]
-) -> tuple[list[MessageChange], list[str]]:
-    """The messages that can be turns, and the texts of those that a hook adds as the system's.
-    System turns that the request has already, left alone or edited, stay turns."""
-    own = [message["content"] for message in shown if message["role"] == "system"]
-    added: list[MessageChange] = []
-    for message in wanted:
-        if message.role == "system":
-            if message.content in own:
-                own.remove(message.content)
-            else:
-                added.append(message)
-    # Those that the hook has another text for.
-    apart = {id(message) for message in added[len(own) :]}
-    turns = [message for message in wanted if id(message) not in apart]
-    return turns, [message.content for message in added[len(own) :] if message.content]

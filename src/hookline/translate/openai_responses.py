@@ -86,6 +86,11 @@ class _ItemForm(BlockForm):
     def text(self, message: Any) -> str:
         return super().text(message) if _is_message(message) else ""
 
+    def with_text(self, message: Any, role: Role, text: str) -> Any:
+        # The types of blocks, and the ids of what a model said, belong to the role.
+        is_same_role = role == self.role(message)
+        return super().with_text(message, role, text) if is_same_role else self.new(role, text)
+
 
 _FORM = _ItemForm(_BLOCKS, _ROLES, _NAMES, _make_block, known=("type", "id", "status", "phase"))
 

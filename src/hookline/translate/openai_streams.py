@@ -14,8 +14,9 @@ from hookline.translate.streams import (
 )
 from hookline.translate.values import get, get_list, put
 
-# What a fragment says anew each time; other texts go on where the last fragment ended.
-_WORDS = frozenset({"role", "id", "type", "index"})
+# What some servers say anew, or leave empty, with each fragment; other texts go on where the last
+# fragment ended.
+_WORDS = frozenset({"role", "id", "type", "index", "name"})
 
 
 class ChatStreams:
@@ -94,27 +95,44 @@ def _extend(whole: dict[str, Any], more: Mapping[str, Any]) -> None:
         if value is None:
             continue
         if name == "tool_calls":
-            calls = whole.setdefault(name, {})
+            numbers, calls = whole.setdefault(name, (_CallNumbers(), {}))
             for fragment in get_list(more, name):
-                _extend(calls.setdefault(_number_of(fragment, len(calls)), {}), fragment)
+                _extend(calls.setdefault(numbers.find(fragment), {}), fragment)
         elif isinstance(value, Mapping):
             _extend(whole.setdefault(name, {}), value)
         elif isinstance(before, list):
             whole[name] = [*before, *value]
-        elif isinstance(before, str) and isinstance(value, str) and name not in _WORDS:
-            whole[name] = before + value
+        elif isinstance(before, str) and isinstance(value, str):
+            whole[name] = value or before if name in _WORDS else before + value
         else:
             whole[name] = value
 
 
-def _number_of(fragment: object, known: int) -> int:
-    """Which call of a message a fragment belongs to; a server that does not number them sends
-    one after the other."""
-    number = get(fragment, "index")
-    if isinstance(number, int):
+class _CallNumbers:
+    """The calls of a message, numbered as they come in fragments. A server that does not number
+    them, or numbers all alike, sends one after the other: each begins with its id, or its name."""
+
+    def __init__(self) -> None:
+        self._ids: list[Any] = []
+        # The number that the server gives -> the last call that it gave it to.
+        self._last: dict[int | None, int] = {}
+
+    def find(self, fragment: object) -> int:
+        """The number of the call that a fragment belongs to."""
+        given, id = get(fragment, "index"), get(fragment, "id")
+        given = given if isinstance(given, int) else None
+        number = self._last.get(given)
+        if number is None:
+            begins = True
+        elif id:
+            begins = id != self._ids[number] and bool(self._ids[number] or given is None)
+        else:
+            begins = given is None and _name_of(fragment) is not None
+        if begins or number is None:
+            number = self._last[given] = len(self._ids)
+            self._ids.append(None)
+        self._ids[number] = id or self._ids[number]
         return number
-    is_new = get(fragment, "id") or _name_of(fragment)
-    return known if is_new or not known else known - 1
 
 
 def _name_of(call: object) -> str | None:
@@ -125,12 +143,12 @@ def _name_of(call: object) -> str | None:
 def _close_choice(index: int, whole: dict[str, Any]) -> dict[str, Any]:
     """A choice of a complete response."""
     delta = whole.pop("delta")
-    calls = delta.pop("tool_calls", {})
+    _numbers, calls = delta.pop("tool_calls", (None, {}))
     message = {"role": "assistant", "content": None, **delta}
     if calls:
         message["tool_calls"] = [
-            {name: value for name, value in calls[number].items() if name != "index"}
-            for number in sorted(calls)
+            {name: value for name, value in call.items() if name != "index"}
+            for call in calls.values()
         ]
     return {"finish_reason": None, **whole, "index": index, "message": message}
 
@@ -141,6 +159,7 @@ class _Choice:
     def __init__(self) -> None:
         self.names: list[str] = []  # of calls that were left out
         self.has_passed = False
+        self.calls = _CallNumbers()
         # A call's number in the stream -> its number without those that were left out, None for
         # one of those.
         self.numbers: dict[int, int | None] = {}
@@ -200,8 +219,7 @@ class _ChatFilter:
         return changes
 
     def _pass_fragment(self, state: _Choice, fragment: Any) -> list[Any]:
-        known = len(state.numbers) + len(state.nameless)
-        number = _number_of(fragment, known)
+        number = state.calls.find(fragment)
         if number not in state.numbers:
             held = state.nameless.setdefault(number, [])
             held.append(fragment)

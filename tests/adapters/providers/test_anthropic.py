@@ -114,6 +114,32 @@ async def test_what_only_the_api_understands_survives_in_its_place() -> None:
     assert chat.history[1].text == "I look.Found."
 
 
+@pytest.mark.parametrize(
+    ("kept", "stop", "problem"),
+    [
+        (5, "max_tokens", "the answer was cut off before its end"),
+        (5, "tool_use", "its arguments are not a JSON object"),
+        (0, "max_tokens", "the answer was cut off before its end"),
+    ],
+)
+async def test_a_call_whose_arguments_end_in_the_middle_is_answered_and_not_run(
+    kept: int, stop: str, problem: str
+) -> None:
+    events = message(WRITE, stop=stop)
+    is_argument = [event["type"] == "content_block_delta" for event in events]
+    first = is_argument.index(True)
+    cut = [*events[: first + kept], *events[first + sum(is_argument) :]]
+    async with (
+        anthropic_served(cut, HELLO) as (server, provider),
+        agent(provider) as running,
+    ):
+        result = await running.run("go")
+    _user, assistant, answers = server.bodies[1]["messages"]
+    assert assistant["content"] == [{**WRITE, "input": {}}]
+    assert answers["content"][0]["content"] == f"write was not called: {problem}"
+    assert result.text == "Hello"
+
+
 async def test_a_call_that_was_cut_off_is_answered_and_not_run() -> None:
     cut = message(tool_use("toolu_a", "write", text="h"), stop="max_tokens")
     async with (

@@ -73,23 +73,22 @@ class AnthropicConversation:
     def read(self, response: Any) -> Turn | None:
         """The turn of a message, None when it says nothing."""
         whole = plain_json(response)
-        # The API refuses empty texts, and a hook may have left one.
-        blocks = [
-            block
-            for block in whole.get("content") or ()
-            if block["type"] != "text" or block["text"]
-        ]
+        blocks: list[Any] = []
+        parts: list[Part] = []
+        for block in whole.get("content") or ():
+            if block["type"] == "tool_use":
+                is_last = block is whole["content"][-1]
+                call = _read_call(block, is_cut=is_last and whole.get("stop_reason") in _CUT_OFF)
+                parts.append(call)
+                block = {**block, "input": call.args}
+            elif block["type"] == "text":
+                # The API refuses empty texts, and a hook may have left one.
+                if not block["text"]:
+                    continue
+                parts.append(Text(block["text"]))
+            blocks.append(block)
         if all(block["type"] in _THOUGHTS for block in blocks):
             return None
-        parts: list[Part] = []
-        for block in blocks:
-            if block["type"] == "text":
-                parts.append(Text(block["text"]))
-            elif block["type"] == "tool_use":
-                is_cut = block is blocks[-1] and whole.get("stop_reason") in _CUT_OFF
-                problem = "the answer was cut off before its end" if is_cut else None
-                args = dict(block.get("input") or {})
-                parts.append(FunctionCall(block["name"], args, block["id"], problem))
         native = {"role": "assistant", "content": blocks}
         return Turn("model", tuple(parts), Native(_API, native))
 
@@ -143,6 +142,17 @@ class AnthropicProvider:
         request = self.conversation.request(self.model, asked)
         response = await self._client.messages.create(**request)
         return self.conversation.text(response)
+
+
+def _read_call(block: Mapping[str, Any], *, is_cut: bool) -> FunctionCall:
+    """A call that a model asks for; what it cannot be called with is not sent back either, since
+    the API takes nothing but objects."""
+    given, problem = block.get("input"), None
+    if not isinstance(given, dict):
+        given, problem = {}, "its arguments are not a JSON object"
+    if is_cut:
+        problem = "the answer was cut off before its end"
+    return FunctionCall(block["name"], given, block["id"], problem)
 
 
 def _declare(tool: Tool) -> dict[str, Any]:

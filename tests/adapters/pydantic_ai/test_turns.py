@@ -224,6 +224,44 @@ async def test_under_none_a_structured_answer_still_comes_back() -> None:
     assert isinstance((await agent.run("Go on.")).output, Seat)
 
 
+class Contact(BaseModel):
+    address: str
+
+
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+@pytest.mark.parametrize("beside", [(), ("Here it is:",)], ids=["alone", "beside a text"])
+async def test_a_structured_answer_is_redacted_too(play: Play, beside: tuple[str, ...]) -> None:
+    hooks = Hooks()
+    hooks.on("AfterModel")(redact)
+    script = Script([*beside, call("final_result", address=ADDRESS)], "Fine.")
+    agent = make_agent(script, hooks, output_type=Contact)
+    played = await play(agent, "Whom do I ask?")
+    assert played.output == Contact(address="[address]")
+    assert ADDRESS not in repr(played.events)
+    assert ADDRESS not in repr(played.messages)
+    if beside and play is PLAYS["run"]:
+        assert "Here it is:" in repr(played.messages)
+
+
+async def test_a_structured_answer_that_hooks_leave_alone_is_the_models_own() -> None:
+    hooks = Hooks()
+    noted = note(hooks, "AfterModel")
+    script = Script(call("final_result", address=ADDRESS))
+    result = await make_agent(script, hooks, output_type=Contact).run("Whom do I ask?")
+    assert result.output == Contact(address=ADDRESS)
+    assert noted[0]["llm_response"]["text"] == f'{{"address":"{ADDRESS}"}}'
+
+
+@pytest.mark.parametrize("text", ["none of your business", "[1]", ""])
+async def test_a_structured_answer_that_hooks_make_none_is_a_clear_block(text: str) -> None:
+    hooks = Hooks()
+    hooks.on("AfterModel")(lambda _event: answer(text=text))
+    script = Script(call("final_result", address=ADDRESS))
+    with pytest.raises(BlockedByHook, match="no JSON object in place of its structured answer"):
+        await make_agent(script, hooks, output_type=Contact).run("Whom do I ask?")
+    assert len(script.requests) == 1
+
+
 # -- ends
 
 

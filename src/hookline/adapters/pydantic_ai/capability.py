@@ -51,6 +51,7 @@ from hookline.adapters.gates import (
     describe_refused_call,
 )
 from hookline.adapters.pydantic_ai.model import GuardedModel
+from hookline.adapters.pydantic_ai.outputs import put_outputs, show_outputs
 from hookline.adapters.pydantic_ai.results import apply_outcome, read_result
 from hookline.errors import BlockedByHook, HooklineError, StoppedByHook, describe
 from hookline.front import Face
@@ -265,7 +266,8 @@ class _HookedRun(HooklineCapability):
         self, gate: ModelGate, response: ModelResponse, call: PydanticAICall
     ) -> ModelResponse:
         """The response as AfterModel hooks leave it."""
-        outcome = await gate.finish(response)
+        shown = show_outputs(response, call.parameters)
+        outcome = await gate.finish(shown)
         if outcome.message:
             self._conversation.keep(f"[System] {outcome.message}")
         if outcome.stop is not None:
@@ -275,8 +277,7 @@ class _HookedRun(HooklineCapability):
             end = BlockedByHook("the model's response", outcome.reason or "")
             reply = self._reply(call, outcome.response, end)
         else:
-            changed: ModelResponse = outcome.response
-            return changed
+            return put_outputs(outcome.response, shown, response)
         # What the model was asked has its price, whatever came of it.
         return replace(reply, usage=response.usage, model_name=response.model_name)
 

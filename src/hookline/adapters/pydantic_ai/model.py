@@ -82,7 +82,8 @@ class GuardedModel(WrapperModel):
             events = [event async for event in stream]
             response = stream.get()
         kept = await self._model_hooks.close_model(gate, response, call)
-        parameters = gate.request.parameters
+        # The model's own: it has settled by now how an answer is to be told from other parts.
+        parameters = stream.model_request_parameters
         if kept is response:
             yield CompletedStreamedResponse(
                 response, model_request_parameters=parameters, replay_events=events

@@ -511,6 +511,15 @@ def test_chunks_that_nobody_can_read_pass_a_restriction_loudly(
         assert "could not be read" in caplog.text
 
 
+def test_in_strict_mode_what_cannot_be_held_to_a_restriction_does_not_pass(run: Any) -> None:
+    hooks = Hooks(strict=True)
+    hooks.on("BeforeToolSelection")(functools.partial(_give, select("read")))
+    arguments = {"model": "m", "messages": MESSAGES, "tools": TOOLS}
+    answer = run(hooks, Model({"answer": 42}), **arguments)
+    assert "could not be read" in answer["choices"][0]["message"]["content"]
+    assert run(hooks, Model(lambda: iter([7])), **arguments, stream=True) == []
+
+
 def test_an_exception_of_the_client_goes_on_and_fires_no_after_model(run: Any) -> None:
     fired: list[Any] = []
     hooks = hooks_that(AfterModel=fired.append)

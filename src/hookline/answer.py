@@ -198,6 +198,13 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         return self.final_output.system_message or None if self.final_output else None
 
     @property
+    def texts_for_model(self) -> list[str]:
+        """What hooks want the model to read beside a prompt: the context, and the message as the
+        system's."""
+        context, message = self.context, self.message
+        return [*([context] if context else []), *([f"[System] {message}"] if message else [])]
+
+    @property
     def suppressed(self) -> bool:
         """The user should not be shown the output; the model still reads it."""
         return self.suppress_output

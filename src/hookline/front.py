@@ -135,6 +135,9 @@ class _Engine:
         except Exception:
             return True
 
+    def is_strict(self) -> bool:
+        return self.config.is_strict()
+
     def get_translator(self) -> "HookTranslator":
         return self.config.get_translator()
 

@@ -82,6 +82,11 @@ class ModelGate:
         """A response of one text, in the caller's own type."""
         return self._firing.get_translator().empty_response(text, like=self.request)
 
+    @property
+    def is_strict(self) -> bool:
+        """Whether what cannot be checked must not pass."""
+        return self._firing.is_strict()
+
     async def finish(self, response: Any) -> ModelOutcome:
         """Fire AfterModel with the complete response, and apply what the hooks say."""
         after = await self._firing.execute(
@@ -98,22 +103,28 @@ class ModelGate:
 
     def refuse_calls(self, response: Any) -> Any:
         """The response without calls of tools that are not allowed; people are warned of them."""
-        refused = self.find_refused(response)
+        if self.allowed is None:
+            return response
+        try:
+            refused = self.find_refused(response)
+        except TranslationError as error:
+            told = (
+                "hooks restrict the tools of this call, and the model's response could not be "
+                f"read: {error}"
+            )
+            if not self.is_strict:
+                self._firing.warn(f"{told}; what it calls is not checked")
+                return response
+            self._firing.warn(f"{told}; it was left out")
+            return self._firing.get_translator().empty_response(told, like=self.request)
         return self.drop_refused(response, refused) if refused else response
 
     def find_refused(self, response: Any) -> list[str]:
         """The names of the tools that a response calls and that are not allowed; people are warned
-        of each once."""
+        of each once. Raises TranslationError for a response that nobody can read."""
         if self.allowed is None:
             return []
-        try:
-            called = self._firing.get_translator().call_names(response)
-        except TranslationError as error:
-            self._firing.warn(
-                "hooks restrict the tools of this call, and the model's response could not be "
-                f"read: what it calls is not checked: {error}"
-            )
-            return []
+        called = self._firing.get_translator().call_names(response)
         refused = sorted({name for name in called if name not in self.allowed})
         new = [name for name in refused if name not in self._told]
         self._told.update(new)

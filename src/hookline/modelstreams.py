@@ -179,8 +179,8 @@ class AsyncFilteredStream:
 
 
 class _Passing:
-    """What passes of a stream, chunk by chunk. A chunk that nobody can read passes as it is, and
-    people are told once."""
+    """What passes of a stream, chunk by chunk. A chunk that nobody can read passes as it is, in
+    strict mode not at all, and people are told once."""
 
     def __init__(self, gate: Refusing, warn: Warn) -> None:
         self._gate, self._warn = gate, warn
@@ -200,11 +200,12 @@ class _Passing:
         except Exception as error:
             if not self._has_warned:
                 self._has_warned = True
+                then = "it was left out" if self._gate.is_strict else "what it calls is not checked"
                 self._warn(
                     "hooks restrict the tools of this call, and a chunk of the model's stream "
-                    f"could not be read ({error}): what it calls is not checked"
+                    f"could not be read ({error}): {then}"
                 )
-            return [chunk]
+            return [] if self._gate.is_strict else [chunk]
 
 
 # Functions and not methods: a generator that knew its stream would keep it from being dropped.

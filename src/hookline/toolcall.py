@@ -110,6 +110,10 @@ class Firing(Protocol):
         """False if it is certain that no hook would answer such an event now."""
         ...
 
+    def is_strict(self) -> bool:
+        """Whether what cannot be checked must not pass."""
+        ...
+
     def get_translator(self) -> "HookTranslator":
         """What reads and edits a model's requests and responses."""
         ...

@@ -58,6 +58,8 @@ def test_chunks_make_up_what_the_server_would_have_answered_at_once(
 class Restriction:
     """Refuses all tools but some."""
 
+    is_strict = False
+
     def __init__(self, allowed: Iterable[str]) -> None:
         self._allowed = frozenset(allowed)
 

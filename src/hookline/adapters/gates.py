@@ -15,7 +15,6 @@ from typing import TypeAlias
 
 import msgspec
 
-from hookline.answer import Answer
 from hookline.config import Config
 from hookline.front import Face, Hooks, HookSession, face_of
 from hookline.modelcall import ModelGate as ModelGate
@@ -88,7 +87,7 @@ class Conversation:
             if self._has_started:
                 return
             self._has_started = True
-        for text in texts_for_model(await face.session_start(source)):
+        for text in (await face.session_start(source)).texts_for_model:
             self.keep(text)
 
     async def end(self, face: Face, reason: str = "exit") -> None:
@@ -143,12 +142,12 @@ class Conversations:
                 self._known.move_to_end(session_id)
             return known
 
-    def end_all(self, reason: str = "exit") -> None:
+    async def end_all(self, *, blocking: bool) -> None:
         """Fire SessionEnd for every conversation, and close hooks that were loaded here."""
         with self._lock:
             known, self._known = [*self._known.values()], OrderedDict()
         for conversation in known:
-            complete(conversation.end(conversation.blocking, reason))
+            await conversation.end(conversation.blocking if blocking else conversation.face)
         if self._is_own and isinstance(self.hooks, Hooks):
             self.hooks.close()
 
@@ -188,7 +187,7 @@ class TurnGate:
         before = await face.before_agent(self.prompt)
         if before.blocked:
             return TurnStart(refusal=before.reason or "", stop=before.stopped)
-        return TurnStart(texts=(*self._conversation.take(), *texts_for_model(before)))
+        return TurnStart(texts=(*self._conversation.take(), *before.texts_for_model))
 
     async def close(self, face: Face, text: str) -> TurnEnd:
         """Fire AfterAgent with what the agent answered. Hooks send a turn back a few times at
@@ -211,12 +210,6 @@ class TurnGate:
             clear_context=after.clear_context,
             texts=(f"[System] {after.message}",) if after.message else (),
         )
-
-
-def texts_for_model(answer: Answer) -> list[str]:
-    """What hooks want the model to read beside a prompt."""
-    context, message = answer.context, answer.message
-    return [*([context] if context else []), *([f"[System] {message}"] if message else [])]
 
 
 async def announce_question(face: Face, request: ConfirmationRequest) -> None:

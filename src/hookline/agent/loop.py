@@ -135,7 +135,7 @@ class Agent:
             return TurnResult(reason=before.reason, stop_reason=before.reason)
         if before.denied:
             return TurnResult(refused=True, reason=before.reason)
-        asked = [prompt, *_texts_for_model(before)]
+        asked = [prompt, *before.texts_for_model]
         for sent_back in range(MAX_SENT_BACK + 1):
             opening, self._opening = self._opening, []
             result = await self._converse("\n\n".join([*opening, *asked]))
@@ -173,7 +173,7 @@ class Agent:
         await self._start_session(SessionStartSource.COMPRESS)
 
     async def _start_session(self, source: SessionStartSource) -> None:
-        self._opening += _texts_for_model(await self._hooks.session_start(source))
+        self._opening += (await self._hooks.session_start(source)).texts_for_model
 
     async def _converse(self, asked: str) -> TurnResult:
         """Model and tools, in turn, until the model has nothing more to ask for."""
@@ -247,9 +247,3 @@ class Agent:
         ]
         place = begins[-self._keep_turns] if len(begins) >= self._keep_turns else 0
         return history[:place], history[place:]
-
-
-def _texts_for_model(answer: Answer) -> list[str]:
-    """What hooks want the model to read beside a prompt."""
-    context, message = answer.context, answer.message
-    return [*([context] if context else []), *([f"[System] {message}"] if message else [])]

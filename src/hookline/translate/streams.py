@@ -14,7 +14,10 @@ from hookline.translate.values import get
 
 
 class Refusing(Protocol):
-    """Who says which calls a model may not make."""
+    """Who says which calls a model may not make, and whether what nobody can read may pass."""
+
+    @property
+    def is_strict(self) -> bool: ...
 
     def find_refused(self, response: Any) -> list[str]:
         """The names of the tools that a response calls and must not; people are told of them."""

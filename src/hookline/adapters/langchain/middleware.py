@@ -20,7 +20,6 @@ from hookline.adapters.gates import (
     Conversations,
     Given,
     complete,
-    texts_for_model,
 )
 from hookline.adapters.langchain.marks import drop_hidden
 from hookline.adapters.langchain.modelcalls import call_model
@@ -50,7 +49,7 @@ class HooklineMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def close(self) -> None:
         """Fire SessionEnd for every conversation."""
-        self._conversations.end_all()
+        complete(self._conversations.end_all(blocking=True))
 
     def __enter__(self) -> "HooklineMiddleware":
         return self
@@ -62,7 +61,7 @@ class HooklineMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return self
 
     async def __aexit__(self, *_exception: object) -> None:
-        self.close()
+        await self._conversations.end_all(blocking=False)
 
     @hook_config(can_jump_to=["end"])
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:  # noqa: ARG002 - LangChain's signature
@@ -166,11 +165,11 @@ class HookedSummarization(SummarizationMiddleware):
 
 async def _open_compression(conversation: Conversation, face: Face) -> None:
     before = await face.pre_compress("auto")
-    for text in texts_for_model(before):
+    for text in before.texts_for_model:
         conversation.keep(text)
 
 
 async def _close_compression(conversation: Conversation, face: Face) -> None:
     after = await face.session_start(SessionStartSource.COMPRESS)
-    for text in texts_for_model(after):
+    for text in after.texts_for_model:
         conversation.keep(text)

@@ -48,6 +48,7 @@ from hookline.adapters.gates import (
     ToolGate,
     TurnGate,
     announce_question,
+    complete,
     describe_refused_call,
 )
 from hookline.adapters.pydantic_ai.model import GuardedModel
@@ -119,13 +120,19 @@ class HooklineCapability(AbstractCapability[Any]):
 
     def close(self) -> None:
         """End the sessions: SessionEnd is fired for each. May be called again."""
-        self._conversations.end_all()
+        complete(self._conversations.end_all(blocking=True))
 
     def __enter__(self) -> "HooklineCapability":
         return self
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
+
+    async def __aenter__(self) -> "HooklineCapability":
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        await self._conversations.end_all(blocking=False)
 
 
 class _HookedRun(HooklineCapability):

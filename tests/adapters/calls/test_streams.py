@@ -103,7 +103,7 @@ def test_a_stream_that_breaks_off_raises_and_shows_nothing(caller: Caller) -> No
     api, hooks = caller.api, Hooks()
     fired: list[Any] = []
     hooks.on("AfterModel")(fired.append)
-    broken = [*api.events(TEXT)[:-2], None]
+    broken = [*api.events(TEXT)[:-2], "break"]
     with (
         ModelService(lambda _body: broken) as service,
         pytest.raises(Exception, match=r"(?i)connection|peer|incomplete"),

@@ -2,102 +2,24 @@
 got; and answers in the form of both."""
 
 import json
-import threading
-from collections.abc import Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.harness.loopback import LoopbackServer
 
 USAGE = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
 
 
-class ModelServer:
-    """Answers calls with the replies it was given, in order; ``bodies`` has what clients sent.
-
-    A reply is the JSON of a plain answer, a list of the events of a streamed one, or a status
-    with the JSON of an error. Among the events ``break`` cuts the connection, and ``wait`` says
-    no more until the client is gone (``left`` is set then).
-    """
+class ModelServer(LoopbackServer):
+    """Answers calls with the replies it was given, in order."""
 
     def __init__(self, *replies: Any) -> None:
+        super().__init__()
         self.replies = list(replies)
-        self.bodies: list[dict[str, Any]] = []
-        self.paths: list[str] = []
-        self.waiting = threading.Event()
-        self.left = threading.Event()
-        self._closing = threading.Event()
-        outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                outer._answer(self)
-
-            def log_message(self, *_arguments: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = False
-        self._thread = threading.Thread(target=lambda: self._server.serve_forever(0.02))
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
-
-    def _answer(self, request: BaseHTTPRequestHandler) -> None:
-        length = int(request.headers["Content-Length"])
-        self.bodies.append(json.loads(request.rfile.read(length)))
-        self.paths.append(request.path)
+    def answer(self, body: Any, path: str) -> Any:  # noqa: ARG002 - replies come in order
         reply = self.replies.pop(0)
-        if isinstance(reply, list):
-            assert self.bodies[-1]["stream"] is True
-            try:
-                self._stream(request, reply)
-            except OSError:
-                self.left.set()
-                request.close_connection = True
-            return
-        status, document = reply if isinstance(reply, tuple) else (200, reply)
-        body = json.dumps(document).encode()
-        request.send_response(status)
-        request.send_header("Content-Type", "application/json")
-        request.send_header("Content-Length", str(len(body)))
-        request.end_headers()
-        request.wfile.write(body)
-
-    def _stream(self, request: BaseHTTPRequestHandler, events: Sequence[Any]) -> None:
-        request.send_response(200)
-        request.send_header("Content-Type", "text/event-stream")
-        request.send_header("Transfer-Encoding", "chunked")
-        request.end_headers()
-
-        def write(data: bytes) -> None:
-            request.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-            request.wfile.flush()
-
-        for event in events:
-            if event == "break":
-                request.close_connection = True
-                return
-            if event == "wait":
-                self.waiting.set()
-                while not self._closing.wait(0.02):
-                    write(b": still here\n\n")
-                return
-            text = event if isinstance(event, str) else json.dumps(event)
-            named = f"event: {event['type']}\n" if "/messages" in request.path else ""
-            write(f"{named}data: {text}\n\n".encode())
-        request.wfile.write(b"0\r\n\r\n")
-
-    def __enter__(self) -> "ModelServer":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        assert not isinstance(reply, list) or body["stream"] is True
+        return reply
 
 
 def completion(*deltas: dict[str, Any], finish: str | None = "stop") -> list[Any]:

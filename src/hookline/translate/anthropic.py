@@ -51,6 +51,7 @@ class AnthropicTranslator(MessageTranslator[Any]):
     """``HookTranslator`` for ``client.messages.create``: its arguments as a dictionary, whose
     contents may hold the SDK's objects, and ``Message`` or its JSON."""
 
+    form = _FORM
     api = "Anthropic messages"
     requests = 'a request of Anthropic is {"model", "max_tokens", "messages", "system", …}'
     responses = 'a response of Anthropic is {"role": "assistant", "content": [{"type": "text", …}]}'
@@ -66,6 +67,7 @@ class AnthropicTranslator(MessageTranslator[Any]):
         "candidatesTokenCount": "output_tokens",
     }
     one_choice = True
+    finish_field = "stop_reason"
     finish_words = (
         *("end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal"),
         "model_context_window_exceeded",
@@ -85,9 +87,6 @@ class AnthropicTranslator(MessageTranslator[Any]):
     def new_request(self, like: object) -> Any:
         empty = {"model": "", "messages": []}
         return SDKCall("anthropic", empty) if isinstance(like, SDKCall) else empty
-
-    def form(self, request: Any) -> BlockForm:  # noqa: ARG002 - all requests have the same
-        return _FORM
 
     def split_results(self, message: Any) -> tuple[Any, Any | None] | None:
         content = get(message, "content")
@@ -159,13 +158,6 @@ class AnthropicTranslator(MessageTranslator[Any]):
                 get(choice, "content"), texts, lambda t: TextBlock(type="text", text=t)
             )
         return put(choice, {"content": [each for each in content if _BLOCKS.text(each) != ""]})
-
-    def finish(self, choice: Any) -> str | None:
-        word = get(choice, "stop_reason")
-        return word if isinstance(word, str) else None
-
-    def with_finish(self, choice: Any, word: str) -> Any:
-        return put(choice, {"stop_reason": word})
 
     def calls(self, choice: Any) -> list[str]:
         return [

@@ -78,10 +78,41 @@ _MORE = ("tool_calls", "function_call", "audio", "reasoning_content")
 _MODES = {"auto": "AUTO", "any": "ANY", "required": "ANY", "none": "NONE"}
 
 
+class _MessageForm:
+    """``MessageForm`` of LangChain's messages."""
+
+    def role(self, message: BaseMessage) -> Role:
+        return _role_of(message) or "user"
+
+    def text(self, message: BaseMessage) -> str:
+        return "" if _role_of(message) is None else "".join(_texts_of(message))
+
+    def with_text(self, message: BaseMessage, role: Role, text: str) -> BaseMessage:
+        changed = _with_texts(message, [text])
+        if role == _role_of(message):
+            return changed
+        fields = {name: getattr(changed, name) for name in changed.model_fields_set - {"type"}}
+        fields.pop("role", None)
+        return _KINDS[role](**fields)
+
+    def without_text(self, message: BaseMessage) -> BaseMessage | None:
+        left = _with_texts(message, [])
+        more = [get(left, "tool_calls"), get(left, "invalid_tool_calls")]
+        more += [left.additional_kwargs.get(name) for name in _MORE]
+        return left if left.content or any(more) else None
+
+    def new(self, role: Role, text: str) -> BaseMessage:
+        return _KINDS[role](content=text)
+
+
+_FORM = _MessageForm()
+
+
 class LangChainTranslator(MessageTranslator[BaseMessage]):
     """``HookTranslator`` for lists of LangChain's messages and the ``ModelRequest`` of its agents;
     responses are an ``AIMessage``, a ``ModelResponse`` or an ``ExtendedModelResponse``."""
 
+    form = _FORM
     api = "LangChain"
     requests = "a request of LangChain is a list of its messages, or a ModelRequest"
     responses = "a response of LangChain is an AIMessage, or a ModelResponse that holds some"
@@ -120,9 +151,6 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
         from langchain.agents.middleware import ModelRequest
 
         return ModelRequest(model=like.model, messages=[])
-
-    def form(self, request: Any) -> "_MessageForm":  # noqa: ARG002 - all requests have the same
-        return _FORM
 
     def messages(self, request: Any) -> Sequence[BaseMessage]:
         messages: Sequence[BaseMessage] = (
@@ -307,36 +335,6 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
             if message.usage_metadata and first:
                 choices[place], first = put(message, {"usage_metadata": usage}), False
         return self.with_choices(response, choices)
-
-
-class _MessageForm:
-    """``MessageForm`` of LangChain's messages."""
-
-    def role(self, message: BaseMessage) -> Role:
-        return _role_of(message) or "user"
-
-    def text(self, message: BaseMessage) -> str:
-        return "" if _role_of(message) is None else "".join(_texts_of(message))
-
-    def with_text(self, message: BaseMessage, role: Role, text: str) -> BaseMessage:
-        changed = _with_texts(message, [text])
-        if role == _role_of(message):
-            return changed
-        fields = {name: getattr(changed, name) for name in changed.model_fields_set - {"type"}}
-        fields.pop("role", None)
-        return _KINDS[role](**fields)
-
-    def without_text(self, message: BaseMessage) -> BaseMessage | None:
-        left = _with_texts(message, [])
-        more = [get(left, "tool_calls"), get(left, "invalid_tool_calls")]
-        more += [left.additional_kwargs.get(name) for name in _MORE]
-        return left if left.content or any(more) else None
-
-    def new(self, role: Role, text: str) -> BaseMessage:
-        return _KINDS[role](content=text)
-
-
-_FORM = _MessageForm()
 
 
 def _role_of(message: BaseMessage) -> Role | None:

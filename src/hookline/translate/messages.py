@@ -59,6 +59,8 @@ class MessageTranslator(Generic[M]):
     api: ClassVar[str]
     requests: ClassVar[str]
     responses: ClassVar[str]
+    # How its messages are read and made.
+    form: MessageForm[M]
     # A setting of the format -> the API's names for it: the first that is set counts, and the last
     # is set where none is.
     settings: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -68,7 +70,8 @@ class MessageTranslator(Generic[M]):
     system_turns: ClassVar[bool] = False
     # Whether a response is its own single choice.
     one_choice: ClassVar[bool] = False
-    # The words that the API has for why a model ended.
+    # The field of a choice that says why the model ended, and the API's words for it.
+    finish_field: ClassVar[str]
     finish_words: ClassVar[Collection[str]] = ()
     # The fields of a request, beside its settings, or of a response that say nothing of what was
     # asked or answered.
@@ -83,10 +86,6 @@ class MessageTranslator(Generic[M]):
 
     def new_request(self, like: object) -> Any:
         """A request with no messages."""
-        raise NotImplementedError
-
-    def form(self, request: Any) -> MessageForm[M]:
-        """How messages are read and made in this request."""
         raise NotImplementedError
 
     def messages(self, request: Any) -> Sequence[M]:
@@ -181,11 +180,12 @@ class MessageTranslator(Generic[M]):
 
     def finish(self, choice: Any) -> str | None:
         """Why the model ended a choice, in the API's word."""
-        raise NotImplementedError
+        word = get(choice, self.finish_field)
+        return word if isinstance(word, str) else None
 
     def with_finish(self, choice: Any, word: str) -> Any:
         """The choice with another such word."""
-        raise NotImplementedError
+        return put(choice, {self.finish_field: word})
 
     def calls(self, choice: Any) -> list[str]:
         """The names of the tools that a choice calls."""
@@ -221,11 +221,11 @@ class MessageTranslator(Generic[M]):
         request = self.new_request(like) if base is None else base
         self._check_request(request)
         # What hooks could not be shown is not for them to change either.
-        self._show_request(request)
+        shown = self._show_request(request)
         if change.model is not None and change.model != self.model_of(request):
             request = self.with_model(request, change.model)
         if change.messages is not None:
-            request = self._edit_messages(request, change.messages)
+            request = self._edit_messages(request, shown["messages"], change.messages)
         if change.config is not None:
             request = self._edit_settings(request, change.config)
         if change.tool_config is not None:
@@ -321,7 +321,7 @@ class MessageTranslator(Generic[M]):
             refuse_text(request, known, "a model request has no messages")
         shown: LLMRequest = {
             "model": self.model_of(request),
-            "messages": self._show_messages(request, messages),
+            "messages": self._show_messages(messages),
             "config": self._show_settings(request),
         }
         tool_config = self.to_hook_tool_config(self.tool_selection(request)[0])
@@ -329,15 +329,14 @@ class MessageTranslator(Generic[M]):
             shown["toolConfig"] = tool_config
         return shown
 
-    def _show_messages(self, request: Any, messages: Sequence[M]) -> list[LLMMessage]:
-        form = self.form(request)
+    def _show_messages(self, messages: Sequence[M]) -> list[LLMMessage]:
         try:
-            return show_messages(messages, form)
+            return show_messages(messages, self.form)
         except TranslationError as error:
             problem = error.problem
         for place, message in enumerate(messages):
             try:
-                form.text(message)
+                self.form.text(message)
             except TranslationError as error:
                 problem = f"messages[{place}]: {error.problem}"
                 break
@@ -354,9 +353,9 @@ class MessageTranslator(Generic[M]):
                 found[name] = list(value) if isinstance(value, tuple) else value
         return cast(LLMConfig, well_formed(found, LLMConfigChange))
 
-    def _edit_messages(self, request: Any, wanted: Sequence[MessageChange]) -> Any:
-        messages, form = self.messages(request), self.form(request)
-        shown = self._show_messages(request, messages)
+    def _edit_messages(
+        self, request: Any, shown: Sequence[LLMMessage], wanted: Sequence[MessageChange]
+    ) -> Any:
         if [{"role": each.role, "content": each.content} for each in wanted] == shown:
             return request
         apart: list[str] = []
@@ -365,7 +364,11 @@ class MessageTranslator(Generic[M]):
         if [{"role": each.role, "content": each.content} for each in wanted] != shown:
             # A call belongs to the model, and its result to the user, whoever says the text.
             edited = edit_messages(
-                messages, wanted, form, split_roles=True, split_results=self.split_results
+                self.messages(request),
+                wanted,
+                self.form,
+                split_roles=True,
+                split_results=self.split_results,
             )
             request = self.with_messages(request, edited)
         return self.with_system(request, apart) if apart else request

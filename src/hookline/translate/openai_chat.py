@@ -19,15 +19,16 @@ from hookline.translate.values import (
 )
 from hookline.wire.model import HookToolConfig, Role
 
-_ROLES: dict[str, Role] = {
+# What both of OpenAI's APIs call the roles, and whether tools may be called.
+ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",
     "user": "user",
     "assistant": "model",
 }
-_NAMES: dict[Role, str] = {"system": "system", "user": "user", "model": "assistant"}
-_MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
-_CHOICES = {mode: choice for choice, mode in _MODES.items()}
+NAMES: dict[Role, str] = {"system": "system", "user": "user", "model": "assistant"}
+MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
+CHOICES = {mode: choice for choice, mode in MODES.items()}
 _BLOCKS = Blocks(
     {"text": "text", "refusal": "refusal"},
     # The last two are other servers' words for what a model thought.
@@ -37,8 +38,8 @@ _CALLS = ("tool_calls", "function_call")
 _THOUGHTS = ("reasoning", "reasoning_content", "reasoning_details", "thinking_blocks")
 _FORM = BlockForm(
     _BLOCKS,
-    _ROLES,
-    _NAMES,
+    ROLES,
+    NAMES,
     lambda _role, text: {"type": "text", "text": text},
     hidden_roles=("tool", "function"),
     beside=("refusal",),
@@ -52,6 +53,7 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
     """``HookTranslator`` for ``client.chat.completions.create``: its arguments as a dictionary,
     whose messages are dictionaries or the SDK's objects, and ``ChatCompletion`` or its JSON."""
 
+    form = _FORM
     api = "OpenAI chat completions"
     requests = 'a request of OpenAI chat is {"model", "messages": [{"role", "content"}], …}'
     responses = 'a response of OpenAI chat is {"choices": [{"message": {"role", "content"}}], …}'
@@ -70,6 +72,7 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
         "totalTokenCount": "total_tokens",
     }
     system_turns = True
+    finish_field = "finish_reason"
     finish_words = ("stop", "length", "tool_calls", "content_filter", "function_call")
     request_fields = (
         *("functions", "function_call", "user", "metadata", "response_format", "service_tier"),
@@ -87,9 +90,6 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
     def new_request(self, like: object) -> Any:
         empty = {"model": "", "messages": []}
         return SDKCall("openai-chat", empty) if isinstance(like, SDKCall) else empty
-
-    def form(self, request: Any) -> BlockForm:  # noqa: ARG002 - all requests have the same
-        return _FORM
 
     def tools_of(self, request: Any) -> Sequence[Any]:
         return [*get_objects(request, "tools"), *get_objects(request, "functions")]
@@ -113,8 +113,8 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
 
     def show_tool_choice(self, choice: Any) -> HookToolConfig:
         if isinstance(choice, str):
-            if choice in _MODES:
-                return {"mode": _MODES[choice]}
+            if choice in MODES:
+                return {"mode": MODES[choice]}
         elif is_readable(choice):
             if get(choice, "type") == "allowed_tools":
                 allowed = get(choice, "allowed_tools")
@@ -143,10 +143,10 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
             if not get_list(request, "tools"):
                 return request
         if allowed is None:
-            return put(request, {"tool_choice": _CHOICES[mode]})
+            return put(request, {"tool_choice": CHOICES[mode]})
         kinds = {self.tool_name(tool): get(tool, "type") for tool in tools if get(tool, "type")}
         listed = [{"type": kinds[n], kinds[n]: {"name": n}} for n in kinds if n in allowed]
-        choice = {"mode": _CHOICES[mode], "tools": listed}
+        choice = {"mode": CHOICES[mode], "tools": listed}
         return put(request, {"tool_choice": {"type": "allowed_tools", "allowed_tools": choice}})
 
     def reads_response(self, response: object) -> bool:
@@ -205,13 +205,6 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
 
     def _transcript(self, message: Any) -> str:
         return get_text(get(message, "audio"), "transcript")
-
-    def finish(self, choice: Any) -> str | None:
-        word = get(choice, "finish_reason")
-        return word if isinstance(word, str) else None
-
-    def with_finish(self, choice: Any, word: str) -> Any:
-        return put(choice, {"finish_reason": word})
 
     def calls(self, choice: Any) -> list[str]:
         message = get(choice, "message")

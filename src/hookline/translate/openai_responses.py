@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from hookline.errors import TranslationError
 from hookline.translate.blocks import BlockForm, Blocks
 from hookline.translate.messages import MessageTranslator
+from hookline.translate.openai_chat import CHOICES, MODES, NAMES, ROLES
 from hookline.translate.values import (
     SDKCall,
     get,
@@ -23,15 +24,6 @@ from hookline.translate.values import (
 )
 from hookline.wire.model import HookToolConfig, Role
 
-_ROLES: dict[str, Role] = {
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-    "assistant": "model",
-}
-_NAMES: dict[Role, str] = {"system": "system", "user": "user", "model": "assistant"}
-_MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
-_CHOICES = {mode: choice for choice, mode in _MODES.items()}
 _BLOCKS = Blocks(
     {"input_text": "text", "output_text": "text", "refusal": "refusal"},
     ("input_image", "input_file", "input_audio", "computer_screenshot"),
@@ -92,13 +84,14 @@ class _ItemForm(BlockForm):
         return super().with_text(message, role, text) if is_same_role else self.new(role, text)
 
 
-_FORM = _ItemForm(_BLOCKS, _ROLES, _NAMES, _make_block, known=("type", "id", "status", "phase"))
+_FORM = _ItemForm(_BLOCKS, ROLES, NAMES, _make_block, known=("type", "id", "status", "phase"))
 
 
 class OpenAIResponsesTranslator(MessageTranslator[Any]):
     """``HookTranslator`` for ``client.responses.create``: its arguments as a dictionary, whose
     items are dictionaries or the SDK's objects, and ``Response`` or its JSON."""
 
+    form = _FORM
     api = "OpenAI responses"
     requests = 'a request of OpenAI responses is {"model", "input": text or items, …}'
     responses = 'a response of OpenAI is {"output": [{"type": "message", "content": […]}], …}'
@@ -114,6 +107,7 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
     }
     system_turns = True
     one_choice = True
+    finish_field = "status"
     finish_words = ("completed", "incomplete", "failed", "cancelled", "in_progress", "queued")
     request_fields = (
         *("instructions", "previous_response_id", "conversation", "prompt", "metadata", "include"),
@@ -135,9 +129,6 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
     def new_request(self, like: object) -> Any:
         empty = {"model": "", "input": []}
         return SDKCall("openai-responses", empty) if isinstance(like, SDKCall) else empty
-
-    def form(self, request: Any) -> BlockForm:  # noqa: ARG002 - all requests have the same
-        return _FORM
 
     def messages(self, request: Any) -> Sequence[Any]:
         if holds_text(get(get(request, "prompt"), "variables")):
@@ -172,8 +163,8 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
 
     def show_tool_choice(self, choice: Any) -> HookToolConfig:
         if isinstance(choice, str):
-            if choice in _MODES:
-                return {"mode": _MODES[choice]}
+            if choice in MODES:
+                return {"mode": MODES[choice]}
         elif is_readable(choice) and isinstance(get(choice, "type"), str):
             if get(choice, "type") == "allowed_tools":
                 names = map(self.tool_name, get_objects(choice, "tools"))
@@ -186,13 +177,13 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
         self, request: Any, mode: str, allowed: Collection[str] | None, tools: Sequence[Any]
     ) -> Any:
         if allowed is None:
-            return put(request, {"tool_choice": _CHOICES[mode]})
+            return put(request, {"tool_choice": CHOICES[mode]})
         listed = []
         for tool in tools:
             if self.tool_name(tool) in allowed:
                 kept = ("type", "name", "server_label")
                 listed.append({name: word for name in kept if (word := get(tool, name))})
-        choice = {"type": "allowed_tools", "mode": _CHOICES[mode], "tools": listed}
+        choice = {"type": "allowed_tools", "mode": CHOICES[mode], "tools": listed}
         return put(request, {"tool_choice": choice})
 
     def reads_response(self, response: object) -> bool:
@@ -240,9 +231,6 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
 
     def finish(self, choice: Any) -> str | None:
         return get_text(choice, "status") or None
-
-    def with_finish(self, choice: Any, word: str) -> Any:
-        return put(choice, {"status": word})
 
     def calls(self, choice: Any) -> list[str]:
         return [name for item in get_list(choice, "output") if (name := self._called(item))]

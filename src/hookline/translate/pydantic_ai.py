@@ -7,7 +7,7 @@ neighbours the objects that they are.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import msgspec
 from pydantic_ai.messages import (
@@ -116,6 +116,7 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
     """``HookTranslator`` for lists of ``ModelMessage``, for ``PydanticAICall``, which holds
     settings and tools as well, and for ``ModelResponse``."""
 
+    form = _FORM
     api = "Pydantic AI"
     requests = "a request of Pydantic AI is a list of ModelRequest and ModelResponse"
     responses = "a response of Pydantic AI is a ModelResponse"
@@ -134,6 +135,7 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
     }
     system_turns = True
     one_choice = True
+    finish_field = "finish_reason"
     finish_words = ("stop", "length", "content_filter", "tool_call", "error")
     request_fields = ("settings", "parameters")
 
@@ -145,9 +147,6 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
 
     def new_request(self, like: object) -> Any:
         return PydanticAICall(messages=[]) if isinstance(like, PydanticAICall) else []
-
-    def form(self, request: Any) -> _PieceForm:  # noqa: ARG002 - all requests have the same
-        return _FORM
 
     def messages(self, request: Any) -> Sequence[_Piece]:
         messages = request.messages if isinstance(request, PydanticAICall) else request
@@ -274,12 +273,6 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
             between = [] if places else parts[first:]
             parts = [*parts[:first], *new, *between, *after]
         return _without_repeats(choice, parts)
-
-    def finish(self, choice: Any) -> str | None:
-        return cast(str | None, choice.finish_reason)
-
-    def with_finish(self, choice: Any, word: str) -> Any:
-        return replace(choice, finish_reason=word)
 
     def calls(self, choice: Any) -> list[str]:
         return [part.tool_name for part in choice.parts if isinstance(part, ToolCallPart)]

@@ -29,7 +29,7 @@ from hookline.toolcall import text_of
 from hookline.translate.langchain import LangChainTranslator
 from hookline.wire.events import SessionStartSource
 
-_FORM = LangChainTranslator().form(None)
+_FORM = LangChainTranslator.form
 
 Update: TypeAlias = dict[str, Any]
 

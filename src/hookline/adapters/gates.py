@@ -5,13 +5,14 @@ An adapter is written once, as coroutines over a ``Face``: ``Conversation.face``
 who await, ``Conversation.blocking`` one whose coroutines end in their first step, for ``complete``.
 """
 
+import json
 import os
 import re
 from collections import OrderedDict
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -210,6 +211,18 @@ class TurnGate:
             clear_context=after.clear_context,
             texts=(f"[System] {after.message}",) if after.message else (),
         )
+
+
+def split_json(text: str) -> tuple[str, dict[str, Any]]:
+    """A text and the JSON object that ends it, as hooks leave a structured answer; raises
+    ValueError where none does."""
+    for place, character in enumerate(text):
+        if character == "{":
+            try:
+                return text[:place], json.loads(text[place:])
+            except ValueError:
+                continue
+    raise ValueError("it does not end with a JSON object")
 
 
 async def announce_question(face: Face, request: ConfirmationRequest) -> None:

@@ -1,6 +1,5 @@
 """A model call of an agent, with everything applied that hooks say about it."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,7 +22,12 @@ from langchain_core.messages import (
 )
 from langchain_core.runnables.config import var_child_runnable_config
 
-from hookline.adapters.gates import Conversation, ModelOutcome, describe_refused_call
+from hookline.adapters.gates import (
+    Conversation,
+    ModelOutcome,
+    describe_refused_call,
+    split_json,
+)
 from hookline.adapters.langchain.marks import (
     MARK,
     drop_hidden,
@@ -206,7 +210,7 @@ def _put_structured(
     response_format: Any, call: ToolCall, answer: AIMessage, result: list[BaseMessage]
 ) -> ModelResponse[Any]:
     """A response whose structured answer is a call with the arguments that a text ends with."""
-    said, args = _split_json(read_text(answer))
+    said, args = split_json(read_text(answer))
     specs = _find_specs(response_format)
     spec = next((spec for spec in specs if spec.name == call["name"]), specs[0])
     parsed = OutputToolBinding.from_schema_spec(spec).parse(args)
@@ -226,17 +230,6 @@ def _put_structured(
         if message is not answer
     ]
     return ModelResponse([answer.model_copy(update=changes), *kept], parsed)
-
-
-def _split_json(text: str) -> tuple[str, dict[str, Any]]:
-    """A text and the JSON object that ends it; raises ValueError where none does."""
-    for place, character in enumerate(text):
-        if character == "{":
-            try:
-                return text[:place], json.loads(text[place:])
-            except ValueError:
-                continue
-    raise ValueError("it does not end with a JSON object")
 
 
 def _find_specs(response_format: Any) -> list[Any]:

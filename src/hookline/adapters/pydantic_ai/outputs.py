@@ -7,6 +7,7 @@ from pydantic_ai.messages import ModelResponse, ModelResponsePart, TextPart, Too
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_core import from_json
 
+from hookline.adapters.gates import split_json
 from hookline.errors import BlockedByHook
 
 
@@ -53,10 +54,13 @@ def put_outputs(
     [call] = calls.values()
     last = parts[texts[-1]]
     assert isinstance(last, TextPart)
-    begin = last.content.find("{")
+    try:
+        said, _ = split_json(last.content)
+    except ValueError:
+        raise _no_answer() from None
     parts[texts[-1] :] = [
-        *([replace(last, content=last.content[:begin])] if begin > 0 else []),
-        _with_args(call, replace(last, content=last.content[max(begin, 0) :])),
+        *([replace(last, content=said)] if said else []),
+        _with_args(call, replace(last, content=last.content[len(said) :])),
         *parts[texts[-1] + 1 :],
     ]
     return replace(changed, parts=parts)

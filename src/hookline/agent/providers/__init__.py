@@ -1,12 +1,13 @@
 """A model as the agent needs it: it streams, and its conversation makes and reads its values."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from hookline.agent.tools import Tool
 from hookline.agent.turns import Turn
+from hookline.translate.values import SDKCall
 
-__all__ = ["SUMMARIZE", "Conversation", "ModelProvider"]
+__all__ = ["SUMMARIZE", "Conversation", "ModelProvider", "make_call"]
 
 SUMMARIZE = (
     "Summarize the conversation so far for your own later use: what the user wants, what was done,"
@@ -38,6 +39,18 @@ class Conversation(Protocol):
     def text(self, response: Any) -> str:
         """What a person reads of a response, complete or a chunk of one."""
         ...
+
+
+def make_call(
+    api: str, model: str, keywords: Mapping[str, Any], messages: Iterable[Any], tools: Iterable[Any]
+) -> SDKCall:
+    """The arguments of an API of messages: a config's own ``messages`` and ``tools`` among its
+    keywords stand before these."""
+    further = dict(keywords)
+    messages = [*further.pop("messages", ()), *messages]
+    tools = [*further.pop("tools", ()), *tools]
+    declared = {"tools": tools} if tools else {}
+    return SDKCall(api, {"model": model, "messages": messages, **declared, **further})
 
 
 class ModelProvider(Protocol):

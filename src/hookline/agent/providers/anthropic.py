@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hookline.agent.providers import SUMMARIZE
+from hookline.agent.providers import SUMMARIZE, make_call
 from hookline.agent.tools import Tool
 from hookline.agent.turns import (
     CallResult,
@@ -60,10 +60,7 @@ class AnthropicConversation:
     ) -> SDKCall:
         """The keywords of one call; the API insists on ``max_tokens``."""
         keywords = {"max_tokens": MAX_TOKENS, **(config or {})}
-        messages = [*keywords.pop("messages", ()), *_messages(turns)]
-        declared = [*keywords.pop("tools", ()), *map(_declare, tools)]
-        tooled = {"tools": declared} if declared else {}
-        return SDKCall("anthropic", {"model": model, "messages": messages, **tooled, **keywords})
+        return make_call("anthropic", model, keywords, _messages(turns), map(_declare, tools))
 
     def merged(self, chunks: "Sequence[RawMessageStreamEvent]") -> "Message":
         """The complete answer of a stream."""

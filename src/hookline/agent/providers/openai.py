@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hookline.agent.providers import SUMMARIZE
+from hookline.agent.providers import SUMMARIZE, make_call
 from hookline.agent.tools import Tool
 from hookline.agent.turns import (
     CallResult,
@@ -55,10 +55,7 @@ class OpenAIConversation:
         """The keywords of one streamed call, which tells its usage too."""
         streamed = {"stream": True, "stream_options": {"include_usage": True}}
         keywords = {**streamed, **(config or {})}
-        messages = [*keywords.pop("messages", ()), *_messages(turns)]
-        declared = [*keywords.pop("tools", ()), *map(_declare, tools)]
-        tooled = {"tools": declared} if declared else {}
-        return SDKCall("openai-chat", {"model": model, "messages": messages, **tooled, **keywords})
+        return make_call("openai-chat", model, keywords, _messages(turns), map(_declare, tools))
 
     def merged(self, chunks: "Sequence[ChatCompletionChunk]") -> "ChatCompletion":
         """The complete answer of a stream."""

@@ -62,7 +62,7 @@ def edit_messages(
     shown = [MessageChange(form.text(messages[p]), form.role(messages[p])) for p in places]
     edited: dict[int, M | None] = {}
     added: dict[int, list[M]] = {}
-    for i1, i2, j1, j2 in _find_changes(shown, wanted):
+    for i1, i2, j1, j2 in find_changes(shown, wanted):
         # Additions go right before the next message shown, never between a hidden call and its
         # hidden answer.
         following = places[i2] if i2 < len(places) else len(messages)
@@ -94,7 +94,7 @@ def edit_messages(
     return result + added.get(len(messages), [])
 
 
-def _find_changes(
+def find_changes(
     shown: Sequence[MessageChange], wanted: Sequence[MessageChange]
 ) -> list[tuple[int, int, int, int]]:
     """The runs of messages that a hook changed, each from and to where in ``shown`` and then in

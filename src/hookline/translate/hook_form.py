@@ -6,10 +6,10 @@ not read.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import takewhile
 from typing import Any, cast
 
 from hookline.errors import TranslationError
+from hookline.translate.alignment import find_changes
 from hookline.translate.values import (
     are_same,
     get_list,
@@ -193,28 +193,20 @@ def _edit_messages(
     messages: Sequence[Any], shown: Sequence[LLMMessage], wanted: Sequence[MessageChange]
 ) -> Sequence[Any]:
     """A hook's messages in place of those shown; those that it left alone are the same objects."""
-    said = [(each.role, each.content) for each in wanted]
-    seen = [(each["role"], each["content"]) for each in shown]
-    if said == seen:
+    seen = [MessageChange(each["content"], each["role"]) for each in shown]
+    changes = find_changes(seen, wanted)
+    if not changes:
         return messages
-    # What is alike at both ends stays; of equal messages between them any is as good.
-    start = sum(
-        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(said, seen, strict=False))
-    )
-    ends = zip(reversed(said[start:]), reversed(seen[start:]), strict=False)
-    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ends))
-    kept: dict[tuple[Role, str], list[Any]] = {}
-    for place in reversed(range(start, len(seen) - alike)):
-        kept.setdefault(seen[place], []).append(messages[place])
     has_assistant = any(message.get("role") == "assistant" for message in messages)
-    edited = [*messages[:start]]
-    for role, content in said[start : len(said) - alike]:
-        if before := kept.get((role, content)):
-            edited.append(before.pop())
-        else:
-            name = "assistant" if has_assistant and role == "model" else role
-            edited.append({"role": name, "content": content})
-    return [*edited, *messages[len(seen) - alike :]]
+    edited: list[Any] = []
+    done = 0
+    for old, after, new, end in changes:
+        edited += messages[done:old]
+        for each in wanted[new:end]:
+            role = "assistant" if has_assistant and each.role == "model" else each.role
+            edited.append({"role": role, "content": each.content})
+        done = after
+    return [*edited, *messages[done:]]
 
 
 def _read_candidates(response: Mapping[str, Any]) -> list[Any]:

@@ -254,6 +254,12 @@ def tool_notification(confirmation: Mapping[str, Any]) -> ToolNotification:
     return ToolNotification(f"Tool {title} requires {purpose}", TOOL_PERMISSION, details)
 
 
+def describe_command(command: str) -> dict[str, str]:
+    """What a confirmation of type ``exec`` says of its command."""
+    root = command.split(maxsplit=1)[0] if command.strip() else ""
+    return {"command": command, "rootCommand": root}
+
+
 async def fire_tool_notification_hook(
     config: Config, confirmation: Mapping[str, Any]
 ) -> DefaultHookOutput | None:

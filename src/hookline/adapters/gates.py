@@ -26,7 +26,7 @@ from hookline.toolcall import ConfirmationRequest
 from hookline.toolcall import ToolGate as ToolGate
 from hookline.toolcall import ToolOutcome as ToolOutcome
 from hookline.toolcall import complete as complete
-from hookline.triggers import tool_notification
+from hookline.triggers import describe_command, tool_notification
 from hookline.wire.events import SessionStartSource
 
 Given: TypeAlias = HookSession | Config | str | os.PathLike[str] | None
@@ -230,8 +230,7 @@ async def announce_question(face: Face, request: ConfirmationRequest) -> None:
     asked: dict[str, object] = {"type": "info", "title": request.tool_name}
     command = request.tool_input.get("command")
     if isinstance(command, str):
-        root = command.split(maxsplit=1)[0] if command.strip() else ""
-        asked |= {"type": "exec", "command": command, "rootCommand": root}
+        asked |= {"type": "exec", **describe_command(command)}
     else:
         asked["prompt"] = request.reason
     told = tool_notification(asked)

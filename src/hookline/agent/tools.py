@@ -5,6 +5,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from hookline.triggers import describe_command
+
 ConfirmationKind: TypeAlias = Literal["edit", "exec", "mcp", "info"]
 
 
@@ -27,10 +29,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
             tool_input.get("file_path", tool_input.get("path")),
         )
         if self.kind == "exec" and isinstance(command, str):
-            asked |= {
-                "command": command,
-                "rootCommand": command.split(maxsplit=1)[0] if command.strip() else "",
-            }
+            asked |= describe_command(command)
         if self.kind == "edit" and isinstance(path, str):
             asked |= {"fileName": path.rpartition("/")[2], "filePath": path}
         return asked

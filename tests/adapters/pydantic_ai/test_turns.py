@@ -25,7 +25,7 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RequestUsage, UsageLimits
 from pydantic_graph import End
 
-from hookline import Config, Hooks, add_context, deny, message, stop
+from hookline import Config, DebugLogger, Hooks, add_context, deny, message, stop
 from hookline.adapters.gates import MAX_SENT_BACK
 from hookline.adapters.pydantic_ai import HooklineCapability
 from hookline.errors import BlockedByHook, StoppedByHook
@@ -56,6 +56,22 @@ def answer(**response: Any) -> Any:
 def redact(event: Event) -> Any:
     text = event["llm_response"].get("text", "")
     return answer(text=text.replace(ADDRESS, "[address]")) if ADDRESS in text else None
+
+
+async def test_a_log_has_the_events_that_no_hook_matches() -> None:
+    logged: list[str] = []
+
+    class Log(DebugLogger):
+        enabled = True
+
+        def event(self, *_arguments: Any, event: str, **_more: Any) -> None:
+            logged.append(event)
+
+    await make_agent(Script("Fine."), Hooks(debug_logger=Log())).run("Go on.")
+    assert logged == [
+        *("SessionStart", "BeforeAgent", "BeforeToolSelection"),
+        *("BeforeModel", "AfterModel", "AfterAgent"),
+    ]
 
 
 # -- redaction

@@ -241,7 +241,7 @@ class _HookedRun(HooklineCapability):
     def get_wrapper_model(self, model: Model) -> Model | None:
         """A model behind hooks, where hooks could have something to say."""
         is_over = self._stop is not None or self._refusal is not None or self._end is not None
-        if is_over or any(self.face.may_answer(event) for event in _MODEL_EVENTS):
+        if is_over or not self.face.may_skip(*_MODEL_EVENTS):
             return GuardedModel(model, self)
         self._allowed = None
         return None

@@ -56,8 +56,6 @@ class GuardedModel(WrapperModel):
         if isinstance(gate, ModelResponse):
             return gate
         response = await self.wrapped.request(*_arguments(gate.request))
-        if not gate.holds_back:
-            return response
         return await self._model_hooks.close_model(gate, response, call)
 
     @asynccontextmanager

@@ -7,8 +7,9 @@ BIN := $(VENV)/bin
 # Frameworks and model SDKs: heavy, and only their own tests need them.
 ADAPTERS := .venv-adapters
 # -qq: errors only. The pins hold for what builds the package too, as nothing is built in isolation.
-PIP_FLAGS := --disable-pip-version-check install -qq -c constraints.txt
-PIP := $(BIN)/python -m pip $(PIP_FLAGS)
+PIP_FLAGS := -m pip --disable-pip-version-check install -qq -c
+PIP := $(BIN)/python $(PIP_FLAGS) constraints.txt
+PIP_ADAPTERS := $(ADAPTERS)/bin/python $(PIP_FLAGS) constraints-adapters.txt
 
 .DEFAULT_GOAL := test
 .PHONY: demo test test-adapters test-browser check check-adapters wheel bench bench-peer soak \
@@ -77,10 +78,10 @@ $(VENV)/.dev: $(VENV)/.run
 	@$(PIP) --no-build-isolation -e '.[genai,nats,watch,dev]'
 	@touch $@
 
-$(ADAPTERS)/.dev: pyproject.toml constraints.txt constraints-adapters.txt $(VENV)/.run
+$(ADAPTERS)/.dev: pyproject.toml constraints-adapters.txt $(VENV)/.run
 	@test -x $(ADAPTERS)/bin/pip || $(PYTHON) -m venv --clear $(ADAPTERS)
 	@echo 'installing the frameworks into $(ADAPTERS)'
-	@$(ADAPTERS)/bin/python -m pip $(PIP_FLAGS) -c constraints-adapters.txt hatchling setuptools
-	@$(ADAPTERS)/bin/python -m pip $(PIP_FLAGS) -c constraints-adapters.txt --no-build-isolation \
-	  -e '.[genai,openai,anthropic,langchain,pydantic-ai,nats,watch,dev]'
+	@$(PIP_ADAPTERS) hatchling setuptools
+	@$(PIP_ADAPTERS) --no-build-isolation mcp \
+	  -e '.[genai,openai,anthropic,langchain,pydantic-ai,openai-agents,adk,claude,http,nats,watch,dev]'
 	@touch $@

@@ -37,7 +37,7 @@ from hookline import Hooks
 _MORE = 50
 # Tool calls of a turn, each followed by a model call.
 ROUNDS = 8
-_FRAMEWORKS = ("langchain", "pydantic_ai")
+_FRAMEWORKS = ("langchain", "openai_agents", "pydantic_ai", "adk", "genai", "claude_agent")
 _WITHOUT = "the same without hookline"
 
 
@@ -78,7 +78,8 @@ class Turn(NamedTuple):
 
 
 class Framework(Protocol):
-    """A module of ``benchmarks.agents``."""
+    """A module of ``benchmarks.agents``. One whose agent is no loop of Python's has a
+    ``make_group`` of its own instead, which takes the loop."""
 
     TITLE: str
     IDLE: str
@@ -161,7 +162,7 @@ def _groups(loop: Loop) -> Iterator[Group]:
     for name in _FRAMEWORKS:
         if find_spec(f"hookline.adapters.{name}") is not None:
             agent: Any = import_module(f"benchmarks.agents.{name}")
-            yield framework(loop, agent)
+            yield agent.make_group(loop) if hasattr(agent, "make_group") else framework(loop, agent)
 
 
 _REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}

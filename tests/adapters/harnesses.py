@@ -6,7 +6,16 @@ from importlib.util import find_spec
 
 from hookline.testing.adapters import Harness
 
-_NAMES = ("agent", "langchain", "pydantic_ai", "plain")
+_NAMES = (
+    "agent",
+    "langchain",
+    "openai_agents",
+    "pydantic_ai",
+    "adk",
+    "genai",
+    "claude_agent",
+    "plain",
+)
 
 
 def find_harnesses() -> Iterator[Harness]:

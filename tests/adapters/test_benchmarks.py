@@ -10,7 +10,13 @@ import pytest
 
 from tests.harness.documents import REPOSITORY
 
-TITLES = {"langchain": "LangChain", "pydantic_ai": "Pydantic AI"}
+TITLES = {
+    "langchain": "LangChain",
+    "openai_agents": "OpenAI Agents",
+    "pydantic_ai": "Pydantic AI",
+    "adk": "ADK",
+    "genai": "google-genai",
+}
 HERE = [title for name, title in TITLES.items() if find_spec(f"hookline.adapters.{name}")]
 
 

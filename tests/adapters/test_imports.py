@@ -9,11 +9,15 @@ from pathlib import Path
 
 import pytest
 
-SDKS = {"anthropic", "google", "openai"}
+SDKS = {"anthropic", "google.genai", "openai"}
 # What each adapter may bring along.
 OWN = {
     "langchain": {"langchain", "langchain_core", "langgraph"},
     "pydantic_ai": {"pydantic_ai"},
+    "openai_agents": {"agents"},
+    "adk": {"google.adk"},
+    "claude_agent": {"claude_agent_sdk"},
+    "genai": {"google.genai"},
 }
 FRAMEWORKS = SDKS.union(*OWN.values())
 ADAPTERS = [name for name in OWN if find_spec(f"hookline.adapters.{name}") is not None]
@@ -28,7 +32,7 @@ def frameworks_loaded_by(*modules: str) -> set[str]:
     code = f"import json, sys, {', '.join(modules)}; print(json.dumps(sorted(sys.modules)))"
     done = run_python(code)
     assert done.returncode == 0, done.stderr
-    return {name.partition(".")[0] for name in json.loads(done.stdout)} & FRAMEWORKS
+    return FRAMEWORKS.intersection(json.loads(done.stdout))
 
 
 def test_importing_hookline_and_what_adapters_share_loads_no_framework() -> None:

@@ -64,25 +64,25 @@ class HooklineMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         await self._conversations.end_all(blocking=False)
 
     @hook_config(can_jump_to=["end"])
-    def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:  # noqa: ARG002 - LangChain's signature
+    def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Fire SessionStart and BeforeAgent."""
         conversation = self.find_conversation()
         return complete(begin_turn(conversation, conversation.blocking, state))
 
     @hook_config(can_jump_to=["end"])
-    async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:  # noqa: ARG002 - LangChain's signature
+    async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Fire SessionStart and BeforeAgent."""
         conversation = self.find_conversation()
         return await begin_turn(conversation, conversation.face, state)
 
     @hook_config(can_jump_to=["model"])
-    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:  # noqa: ARG002 - LangChain's signature
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Fire AfterAgent, and send the agent back where hooks want it."""
         conversation = self.find_conversation()
         return complete(end_turn(conversation, conversation.blocking, state))
 
     @hook_config(can_jump_to=["model"])
-    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:  # noqa: ARG002 - LangChain's signature
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Fire AfterAgent, and send the agent back where hooks want it."""
         conversation = self.find_conversation()
         return await end_turn(conversation, conversation.face, state)

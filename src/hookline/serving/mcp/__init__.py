@@ -1,0 +1,1 @@
+"""The MCP proxy: hooks between any MCP client and any MCP server."""

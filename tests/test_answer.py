@@ -6,6 +6,7 @@ import pytest
 
 from hookline.answer import Answer
 from hookline.fired import FiredEvent
+from hookline.replies import add_context, combine, deny, stop
 from hookline.translate.genai import GenAITranslator
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
@@ -63,6 +64,34 @@ def test_the_common_part_says_what_is_applied() -> None:
     seen = view(HookEventName.BEFORE_MODEL, hookSpecificOutput=specific)
     assert {name: seen[name] for name in COMMON} == COMMON
     assert view(HookEventName.AFTER_AGENT, hookSpecificOutput=specific)["clear_context"]
+
+
+def test_what_is_added_and_replaced_beside_a_decision() -> None:
+    context = {"additionalContext": "c"}
+    assert view(HookEventName.BEFORE_TOOL, hookSpecificOutput=context)["additional_context"] == "c"
+    new = {"updatedToolOutput": "t"}
+    assert view(HookEventName.AFTER_TOOL, hookSpecificOutput=new)["tool_output"] == "t"
+    assert "tool_output" not in view(HookEventName.BEFORE_TOOL, hookSpecificOutput=new)
+
+
+@pytest.mark.parametrize(
+    ("answer", "send_back"),
+    [
+        ({}, None),
+        (deny("r"), "r"),
+        (add_context("c"), "c"),
+        (combine(deny("r"), add_context("c")), "r\n\nc"),
+        (combine(stop("s"), add_context("c")), None),
+    ],
+)
+def test_a_turn_goes_on_with_the_reason_and_what_hooks_add(
+    answer: dict[str, Any], send_back: str | None
+) -> None:
+    def read(event: HookEventName) -> Answer:
+        return Answer.read(FiredEvent(event, "", ("p", "r", False)), answer)
+
+    assert read(HookEventName.AFTER_AGENT).send_back == send_back
+    assert read(HookEventName.BEFORE_AGENT).send_back is None
 
 
 def test_before_tool_shows_the_rewritten_input() -> None:

@@ -20,6 +20,7 @@ from hookline import (
     rewrite,
     stop,
 )
+from hookline.front import face_of
 from hookline.toolcall import ConfirmationRequest
 
 
@@ -113,6 +114,24 @@ def test_what_hooks_add_is_appended_for_the_model(run: Any) -> None:
     hooks.on("AfterTool")(lambda _event: combine(add_context("context"), message("after")))
     content = run(hooks, shell, {"command": "ls"}).llm_content
     assert content == "ran ls\n\ncontext\n\n[System] before\n\n[System] after"
+
+
+def test_context_stands_beside_the_result_whatever_becomes_of_the_call(run: Any) -> None:
+    hooks = hooks_that("BeforeTool", add_context("mind the gap"))
+    assert run(hooks, shell, {"command": "ls"}).llm_content == "ran ls\n\nmind the gap"
+    hooks.on("AfterTool")(lambda _event: combine(replace_result("[redacted]"), add_context("more")))
+    content = run(hooks, shell, {"command": "ls"}).llm_content
+    assert content == "[redacted]\n\nmind the gap\n\nmore"
+    hooks.on("BeforeTool")(lambda _event: deny("no"))
+    assert run(hooks, shell, {"command": "ls"}).llm_content == "no\n\nmind the gap"
+
+
+async def test_an_output_that_hooks_update_is_replaced_and_not_rejected() -> None:
+    updated = {"hookSpecificOutput": {"updatedToolOutput": "2 files"}}
+    face = face_of(hooks_that("AfterTool", updated), blocking=False)
+    outcome = await face.call_tool("shell", {"command": "ls"}, lambda given: shell(**given))
+    assert (outcome.text, outcome.replaced, outcome.blocked) == ("2 files", True, False)
+    assert outcome.result.error is None
 
 
 def test_a_replaced_result_is_what_the_model_reads(run: Any) -> None:

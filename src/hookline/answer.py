@@ -193,6 +193,23 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         return output.get_additional_context()
 
     @property
+    def tool_output(self) -> str | None:
+        """What the model reads in place of the tool's result, which nobody rejected; None where
+        it stays (AfterTool)."""
+        output, is_tool = self.final_output, self.event is HookEventName.AFTER_TOOL
+        return output.get_updated_tool_output() if output is not None and is_tool else None
+
+    @property
+    def send_back(self) -> str | None:
+        """What an agent whose turn is over is to go on with: the reason of hooks that do not let
+        it end, and what they add; None where it may end (AfterAgent)."""
+        if self.event is not HookEventName.AFTER_AGENT or self.stopped:
+            return None
+        texts = [self.reason] if self.denied else []
+        texts += [self.context] if self.context else []
+        return "\n\n".join(filter(None, texts)) if texts else None
+
+    @property
     def message(self) -> str | None:
         """The hooks' system message, suppressed or not; ``system_message`` is what to display."""
         return self.final_output.system_message or None if self.final_output else None
@@ -333,6 +350,8 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         }
         if isinstance(output, BeforeToolHookOutput):
             view["tool_input"] = output.get_modified_tool_input()
+        elif self.tool_output is not None:
+            view["tool_output"] = self.tool_output
         elif isinstance(output, BeforeModelHookOutput):
             view["synthetic_response"] = output.get_synthetic_response()
             view["modified_request"] = self.request

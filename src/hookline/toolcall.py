@@ -162,6 +162,8 @@ class ToolGate:
         self.name = call.name
         self.before = before
         self.input: ToolInput = before.tool_input
+        if refusal is not None and before.context and not before.stopped:
+            refusal = with_text(refusal, f"\n\n{before.context}")
         self.refusal = refusal if refusal is None else _add_message(refusal, before)
 
     async def finish(
@@ -188,9 +190,13 @@ class ToolGate:
             kept = ToolResult(reason, return_display=reason, stop_reason=reason)
         elif after.denied:
             kept = msgspec.structs.replace(given, llm_content=reason, return_display=reason)
+        elif after.tool_output is not None:
+            text = after.tool_output
+            kept = msgspec.structs.replace(given, llm_content=text, return_display=text)
         applied = kept
-        if after.context and not after.stopped:
-            applied = with_text(applied, f"\n\n{after.context}")
+        for answer in (self.before, after):
+            if answer.context and not after.stopped:
+                applied = with_text(applied, f"\n\n{answer.context}")
         if after.suppressed:
             applied = msgspec.structs.replace(applied, suppress_display=True)
         applied = _add_message(_add_message(applied, self.before), after)
@@ -204,7 +210,7 @@ class ToolGate:
             value=result,
             result=applied,
             blocked=after.denied and not after.stopped,
-            replaced=after.stopped or after.denied,
+            replaced=kept is not given,
             added=added,
             stop=applied.stop_reason,
             tail_call=None if after.stopped else after.tail_call,

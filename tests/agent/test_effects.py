@@ -144,6 +144,14 @@ async def test_after_agent_deny_sends_the_reason_back_as_a_new_prompt() -> None:
     assert "not so" in bench.sent()
 
 
+async def test_after_agent_sends_back_what_it_adds() -> None:
+    again = "grep -q '\"stop_hook_active\":true' || " + specific(additionalContext="and the docs?")
+    bench = Bench(hooks("AfterAgent", again), ["first", "second"])
+    result = await bench.run("hello")
+    assert result.text == "second"
+    assert "and the docs?" in bench.sent()
+
+
 async def test_after_agent_sends_back_at_most_eight_times() -> None:
     bench = Bench(hooks("AfterAgent", DENY), [])
     await bench.run("hello")

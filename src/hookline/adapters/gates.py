@@ -197,14 +197,14 @@ class TurnGate:
         send_back = stop = None
         if after.stopped:
             stop = after.reason or ""
-        elif after.denied and self.sent_back == MAX_SENT_BACK:
+        elif after.send_back is not None and self.sent_back == MAX_SENT_BACK:
             face.warn(
                 f"AfterAgent hooks sent the turn back {MAX_SENT_BACK} times; it ends here: "
-                f"{after.reason or ''}"
+                f"{after.send_back}"
             )
-        elif after.denied:
+        elif after.send_back is not None:
             self.sent_back += 1
-            self.prompt = send_back = after.reason or ""
+            self.prompt = send_back = after.send_back
         return TurnEnd(
             send_back=send_back,
             stop=stop,

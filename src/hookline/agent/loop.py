@@ -151,9 +151,9 @@ class Agent:
             if after.stopped:
                 stop = after.reason
                 return msgspec.structs.replace(result, reason=stop, stop_reason=stop)
-            if not after.denied:
+            if after.send_back is None:
                 return result
-            prompt = after.reason or ""
+            prompt = after.send_back
             asked = [prompt]
         self._hooks.warn(
             f"AfterAgent hooks sent the turn back {MAX_SENT_BACK} times; it ends here: {prompt}"

@@ -39,10 +39,15 @@ SPECIFIC_FIELDS: dict[HookEventName, dict[str, type]] = {
         "tool_input": dict,
         "permissionDecision": object,
         "permissionDecisionReason": str,
+        "additionalContext": str,
     },
-    HookEventName.AFTER_TOOL: {"additionalContext": str, "tailToolCallRequest": dict},
+    HookEventName.AFTER_TOOL: {
+        "additionalContext": str,
+        "updatedToolOutput": str,
+        "tailToolCallRequest": dict,
+    },
     HookEventName.BEFORE_AGENT: {"additionalContext": str},
-    HookEventName.AFTER_AGENT: {"clearContext": bool},
+    HookEventName.AFTER_AGENT: {"clearContext": bool, "additionalContext": str},
     HookEventName.BEFORE_MODEL: {"llm_request": dict, "llm_response": dict},
     HookEventName.AFTER_MODEL: {"llm_response": dict},
     HookEventName.BEFORE_TOOL_SELECTION: {"toolConfig": dict},
@@ -114,6 +119,11 @@ class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
         """Text to add to what the model reads, as the hooks wrote it."""
         context = self._specific("additionalContext")
         return context if isinstance(context, str) else None
+
+    def get_updated_tool_output(self) -> str | None:
+        """What the model reads in place of a tool's result that nobody rejected."""
+        output = self._specific("updatedToolOutput")
+        return output if isinstance(output, str) else None
 
     def should_clear_context(self) -> bool:
         """Whether the conversation so far should be forgotten."""

@@ -23,7 +23,7 @@ from hookline.wire.outputs import (
 # What is not read on an event, and what says the same there. Names are compared without regard to
 # capitals and underscores.
 _SYSTEM_MESSAGE = "write systemMessage at the top of the answer"
-_NEW_RESULT = """write decision "deny" with the new result as its reason"""
+_NEW_RESULT = "write hookSpecificOutput.updatedToolOutput"
 _SAID_OTHERWISE: dict[str, str] = {
     "additionalContext": _SYSTEM_MESSAGE,
     "permissionDecision": "write decision at the top of the answer",
@@ -35,7 +35,7 @@ _SAID_OTHERWISE_ON: dict[HookEventName, dict[str, str]] = {
         ("updatedInput", "modifiedInput"), "write hookSpecificOutput.tool_input"
     ),
     HookEventName.AFTER_TOOL: dict.fromkeys(
-        ("tool_output", "tool_response", "updatedToolOutput", "updatedMCPToolOutput"), _NEW_RESULT
+        ("tool_output", "tool_response", "updatedMCPToolOutput"), _NEW_RESULT
     ),
     HookEventName.BEFORE_AGENT: dict.fromkeys(
         ("prompt", "updatedPrompt"), "write hookSpecificOutput.additionalContext"

@@ -68,6 +68,7 @@ TONES: dict[str, Tone] = {
 # What a hook does that decides nothing, by the field it answers with.
 _DOES: dict[str, str] = {
     "tool_input": "rewrites",
+    "updatedToolOutput": "rewrites",
     "llm_request": "rewrites",
     "llm_response": "rewrites",
     "toolConfig": "restricts",

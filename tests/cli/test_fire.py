@@ -125,7 +125,7 @@ def test_what_hooks_change_is_shown(project: Project) -> None:
         ("AfterTool", {"tool_input": {"content": "bye"}}, "it is read on BeforeTool alone"),
         ("BeforeTool", {"toolInput": {"content": "bye"}}, "write hookSpecificOutput.tool_input"),
         ("BeforeTool", {"tool_input": "bye"}, "must be an object; it was ignored"),
-        ("BeforeTool", {"additionalContext": "bye"}, "write systemMessage at the top"),
+        ("BeforeTool", {"updatedToolOutput": "bye"}, "it is read on AfterTool alone"),
         ("BeforeTool", {"clearContext": True}, "it is read on AfterAgent alone"),
         (
             "BeforeTool",
@@ -142,6 +142,15 @@ def test_what_is_not_applied_is_not_shown_as_a_change_but_warned_of(
     done = hookline("fire", event, "--input", fields, *rules(project, event, hook))
     assert timeless(done.out) == f"{event}  write_file\n  h  user 0 ms  ok\nallowed\n"
     assert why in done.err
+
+
+def test_a_result_that_a_hook_updates_is_shown(project: Project) -> None:
+    hook = command_hook(answer(hookSpecificOutput={"updatedToolOutput": "2 files"}), name="h")
+    fields = '{"tool_name": "ls", "tool_input": {}, "tool_response": {}}'
+    done = hookline("fire", "AfterTool", "--input", fields, *rules(project, "AfterTool", hook))
+    assert timeless(done.out) == (
+        "AfterTool  ls\n  h  user 0 ms  rewrites\n  result:  2 files\nallowed\n"
+    )
 
 
 def test_a_tool_call_to_follow_is_shown(project: Project) -> None:

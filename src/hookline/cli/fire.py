@@ -222,6 +222,8 @@ def _changes(
 ) -> Iterator[tuple[str, str]]:
     if view.get("tool_input"):
         yield "tool input", _encode(view["tool_input"])
+    if view.get("tool_output") is not None:
+        yield "result", view["tool_output"]
     if view.get("additional_context"):
         yield "context added", view["additional_context"]
     if translator is not None:

@@ -26,7 +26,10 @@ from hookline.wire.events import EVENTS, HookEventName, narrow_event
 from hookline.wire.outputs import ModelCall
 
 # What hooks say beside the fields that have a word of their own.
-_OUTPUTS = ("llm_request", "llm_response", "toolConfig", "clearContext", "tailToolCallRequest")
+_OUTPUTS = (
+    *("llm_request", "llm_response", "toolConfig", "updatedToolOutput"),
+    *("clearContext", "tailToolCallRequest"),
+)
 _ENDS = ("failed", "exit_code", "signal")
 _BASE_FIELDS = ("session_id", "transcript_path", "cwd", "hook_event_name", "timestamp")
 _CLIPPED = re.compile(r"… ?\(\+\d+ (?:characters|items)\)\Z")

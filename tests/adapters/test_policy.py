@@ -2,12 +2,15 @@
 loop, the MCP proxy and the command line come to the same decisions."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
 from hookline import Hooks
 from hookline.testing.adapters import Call, Harness, Observed, Reply, Run
@@ -142,3 +145,44 @@ async def test_the_command_line_decides_as_the_policy_says(project: Path, comman
     after = fire(project, "AfterTool", response)["view"]
     read = after["effective_reason"] if after["blocked"] else result
     assert decide([ran], read) == POLICY[command]
+
+
+SERVER = """
+import sys
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("box")
+
+@server.tool()
+def shell(command: str) -> str:
+    with open(sys.argv[1], "a") as log:
+        log.write(f"{command}\\n")
+    return f"output of {command}"
+
+server.run("stdio")
+"""
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("generation", ["legacy", "2026-07-28"])
+async def test_the_mcp_proxy_decides_as_the_policy_says(
+    project: Path, tmp_path: Path, generation: Any
+) -> None:
+    """In one session, which a stop ends."""
+    (tmp_path / "server.py").write_text(SERVER)
+    log = tmp_path / "log"
+    proxy = ["-m", "hookline", "mcp", "--trust", "--", sys.executable, str(tmp_path / "server.py")]
+    started = StdioServerParameters(
+        command=sys.executable, args=[*proxy, str(log)], cwd=project, env=dict(os.environ)
+    )
+    decisions: dict[str, Decision] = {}
+    with (tmp_path / "stderr").open("w") as stderr:
+        async with Client(stdio_client(started, stderr), mode=generation) as client:
+            for command in sorted(POLICY, key=lambda command: command == "halt"):
+                log.write_text("")
+                result = await client.call_tool("shell", {"command": command})
+                ran = log.read_text().splitlines()
+                decisions[command] = decide(ran, result.model_dump_json())
+            again = await client.call_tool("shell", {"command": "ls"})
+    assert decisions == POLICY
+    assert decide(log.read_text().splitlines(), again.model_dump_json()) == POLICY["halt"]

@@ -447,7 +447,7 @@ async def test_a_client_that_fails_to_be_made_leaves_nothing_open(
 
 AROUND: dict[str, Callable[[genai.Client], Any]] = {
     "batchGenerateContent": lambda client: client.batches.create(
-        model=MODEL, src=[{"contents": [{"parts": [{"text": "Hi"}]}]}]
+        model=MODEL, src=[types.InlinedRequest(contents=[types.Content(parts=[])])]
     ),
     "interactions": lambda client: client.interactions.create(model=MODEL, input="Hi"),
     "live": lambda client: client.aio.live,

@@ -1,4 +1,4 @@
-"""Sessions of MCP servers among the tools of a config. The SDK takes them in async methods alone."""
+"""Sessions of MCP servers among the tools of a config, which the SDK takes in async methods."""
 
 from typing import Any
 

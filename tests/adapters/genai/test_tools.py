@@ -70,7 +70,7 @@ async def test_a_chat_goes_on_after_a_stop(play: Any) -> None:
     script = Script(
         reply(call("shell", command="a")), reply(call("shell", command="b")), reply("Ok")
     )
-    config = {"tools": [make_shell(play, ran)]}
+    config: Any = {"tools": [make_shell(play, ran)]}
     with script.client(hooks) as client:
         if play is play_chat:
             chat = client.chats.create(model=MODEL, config=config)
@@ -304,7 +304,7 @@ async def test_confirm_is_asked_once_notification_hooks_have_heard(play: Any) ->
 
     async def confirm(request: ConfirmationRequest) -> bool:
         order.append(request.reason)
-        return request.tool_input["command"] == "ls"
+        return bool(request.tool_input["command"] == "ls")
 
     calls = call("shell", command="ls"), call("shell", command="rm")
     script = Script(reply(*calls), reply("Done."))

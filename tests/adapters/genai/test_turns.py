@@ -236,7 +236,7 @@ async def test_hooks_may_be_a_directory(tmp_path: Path) -> None:
 def test_what_is_no_class_of_a_client_is_refused() -> None:
     script = Script()
     with script.client(Hooks()) as client, pytest.raises(TypeError, match="takes the class"):
-        hooked(client)  # type: ignore[type-var]
+        hooked(client)  # type: ignore[arg-type]
 
 
 async def test_a_class_of_ones_own_keeps_what_it_is() -> None:

@@ -21,7 +21,7 @@ from hookline.adapters.genai.models import Call, ModelCalls
 from hookline.adapters.genai.tools import ToolGuard
 
 TITLE = "google-genai"
-IDLE = "a wrapped tool and a client's send that do nothing"
+IDLE = "a wrapper of both that does nothing"
 
 _HTTPX: Any = import_module("httpx" if importlib.util.find_spec("httpx") else "httpx2")
 _URL = "http://127.0.0.1/v1beta/models/m:generateContent"

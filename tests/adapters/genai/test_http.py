@@ -16,6 +16,7 @@ from google.genai import errors, types
 
 from hookline import Hooks, deny
 from hookline.adapters.genai import hooked
+from hookline.adapters.genai.rest import find_way_around, read_target
 from hookline.errors import HooklineError
 from tests.adapters.genai.playing import (
     HTTPX,
@@ -443,6 +444,26 @@ async def test_a_client_that_fails_to_be_made_leaves_nothing_open(
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ValueError, match="API key"):
         hooked(genai.Client, hooks=Hooks())
+
+
+@pytest.mark.parametrize(
+    ("path", "target", "around"),
+    [
+        ("/v1/models/m:generateContent", ("m", False), None),
+        ("/v1/models/m:streamGenerateContent", ("m", True), None),
+        ("/v1/projects/p/locations/l/endpoints/7:generateContent", ("endpoints/7", False), None),
+        ("/v1/models/m:countTokens", None, None),
+        ("/v1/models/m:batchGenerateContent", None, "batchGenerateContent"),
+        ("/v1/projects/p/locations/l/batchPredictionJobs", None, "batchPredictionJobs"),
+        ("/v1/interactions", None, "interactions"),
+        ("/v1/triggers/t/executions", None, "executions"),
+        ("/v1/interactions/i/cancel", None, None),
+    ],
+)
+def test_paths_say_what_is_asked(path: str, target: Any, around: str | None) -> None:
+    assert read_target("POST", path) == target
+    assert find_way_around("POST", path) == around
+    assert read_target("GET", path) is find_way_around("GET", path) is None
 
 
 AROUND: dict[str, Callable[[genai.Client], Any]] = {

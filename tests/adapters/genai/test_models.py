@@ -294,6 +294,33 @@ async def test_a_request_of_no_known_shape_is_blocked_where_a_hook_fails_closed(
     assert "It went out." not in played.text
 
 
+async def test_an_empty_answer_is_shown_as_one() -> None:
+    hooks = Hooks()
+    hooks.on("AfterModel", on_failure="block")(lambda _event: None)
+    script = Script(lambda _request: HTTPX.Response(200, content=b""))
+    with script.client(hooks) as client:
+        played = await play_models(client, "Hi")
+    assert played.responses[0].candidates is None
+
+
+async def test_a_changed_request_that_cannot_be_written_is_not_sent_as_it_was() -> None:
+    hooks = Hooks()
+
+    @hooks.on("BeforeModel")
+    def hide(event: Event) -> dict[str, Any]:
+        (asked,) = event["llm_request"]["messages"]
+        hidden = {**asked, "content": asked["content"].replace(SECRET, "[hidden]")}
+        return {"hookSpecificOutput": {"llm_request": {"messages": [hidden]}}}
+
+    script = Script(reply("It went out."))
+    calling = {"functionCallingConfig": {"mode": "ANY"}}
+    odd = types.HttpOptions(extra_body={"tools": "none", "toolConfig": calling})
+    with script.client(hooks) as client:
+        played = await play_models(client, f"It is {SECRET}.", {"http_options": odd})
+    assert script.bodies == []
+    assert "cannot be sent" in played.text
+
+
 async def test_an_answer_without_candidates_passes() -> None:
     hooks = Hooks()
     seen = note(hooks, "AfterModel")

@@ -251,6 +251,29 @@ async def test_bound_methods_are_guarded(play: Any) -> None:
     assert script.results() == [{"result": "took a"}, {"result": "not that one"}]
 
 
+class Clock:
+    """A tool that is an object, and is awaited."""
+
+    __name__ = "tell_time"
+
+    async def __call__(self, zone: str) -> str:
+        """Tell the time."""
+        await asyncio.sleep(0)
+        return f"noon in {zone}"
+
+
+@every_play
+async def test_objects_that_are_awaited_are_guarded(play: Any) -> None:
+    for answer in (None, deny("no")):
+        hooks = Hooks()
+        if answer:
+            hooks.on("BeforeTool")(lambda _event, answer=answer: answer)
+        script = Script(reply(call("tell_time", zone="Rome")), reply("Done."))
+        with script.client(hooks) as client:
+            await play(client, "Go on.", {"tools": [Clock()]})
+        assert script.results() == [{"result": "no" if answer else "noon in Rome"}]
+
+
 @every_play
 async def test_the_model_is_told_the_same_of_a_guarded_tool(play: Any) -> None:
     def travel(place: str, days: int = 3) -> str:

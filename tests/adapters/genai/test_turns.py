@@ -1,16 +1,21 @@
 """Turns and sessions of google-genai."""
 
 import json
+import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import pytest
+from google import genai
 from google.genai import types
 
 from hookline import Hooks, add_context, deny, message
 from hookline.adapters.genai import hooked
+from hookline.testing.adapters import check_sessions
 from tests.adapters.genai.playing import (
+    HTTPX,
     MODEL,
     PLAYS,
     Event,
@@ -215,6 +220,54 @@ async def test_a_session_can_be_named_call_by_call() -> None:
     assert [event["session_id"] for event in seen] == ["a", "a", "a", "b"]
 
 
+async def test_one_client_keeps_fifty_conversations_apart() -> None:
+    """Each names itself in a variable of its own context."""
+    hooks, name = Hooks(), ContextVar[str]("name")
+    lock, told = threading.Lock(), set[str]()
+
+    def handle(request: Any) -> Any:
+        asked = request.content.decode()
+        id = next(id for id in (*told,) if id in asked)
+        is_first = "functionResponse" not in asked
+        said = reply(call("echo", text=id)) if is_first else reply(f"bye {id}")
+        return HTTPX.Response(200, content=json.dumps(said).encode())
+
+    def echo(text: str) -> str:
+        """Say it again."""
+        return text
+
+    args: Any = {"transport": HTTPX.MockTransport(handle)}
+    client = hooked(
+        genai.Client,
+        hooks=hooks,
+        session_id=name.get,
+        turns=True,
+        api_key="none",
+        http_options=types.HttpOptions(client_args=args, async_client_args=args),
+    )
+    config: Any = {"tools": [echo]}
+
+    def introduce(id: str) -> str:
+        name.set(id)
+        with lock:
+            told.add(id)
+        return f"I am {id}"
+
+    def talk(id: str) -> None:
+        chat = client.chats.create(model=MODEL, config=config)
+        assert chat.send_message(introduce(id)).text == f"bye {id}"
+
+    async def talk_async(id: str) -> None:
+        ask = client.aio.models.generate_content
+        response = await ask(model=MODEL, contents=introduce(id), config=config)
+        assert response.text == f"bye {id}"
+
+    events = ["SessionStart", *TURN_EVENTS, "BeforeModel", "AfterModel", "BeforeTool", "AfterTool"]
+    await check_sessions(hooks, events, talk=talk, talk_async=talk_async)
+    await client.aio.aclose()
+    client.close()
+
+
 @pytest.mark.parametrize("make", [lambda hooks: hooks, lambda hooks: hooks.session("chat-7")])
 async def test_hooks_may_be_a_session(make: Callable[[Hooks], Any]) -> None:
     hooks = Hooks()
@@ -240,8 +293,6 @@ def test_what_is_no_class_of_a_client_is_refused() -> None:
 
 
 async def test_a_class_of_ones_own_keeps_what_it_is() -> None:
-    from google import genai
-
     class Mine(genai.Client):
         def greet(self) -> str:
             return self.models.generate_content(model=MODEL, contents="Hi").text or ""

@@ -19,6 +19,7 @@ from hookline.adapters.genai.http import make_response, make_stream, read_bytes,
 from hookline.agent.providers.genai import GenAIConversation
 from hookline.errors import HooklineError, TranslationError
 from hookline.front import Face, is_strict
+from hookline.system import run_blocking
 from hookline.translate.genai import GenAITranslator
 from hookline.wire.events import HookEventName
 
@@ -76,9 +77,11 @@ def current_call() -> Call | None:
     return _CURRENT.get()
 
 
-async def settle(value: Any) -> Any:
-    """What a method gave, awaited if it has to be."""
-    return await value if isawaitable(value) else value
+async def settle(value: Any, *, blocking: bool = False) -> Any:
+    """What a method gave, awaited if it has to be; for who cannot await, elsewhere."""
+    if not isawaitable(value):
+        return value
+    return run_blocking(lambda: settle(value)) if blocking else await value
 
 
 def refuse_way_around(conversation: Conversation, what: str) -> None:
@@ -177,7 +180,13 @@ async def _open(
         changed = rest.with_model(path, target.model, model)
         if changed is None:
             face.warn(f"a hook wants the model {model}, which cannot replace {target.model}")
-    return Opened(gate, changed, rest.write_request(request, body))
+    try:
+        return Opened(gate, changed, rest.write_request(request, body))
+    except (TranslationError, TypeError, ValueError) as error:
+        # To send it as it was would undo what hooks did.
+        told = f"hooks changed this request into one that cannot be sent: {error}"
+        face.warn(told)
+        return Opened(gate, answer=gate.make_response(told))
 
 
 async def _finish(call: Call, gate: ModelGate, response: Any) -> Any:

@@ -88,9 +88,10 @@ def add_texts(request: dict[str, Any], texts: list[str]) -> dict[str, Any]:
 
 
 def read_response(content: bytes) -> Any:
-    """A response; the text itself where it is no JSON, which nobody can show to hooks."""
+    """A response; the text itself where it is no JSON, which nobody can show to hooks. The SDK
+    takes an empty body for an empty response."""
     try:
-        return json.loads(content)
+        return json.loads(content or b"{}")
     except ValueError:
         return content.decode(errors="replace")
 

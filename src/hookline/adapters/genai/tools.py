@@ -77,7 +77,7 @@ class ToolGuard:
             if call.stop is not None:
                 return call.stop
             if call.face(blocking=blocking).may_skip(*_TOOL_EVENTS, target=name):
-                return await settle(function(*args, **kwargs))
+                return await settle(function(*args, **kwargs), blocking=blocking)
             shown = _show_input(parameters, args, kwargs)
 
             def execute(given: ToolInput) -> Any:
@@ -140,7 +140,7 @@ class ToolGuard:
             call.stop = stop if call.stop is None else call.stop
             return ToolOutcome(result=gate.refusal, ran=False, blocked=stop is None, stop=stop)
         try:
-            value = await settle(execute(gate.input))
+            value = await settle(execute(gate.input), blocking=blocking)
         except RefusedInput as error:
             return ToolOutcome(result=ToolResult(str(error)), ran=False)
         except Exception as error:

@@ -14,7 +14,7 @@ from google import genai
 from google.auth.credentials import Credentials
 from google.genai import errors, types
 
-from hookline import Hooks, deny
+from hookline import Hooks, deny, message
 from hookline.adapters.genai import hooked
 from hookline.adapters.genai.rest import find_way_around, read_target
 from hookline.errors import HooklineError
@@ -247,6 +247,18 @@ async def test_timeouts_are_the_clients_own(play: Any) -> None:
     assert seen == []
 
 
+async def test_messages_of_hooks_are_sent_with_every_try_of_a_request() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeModel")(lambda _event: message("be brief"))
+    busy = (503, {"error": {"code": 503, "message": "busy", "status": "UNAVAILABLE"}})
+    retry = types.HttpRetryOptions(attempts=2, initial_delay=0.01, max_delay=0.01, jitter=0)
+    with Server(busy, reply("Hi.")) as server:
+        client = server.client(hooks, retry_options=retry)
+        await play_models(client, "Hi")
+        await close(client)
+    assert ["be brief" in json.dumps(body) for body in server.bodies] == [True, True]
+
+
 @pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
 async def test_compressed_answers_are_read_and_rewritten(play: Any) -> None:
     def answer(request: Any) -> Any:
@@ -463,7 +475,7 @@ async def test_a_client_that_fails_to_be_made_leaves_nothing_open(
 def test_paths_say_what_is_asked(path: str, target: Any, around: str | None) -> None:
     assert read_target("POST", path) == target
     assert find_way_around("POST", path) == around
-    assert read_target("GET", path) is find_way_around("GET", path) is None
+    assert (read_target("GET", path), find_way_around("GET", path)) == (None, None)
 
 
 AROUND: dict[str, Callable[[genai.Client], Any]] = {

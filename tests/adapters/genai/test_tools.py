@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from functools import partial
 from typing import Any
 
 import pytest
@@ -251,6 +252,10 @@ async def test_bound_methods_are_guarded(play: Any) -> None:
     assert script.results() == [{"result": "took a"}, {"result": "not that one"}]
 
 
+def say(answer: Any, _event: Event) -> Any:
+    return answer
+
+
 class Clock:
     """A tool that is an object, and is awaited."""
 
@@ -266,8 +271,7 @@ class Clock:
 async def test_objects_that_are_awaited_are_guarded(play: Any) -> None:
     for answer in (None, deny("no")):
         hooks = Hooks()
-        if answer:
-            hooks.on("BeforeTool")(lambda _event, answer=answer: answer)
+        hooks.on("BeforeTool")(partial(say, answer))
         script = Script(reply(call("tell_time", zone="Rome")), reply("Done."))
         with script.client(hooks) as client:
             await play(client, "Go on.", {"tools": [Clock()]})
@@ -317,6 +321,25 @@ async def test_a_tail_call_runs_another_tool_of_the_config() -> None:
         assert script.results() == [{"result": "told"}]
     # As the SDK does, a plain tool of an async call runs in a thread.
     assert ran == ["ls ran in True", "ls ran in False"]
+
+
+async def test_what_a_tail_call_raises_is_not_told_past_the_hooks() -> None:
+    hooks = Hooks()
+    wanted = {"name": "login", "args": {}}
+    hooks.on("AfterTool", matcher="shell")(
+        lambda _event: {"hookSpecificOutput": {"tailToolCallRequest": wanted}}
+    )
+    hooks.on("AfterTool", matcher="login")(lambda _event: replace_result("it failed"))
+
+    def login() -> str:
+        """Log in."""
+        raise PermissionError("swordfish is wrong")
+
+    script = Script(reply(call("shell", command="ls")), reply("Done."))
+    with script.client(hooks) as client:
+        played = await play_models(client, "Hi", {"tools": [make_shell(play_models, []), login]})
+    assert "swordfish" not in played.everything
+    assert "it failed" in script.results()[0]["result"]
 
 
 @every_play

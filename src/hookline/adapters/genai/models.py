@@ -126,18 +126,18 @@ class ModelCalls:
         call = current_call() or Call(self._find_conversation())
         face = call.face(blocking=blocking)
         call.has_sent = True
-        texts = call.conversation.take()
-        if call.stop is None and not texts and face.may_skip(*_MODEL_EVENTS):
-            passed: httpx.Response = await settle(send(request))
-            return passed
         if call.stop is not None:
             return _answer(request, target, GenAITranslator().empty_response(call.stop))
-        content = request.content
-        opened = call.failed.pop((path, content), None)
+        opened = call.failed.pop((path, request.content), None) if call.failed else None
         if opened is None:
-            opened = await _open(call, face, content, target, path, texts)
+            texts = call.conversation.take()
+            if not texts and face.may_skip(*_MODEL_EVENTS):
+                passed: httpx.Response = await settle(send(request))
+                return passed
+            opened = await _open(call, face, request.content, target, path, texts)
         if opened.answer is not None:
             return _answer(request, target, opened.answer)
+        content = request.content
         call.failed[path, content] = opened
         if opened.content is not None:
             request = with_content(request, opened.content, opened.path)
@@ -169,7 +169,7 @@ async def _open(
     if gate.outcome is not None:
         outcome = gate.outcome
         _keep_message(call, outcome.message)
-        call.stop = outcome.stop or call.stop
+        call.stop = outcome.stop
         return Opened(gate, answer=outcome.response)
     request = gate.request
     if request is given or not is_read:

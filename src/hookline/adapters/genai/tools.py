@@ -156,6 +156,10 @@ class ToolGuard:
             outcome = await gate.follow(outcome, find_tool, confirm=confirm)
         except RefusedInput as error:
             return ToolOutcome(result=ToolResult(str(error)), ran=False)
+        except Exception:
+            # AfterTool hooks have seen what it raised, and may have put something in its place.
+            failed = f"hooks called another tool after {name}, and it failed"
+            return ToolOutcome(result=ToolResult(failed), ran=False)
         call.stop = outcome.stop if call.stop is None else call.stop
         return outcome
 

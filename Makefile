@@ -19,7 +19,7 @@ demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 	@$(BIN)/hookline demo
 
 test: check wheel  ## the checks, the wheel in an empty environment, the suite
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests tests/adapters/genai
 
 test-adapters: check-adapters  ## the adapters and model SDKs, with the real frameworks
 	$(ADAPTERS)/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/adapters

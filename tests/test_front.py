@@ -13,7 +13,7 @@ from hookline import Config, Hooks, SyncHooks, add_context, combine, deny, messa
 from hookline.answer import Answer
 from hookline.debuglog import DebugLogger
 from hookline.errors import InvalidHookError, UnknownEventError
-from hookline.front import HookSession
+from hookline.front import HookSession, is_strict
 from hookline.wire.events import EVENTS, HookEventName
 from tests.agent.scripts import hooks as settings_with
 from tests.agent.scripts import say
@@ -378,3 +378,8 @@ def test_an_adapter_may_skip_events_that_no_hook_answers_and_nobody_logs() -> No
     assert hooks.sync.may_skip(after, target="mail")
     logger = DebugLogger(lambda _record: None)
     assert not Hooks(debug_logger=logger).may_skip(before, target="shell")
+
+
+def test_a_session_is_as_strict_as_its_hooks() -> None:
+    assert is_strict(Hooks(strict=True).session("a"))
+    assert not is_strict(Hooks().session("a"))

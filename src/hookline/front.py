@@ -817,6 +817,11 @@ def heard_by(hooks: HookSession, hear: Hear) -> HookSession:
     return HookSession(engine, hooks._session_id, hooks._transcript_path)
 
 
+def is_strict(hooks: HookSession) -> bool:
+    """Whether what hooks cannot check must not pass."""
+    return hooks._engine.is_strict()
+
+
 def hooks_of(hooks: HookSession | Config) -> HookSession:
     """The front itself, or that of a configuration."""
     return Hooks.of(hooks) if isinstance(hooks, Config) else hooks

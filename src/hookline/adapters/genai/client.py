@@ -1,0 +1,267 @@
+"""Clients of google-genai whose model calls, tools and turns go through hooks."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from typing import Any, TypeAlias, TypeVar
+
+from google.genai import Client
+from google.genai.chats import AsyncChat, AsyncChats, Chat, Chats
+from google.genai.client import AsyncClient
+from google.genai.live import AsyncLive
+from google.genai.models import AsyncModels, Models
+from google.genai.types import GenerateContentResponse, HttpOptions
+
+from hookline.adapters.gates import Conversation, Conversations, Given, complete
+from hookline.adapters.genai.http import HTTPClients, drive
+from hookline.adapters.genai.models import Call, ModelCalls
+from hookline.adapters.genai.tools import ToolGuard
+from hookline.adapters.genai.turns import ChatQuestion, ModelQuestion, Question, Turn
+from hookline.toolcall import Confirm
+
+C = TypeVar("C", bound=Client)
+V = TypeVar("V")
+SessionId: TypeAlias = str | Callable[[], str | None] | None
+
+
+def hooked(
+    kind: type[C],
+    /,
+    *,
+    hooks: Given = None,
+    session_id: SessionId = None,
+    confirm: Confirm | None = None,
+    turns: bool | None = None,
+    **options: Any,
+) -> C:
+    """A client of ``genai.Client``, made with ``options``, whose calls go through hooks.
+
+    ``hooks`` is a ``Hooks``, a ``hooks.session(id)``, a directory whose settings are loaded, or
+    nothing for the working directory's. ``session_id`` names the conversation, or is a function
+    that names the one under way. ``confirm`` asks the user where a hook wants it; without it such a
+    call is blocked. BeforeAgent and AfterAgent fire for each message of a chat, with
+    ``turns=True`` for each ``generate_content`` too, with ``turns=False`` never.
+    """
+    if not (isinstance(kind, type) and issubclass(kind, Client)):
+        raise TypeError(
+            "hooked takes the class of a client and its arguments: hooked(genai.Client, api_key=…)"
+        )
+    hookline = Hookline(Conversations(hooks), session_id, confirm, turns)
+    given = options.get("http_options")
+    http_options = given if isinstance(given, HttpOptions) else HttpOptions(**(given or {}))
+    hookline.http = HTTPClients(http_options, hookline.model_calls.exchange)
+    made: type[C] = type(f"Hooked{kind.__name__}", (_HookedClient, kind), {})
+    try:
+        client = made(**{**options, "http_options": hookline.http.options})
+    except BaseException:
+        hookline.http.close()
+        raise
+    hookline.opens_servers = bool(client.vertexai)
+    vars(client)["_hookline"] = hookline
+    return client
+
+
+class Hookline:
+    """What the parts of a client share."""
+
+    http: HTTPClients
+    opens_servers = False
+
+    def __init__(
+        self,
+        conversations: Conversations,
+        session_id: SessionId,
+        confirm: Confirm | None,
+        turns: bool | None,
+    ) -> None:
+        self.conversations = conversations
+        self._session_id = session_id
+        self._turns = turns
+        self.model_calls = ModelCalls(self._find_conversation)
+        self.tools = ToolGuard(self._make_call, confirm)
+        self._views: dict[type, Any] = {}
+
+    def view(self, kind: type[V], of: object) -> V:
+        """The one view of a part that a client has once."""
+        seen: V = self._views.get(kind) or self._views.setdefault(kind, _view(kind, of, self))
+        return seen
+
+    def _find_conversation(self) -> Conversation:
+        named = self._session_id
+        return self.conversations.of(named() if callable(named) else named)
+
+    def _make_call(self) -> Call:
+        return Call(self._find_conversation())
+
+    def ask_model(
+        self, method: Callable[..., Any], model: str, contents: Any, config: Any, *, blocking: bool
+    ) -> Turn:
+        """The turn of a ``generate_content``."""
+        guarded = self.guard(config, blocking=blocking)
+        question = ModelQuestion(method, model, contents, guarded)
+        return self._make_turn(question, self._turns is True, blocking=blocking)
+
+    def ask_chat(
+        self, chat: Any, method: Callable[..., Any], message: Any, config: Any, *, blocking: bool
+    ) -> Turn:
+        """The turn of a message of a chat."""
+        guarded = self.guard(config, blocking=blocking)
+        question = ChatQuestion(chat, method, message, guarded)
+        return self._make_turn(question, self._turns is not False, blocking=blocking)
+
+    def guard(self, config: Any, *, blocking: bool) -> Any:
+        """A config with its tools behind hooks."""
+        return self.tools.guard(config, opens_servers=self.opens_servers and not blocking)
+
+    def _make_turn(self, question: Question, has_events: bool, *, blocking: bool) -> Turn:
+        return Turn(self._make_call(), question, has_events=has_events, blocking=blocking)
+
+
+def _view(kind: type[V], of: object, hookline: Hookline) -> V:
+    """An object of the SDK's as one of a class that has hooks."""
+    seen = kind.__new__(kind)
+    vars(seen).update(vars(of), _hookline=hookline)
+    return seen
+
+
+class _HookedClient(Client):
+    _hookline: Hookline
+
+    @property
+    def models(self) -> Models:
+        return self._hookline.view(_HookedModels, super().models)
+
+    @property
+    def chats(self) -> Chats:
+        # A chat calls its tools itself, so its requests are those of the SDK's own models.
+        return _view(_HookedChats, Chats(modules=super().models), self._hookline)
+
+    @property
+    def aio(self) -> AsyncClient:
+        return self._hookline.view(_HookedAsyncClient, super().aio)
+
+    def close(self) -> None:
+        """End the sessions, each with SessionEnd, and close the HTTP client."""
+        complete(self._hookline.conversations.end_all(blocking=True))
+        super().close()
+        self._hookline.http.close()
+
+    def __del__(self) -> None:
+        # Hooks do not run where nobody awaits anything: only close() ends sessions.
+        with suppress(Exception):
+            self._hookline.http.close()
+        with suppress(Exception):
+            asyncio.get_running_loop().create_task(self._hookline.http.aclose())
+
+
+class _HookedAsyncClient(AsyncClient):
+    _hookline: Hookline
+
+    @property
+    def models(self) -> AsyncModels:
+        return self._hookline.view(_HookedAsyncModels, super().models)
+
+    @property
+    def chats(self) -> AsyncChats:
+        return _view(_HookedAsyncChats, AsyncChats(modules=super().models), self._hookline)
+
+    @property
+    def live(self) -> AsyncLive:
+        self._hookline.model_calls.check_way_around("live")
+        return super().live
+
+    async def aclose(self) -> None:
+        """End the sessions, each with SessionEnd, and close the async HTTP client."""
+        await self._hookline.conversations.end_all(blocking=False)
+        await super().aclose()
+        await self._hookline.http.aclose()
+
+    def __del__(self) -> None:
+        """Leave the end to the client: this is a view of its own."""
+
+
+class _HookedModels(Models):
+    _hookline: Hookline
+
+    def generate_content(
+        self, *, model: str, contents: Any, config: Any = None
+    ) -> GenerateContentResponse:
+        ask = super().generate_content
+        turn = self._hookline.ask_model(ask, model, contents, config, blocking=True)
+        response: GenerateContentResponse = complete(turn.run())
+        return response
+
+    def generate_content_stream(
+        self, *, model: str, contents: Any, config: Any = None
+    ) -> Iterator[GenerateContentResponse]:
+        ask = super().generate_content_stream
+        turn = self._hookline.ask_model(ask, model, contents, config, blocking=True)
+        return drive(turn.stream())
+
+
+class _HookedAsyncModels(AsyncModels):
+    _hookline: Hookline
+
+    async def generate_content(
+        self, *, model: str, contents: Any, config: Any = None
+    ) -> GenerateContentResponse:
+        ask = super().generate_content
+        turn = self._hookline.ask_model(ask, model, contents, config, blocking=False)
+        response: GenerateContentResponse = await turn.run()
+        return response
+
+    async def generate_content_stream(
+        self, *, model: str, contents: Any, config: Any = None
+    ) -> AsyncIterator[GenerateContentResponse]:
+        ask = super().generate_content_stream
+        return self._hookline.ask_model(ask, model, contents, config, blocking=False).stream()
+
+
+class _HookedChats(Chats):
+    _hookline: Hookline
+
+    def create(self, *, model: str, config: Any = None, history: Any = None) -> Chat:
+        guarded = self._hookline.guard(config, blocking=True)
+        chat = super().create(model=model, config=guarded, history=history)
+        return _view(_HookedChat, chat, self._hookline)
+
+
+class _HookedAsyncChats(AsyncChats):
+    _hookline: Hookline
+
+    def create(self, *, model: str, config: Any = None, history: Any = None) -> AsyncChat:
+        guarded = self._hookline.guard(config, blocking=False)
+        chat = super().create(model=model, config=guarded, history=history)
+        return _view(_HookedAsyncChat, chat, self._hookline)
+
+
+class _HookedChat(Chat):
+    _hookline: Hookline
+
+    def send_message(self, message: Any, config: Any = None) -> GenerateContentResponse:
+        ask = super().send_message
+        turn = self._hookline.ask_chat(self, ask, message, config, blocking=True)
+        response: GenerateContentResponse = complete(turn.run())
+        return response
+
+    def send_message_stream(
+        self, message: Any, config: Any = None
+    ) -> Iterator[GenerateContentResponse]:
+        ask = super().send_message_stream
+        return drive(self._hookline.ask_chat(self, ask, message, config, blocking=True).stream())
+
+
+class _HookedAsyncChat(AsyncChat):
+    _hookline: Hookline
+
+    async def send_message(self, message: Any, config: Any = None) -> GenerateContentResponse:
+        ask = super().send_message
+        turn = self._hookline.ask_chat(self, ask, message, config, blocking=False)
+        response: GenerateContentResponse = await turn.run()
+        return response
+
+    async def send_message_stream(
+        self, message: Any, config: Any = None
+    ) -> AsyncIterator[GenerateContentResponse]:
+        ask = super().send_message_stream
+        return self._hookline.ask_chat(self, ask, message, config, blocking=False).stream()

@@ -1,0 +1,216 @@
+"""The HTTP clients of the SDK, httpx or httpx2, whose calls of a model go through hooks.
+
+A client is guarded at ``send``, the one method that every request goes through: above redirects,
+compression and proxies, below the retries of the SDK. Both packages have the same names; httpx's
+stand for both in the annotations.
+"""
+
+import os
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from copy import copy
+from functools import cache, partial
+from importlib import import_module
+from importlib.util import find_spec
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from google.genai import __version__
+from google.genai.types import HttpOptions
+
+from hookline.adapters.gates import complete
+
+if TYPE_CHECKING:
+    import httpx
+
+T = TypeVar("T")
+# Headers that say how a body was sent that is no longer that body.
+_ABOUT_THE_BODY = (b"content-length", b"content-encoding", b"transfer-encoding")
+
+
+class Exchange(Protocol):
+    """What becomes of a request; a blocking one never suspends."""
+
+    def __call__(
+        self,
+        request: "httpx.Request",
+        send: "Callable[[httpx.Request], Any]",
+        *,
+        blocking: bool,
+    ) -> "Coroutine[Any, Any, httpx.Response]": ...
+
+
+class HTTPClients:
+    """A plain and an async client whose requests go through ``exchange``: those that a program
+    gave, or new ones with the arguments that it gave. ``options`` has them for the SDK."""
+
+    def __init__(self, options: HttpOptions, exchange: Exchange) -> None:
+        if options.aiohttp_client is not None:
+            raise ValueError(
+                "hooks cannot look into aiohttp_client; give httpx_async_client or "
+                "async_client_args in its place"
+            )
+        package = _find_package(options)
+        self._own: Any = None
+        self._own_async: Any = None
+        given: Any = options.httpx_client
+        given_async: Any = options.httpx_async_client
+        if given is None:
+            given = self._own = _make(package.Client, options.client_args)
+        if given_async is None:
+            given_async = _make(package.AsyncClient, options.async_client_args)
+            self._own_async = given_async
+        # A program may use a client of its own elsewhere too, without hooks.
+        plain, later = copy(given), copy(given_async)
+        plain.send = partial(_send, exchange, given.send)
+        later.send = partial(_send_async, exchange, given_async.send)
+        self.options = options.model_copy(
+            update={"httpx_client": plain, "httpx_async_client": later}
+        )
+
+    def close(self) -> None:
+        """Close the plain client, if it was made here."""
+        if self._own is not None:
+            self._own.close()
+
+    async def aclose(self) -> None:
+        """Close the async client, if it was made here."""
+        if self._own_async is not None:
+            await self._own_async.aclose()
+
+
+def _find_package(options: HttpOptions) -> Any:
+    """httpx or httpx2: what the objects in the options are of, or what the SDK would choose."""
+    given: list[Any] = [options.httpx_client, options.httpx_async_client]
+    for args in (options.client_args, options.async_client_args):
+        given += (args or {}).values()
+    names = [base.__module__.partition(".")[0] for one in given for base in type(one).__mro__]
+    names.append(os.environ.get("GOOGLE_GENAI_HTTP_CLIENT", "").lower().strip())
+    usual = ["httpx2", "httpx"] if int(__version__.partition(".")[0]) > 2 else ["httpx", "httpx2"]
+    for name in [*names, *usual]:
+        if name in usual and find_spec(name) is not None:
+            return import_module(name)
+    raise ImportError("neither httpx nor httpx2 is installed; run pip install httpx2")
+
+
+def _make(kind: Any, args: dict[str, Any] | None) -> Any:
+    """A client as the SDK makes one; some arguments are for aiohttp alone."""
+    taken = signature(kind).parameters
+    given = {name: value for name, value in (args or {}).items() if name in taken}
+    return kind(**{"follow_redirects": True, "timeout": None, **given})
+
+
+def _send(
+    exchange: Exchange, send: Callable[..., Any], request: "httpx.Request", **options: Any
+) -> Any:
+    return complete(exchange(request, partial(send, **options), blocking=True))
+
+
+async def _send_async(
+    exchange: Exchange, send: Callable[..., Any], request: "httpx.Request", **options: Any
+) -> Any:
+    return await exchange(request, partial(send, **options), blocking=False)
+
+
+@cache
+def _find_package_of(kind: Any) -> Any:
+    names = (base.__module__.partition(".")[0] for base in kind.__mro__)
+    return import_module(next(name for name in names if name in ("httpx", "httpx2")))
+
+
+def _package_of(value: object) -> Any:
+    """The package of a request or a response."""
+    kind: Any = type(value)
+    return _find_package_of(kind)
+
+
+def with_content(
+    request: "httpx.Request", content: bytes, path: str | None = None
+) -> "httpx.Request":
+    """The request with another body, and another path if one is given."""
+    url = request.url if path is None else request.url.copy_with(path=path)
+    changed: httpx.Request = _package_of(request).Request(
+        request.method,
+        url,
+        headers=_without_body_headers(request.headers),
+        content=content,
+        extensions=request.extensions,
+    )
+    return changed
+
+
+def make_response(
+    request: "httpx.Request", content: Any, *, like: "httpx.Response | None" = None
+) -> "httpx.Response":
+    """A response of this body, bytes or a stream, with the headers of another."""
+    package = _package_of(request)
+    body = {"content" if isinstance(content, bytes) else "stream": content}
+    if like is None:
+        headers: Any = {"content-type": "application/json"}
+        return package.Response(200, headers=headers, request=request, **body)  # type: ignore[no-any-return]
+    headers = _without_body_headers(like.headers)
+    return package.Response(  # type: ignore[no-any-return]
+        like.status_code, headers=headers, request=request, extensions=like.extensions, **body
+    )
+
+
+def _without_body_headers(headers: "httpx.Headers") -> "list[tuple[bytes, bytes]]":
+    return [(name, held) for name, held in headers.raw if name.lower() not in _ABOUT_THE_BODY]
+
+
+def make_stream(
+    response: "httpx.Response", chunks: AsyncGenerator[bytes, None], *, blocking: bool
+) -> Any:
+    """A stream of these chunks that closes the response which they come from."""
+    package = _package_of(response)
+    base = package.SyncByteStream if blocking else package.AsyncByteStream
+    return _make_stream_class(base, blocking)(response, chunks)
+
+
+@cache
+def _make_stream_class(base: Any, blocking: bool) -> Any:
+    def init(self: Any, response: Any, chunks: Any) -> None:
+        self.response, self.chunks = response, chunks
+
+    def close(self: Any) -> None:
+        complete(self.chunks.aclose())
+        self.response.close()
+
+    async def aclose(self: Any) -> None:
+        await self.chunks.aclose()
+        await self.response.aclose()
+
+    methods: dict[str, Any] = {"__init__": init}
+    if blocking:
+        methods |= {"__iter__": lambda self: drive(self.chunks), "close": close}
+    else:
+        methods |= {"__aiter__": lambda self: self.chunks, "aclose": aclose}
+    return type("GuardedStream", (base,), methods)
+
+
+def drive(items: AsyncGenerator[T, None]) -> Iterator[T]:
+    """The items of a generator that never suspends, without await."""
+    try:
+        while True:
+            try:
+                item = complete(items.__anext__())
+            except StopAsyncIteration:
+                return
+            yield item
+    finally:
+        complete(items.aclose())
+
+
+async def read_bytes(response: "httpx.Response", *, blocking: bool) -> AsyncGenerator[bytes, None]:
+    """What a streamed response says, decompressed; it is closed at the end, whatever happens."""
+    try:
+        if blocking:
+            for data in response.iter_bytes():
+                yield data
+        else:
+            async for data in response.aiter_bytes():
+                yield data
+    finally:
+        if blocking:
+            response.close()
+        else:
+            await response.aclose()

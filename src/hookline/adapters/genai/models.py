@@ -1,0 +1,267 @@
+"""The model calls of a client: BeforeToolSelection, BeforeModel, the request, AfterModel.
+
+``Call`` is one call of the program's, ``generate_content`` or ``send_message``, with every request
+and every tool that it takes; it is what its tools and its requests know of each other.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing, contextmanager
+from contextvars import ContextVar
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from hookline.adapters.gates import Conversation, ModelGate
+from hookline.adapters.genai import rest
+from hookline.adapters.genai.http import make_response, make_stream, read_bytes, with_content
+from hookline.agent.providers.genai import GenAIConversation
+from hookline.errors import HooklineError, TranslationError
+from hookline.front import Face, is_strict
+from hookline.system import run_blocking
+from hookline.translate.genai import GenAITranslator
+from hookline.wire.events import HookEventName
+
+if TYPE_CHECKING:
+    import httpx
+
+_MODEL_EVENTS = (
+    HookEventName.BEFORE_TOOL_SELECTION,
+    HookEventName.BEFORE_MODEL,
+    HookEventName.AFTER_MODEL,
+)
+_STREAMS = GenAIConversation("camel")
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """A request that hooks have seen: ``answer`` is the response in its place, None if it may be
+    made; ``content`` is its body if hooks changed it."""
+
+    gate: ModelGate
+    path: str | None = None
+    content: bytes | None = None
+    answer: Any = None
+
+
+class Call:
+    """``stop`` is why hooks want its loop to end: the next request is answered with it. Nobody but
+    hooks can set it, and it is in no message."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+        self.stop: str | None = None
+        self.has_sent = False
+        # Requests that failed, by path and body: the SDK may try them again.
+        self.failed: dict[tuple[str, bytes], Opened] = {}
+
+    def face(self, *, blocking: bool) -> Face:
+        """The events, for code that awaits or does not."""
+        return self.conversation.blocking if blocking else self.conversation.face
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Within it, requests and tools are those of this call."""
+        token = _CURRENT.set(self)
+        try:
+            yield
+        finally:
+            _CURRENT.reset(token)
+
+
+_CURRENT: ContextVar[Call | None] = ContextVar("hookline_genai_call", default=None)
+
+
+def current_call() -> Call | None:
+    """The call that is running here."""
+    return _CURRENT.get()
+
+
+async def settle(value: Any, *, blocking: bool = False) -> Any:
+    """What a method gave, awaited if it has to be; for who cannot await, elsewhere."""
+    if not isawaitable(value):
+        return value
+    return run_blocking(lambda: settle(value)) if blocking else await value
+
+
+def refuse_way_around(conversation: Conversation, what: str) -> None:
+    """Tell people of a way to a model that hooks do not see; raises in strict mode."""
+    told = f"hooks do not see {what} of google-genai"
+    if is_strict(conversation.hooks):
+        raise HooklineError(f"{told}, and in strict mode nothing may go around them")
+    conversation.face.warn(told)
+
+
+class ModelCalls:
+    """Every request of a client's; ``find_conversation`` says whose a request is that belongs to
+    no call."""
+
+    def __init__(self, find_conversation: Callable[[], Conversation]) -> None:
+        self._find_conversation = find_conversation
+        self._told: set[str] = set()
+
+    def check_way_around(self, what: str) -> None:
+        """Tell people once of each way to a model that hooks do not see."""
+        conversation = self._find_conversation()
+        if what not in self._told or is_strict(conversation.hooks):
+            self._told.add(what)
+            refuse_way_around(conversation, what)
+
+    async def exchange(
+        self,
+        request: "httpx.Request",
+        send: "Callable[[httpx.Request], Any]",
+        *,
+        blocking: bool,
+    ) -> "httpx.Response":
+        """Send a request, between its hooks if it is a call of a model."""
+        path = request.url.path
+        target = rest.read_target(request.method, path)
+        if target is None:
+            around = rest.find_way_around(request.method, path)
+            if around is not None:
+                self.check_way_around(around)
+            response: httpx.Response = await settle(send(request))
+            return response
+        call = current_call() or Call(self._find_conversation())
+        face = call.face(blocking=blocking)
+        call.has_sent = True
+        if call.stop is not None:
+            return _answer(request, target, GenAITranslator().empty_response(call.stop))
+        opened = call.failed.pop((path, request.content), None) if call.failed else None
+        if opened is None:
+            texts = call.conversation.take()
+            if not texts and face.may_skip(*_MODEL_EVENTS):
+                passed: httpx.Response = await settle(send(request))
+                return passed
+            opened = await _open(call, face, request.content, target, path, texts)
+        if opened.answer is not None:
+            return _answer(request, target, opened.answer)
+        content = request.content
+        call.failed[path, content] = opened
+        if opened.content is not None:
+            request = with_content(request, opened.content, opened.path)
+        response = await settle(send(request))
+        if response.is_error:
+            return response
+        del call.failed[path, content]
+        gate = opened.gate
+        if not gate.holds_back and gate.allowed is None:
+            return response
+        if target.streams:
+            follow = _hold if gate.holds_back else _filter
+            chunks = follow(call, gate, read_bytes(response, blocking=blocking))
+            stream = make_stream(response, chunks, blocking=blocking)
+            return make_response(request, stream, like=response)
+        given = rest.read_response(response.content)
+        kept = await _finish(call, gate, given)
+        return response if kept is given else make_response(request, _encode(kept), like=response)
+
+
+async def _open(
+    call: Call, face: Face, content: bytes, target: rest.Target, path: str, texts: list[str]
+) -> Opened:
+    """Fire the events before a model call."""
+    body, given = rest.read_request(content, target.model)
+    is_read = isinstance(given, dict)
+    request = rest.add_texts(given, texts) if texts and is_read else given
+    gate = await face.model_gate(request)
+    if gate.outcome is not None:
+        outcome = gate.outcome
+        _keep_message(call, outcome.message)
+        call.stop = outcome.stop
+        return Opened(gate, answer=outcome.response)
+    request = gate.request
+    if request is given or not is_read:
+        return Opened(gate)
+    model = request.get("model") or target.model
+    changed = None
+    if model != target.model:
+        changed = rest.with_model(path, target.model, model)
+        if changed is None:
+            face.warn(f"a hook wants the model {model}, which cannot replace {target.model}")
+    try:
+        return Opened(gate, changed, rest.write_request(request, body))
+    except (TranslationError, TypeError, ValueError) as error:
+        # To send it as it was would undo what hooks did.
+        told = f"hooks changed this request into one that cannot be sent: {error}"
+        face.warn(told)
+        return Opened(gate, answer=gate.make_response(told))
+
+
+async def _finish(call: Call, gate: ModelGate, response: Any) -> Any:
+    """The complete response as hooks leave it; the very same if they do not touch it."""
+    kept = gate.refuse_calls(response)
+    if not gate.holds_back:
+        return kept
+    outcome = await gate.finish(kept)
+    _keep_message(call, outcome.message)
+    if outcome.suppressed:
+        call.conversation.face.warn(
+            "a hook wants this response not to be displayed; who called the model has it"
+        )
+    if outcome.stop is not None:
+        call.stop = outcome.stop
+        return gate.make_response(outcome.stop)
+    return outcome.response
+
+
+def _keep_message(call: Call, message: str | None) -> None:
+    if message:
+        call.conversation.keep(f"[System] {message}")
+
+
+async def _hold(
+    call: Call, gate: ModelGate, data: AsyncGenerator[bytes, None]
+) -> AsyncGenerator[bytes, None]:
+    """A stream that waits until hooks have seen all of it."""
+    events = rest.Events()
+    came: list[bytes] = []
+    async with aclosing(data):
+        async for piece in data:
+            came += events.feed(piece)
+    came += events.end()
+    chunks = [chunk for event in came if (chunk := rest.read_event(event)) is not None]
+    broken = next((c for c in chunks if isinstance(c, dict) and "error" in c), None)
+    if broken is not None:
+        # There is no complete response, and what came of it must not be shown.
+        yield rest.write_event(broken)
+        return
+    response: Any
+    try:
+        response = _STREAMS.merged(chunks)
+    except (TranslationError, TypeError, AttributeError):
+        # Nobody can show them to hooks: the event fails as for any response of no known shape.
+        response = chunks
+    kept = await _finish(call, gate, response)
+    yield b"".join(came) if kept is response else rest.write_event(kept)
+
+
+async def _filter(
+    _call: Call, gate: ModelGate, data: AsyncGenerator[bytes, None]
+) -> AsyncGenerator[bytes, None]:
+    """A stream that passes as it comes, without calls of tools that are not allowed."""
+    events = rest.Events()
+    async with aclosing(data):
+        async for piece in data:
+            for event in events.feed(piece):
+                yield _refuse(gate, event)
+    for event in events.end():
+        yield _refuse(gate, event)
+
+
+def _refuse(gate: ModelGate, event: bytes) -> bytes:
+    chunk = rest.read_event(event)
+    if chunk is None or (isinstance(chunk, dict) and "error" in chunk):
+        return event
+    kept = gate.refuse_calls(chunk)
+    return event if kept is chunk else rest.write_event(kept)
+
+
+def _answer(request: "httpx.Request", target: rest.Target, answer: Any) -> "httpx.Response":
+    """The HTTP response for an answer in the model's place."""
+    return make_response(request, rest.write_event(answer) if target.streams else _encode(answer))
+
+
+def _encode(response: Any) -> bytes:
+    return json.dumps(response).encode()

@@ -1,0 +1,133 @@
+"""The REST JSON of the Gemini API and of Vertex as the translator reads it, and event streams.
+
+The body of a request has the settings of a config in two places: beside ``contents``, and in
+``generationConfig``. The translator reads one config, and knows the model, which is in the URL.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from hookline.translate.genai import accept_config
+
+_CALL = re.compile(r"/(?P<kind>[^/]+)/(?P<name>[^/]+):(?P<method>g|streamG)enerateContent$")
+# Requests by which a model answers, or an agent acts, where hooks cannot see it.
+_AROUND = re.compile(r"(/interactions|/executions|:batchGenerateContent|/batchPredictionJobs)$")
+# What hooks can add to a config that has its place beside the contents.
+_BESIDE = frozenset({"systemInstruction", "system_instruction", "toolConfig", "tool_config"})
+_APART = frozenset({"contents", "generationConfig", "generation_config"})
+# Events end with an empty line.
+_END = re.compile(rb"\r?\n\r?\n")
+
+
+class Target(NamedTuple):
+    """The model that a request is for, and whether it asks for a stream."""
+
+    model: str
+    streams: bool
+
+
+def read_target(method: str, path: str) -> Target | None:
+    """None for what is no call of a model that hooks are shown."""
+    found = _CALL.search(path) if method == "POST" else None
+    if found is None:
+        return None
+    named = found["name"] if found["kind"] == "models" else f"{found['kind']}/{found['name']}"
+    return Target(named, found["method"] == "streamG")
+
+
+def find_way_around(method: str, path: str) -> str | None:
+    """The API of a request by which a model answers without hooks."""
+    found = _AROUND.search(path) if method == "POST" else None
+    return None if found is None else found[1].strip("/:")
+
+
+def with_model(path: str, old: str, new: str) -> str | None:
+    """The path of a call for another model; None where the old is none that can be exchanged."""
+    if "/" in old or "/" in new.removeprefix("models/"):
+        return None
+    head, _, method = path.rpartition(f"/{old}:")
+    return f"{head}/{new.removeprefix('models/')}:{method}"
+
+
+def read_request(content: bytes, model: str) -> tuple[Any, Any]:
+    """A request's body, and the request as the translator reads it. What is no JSON object is
+    both: the translator says what is wrong with it."""
+    try:
+        body = json.loads(content)
+    except ValueError:
+        body = content.decode(errors="replace")
+    if not isinstance(body, dict):
+        return body, body
+    config: dict[str, Any] = {}
+    for name in ("generationConfig", "generation_config"):
+        if isinstance(held := body.get(name), Mapping):
+            config |= held
+    config |= {name: value for name, value in body.items() if name not in _APART}
+    return body, {"model": model, "contents": body.get("contents"), "config": config}
+
+
+def write_request(request: Mapping[str, Any], body: Mapping[str, Any]) -> bytes:
+    """The body for a request that hooks changed."""
+    config = accept_config(request.get("config")) or {}
+    beside = {*body, *_BESIDE}
+    settings = {name: value for name, value in config.items() if name not in beside}
+    written = {
+        "contents": request["contents"],
+        **{name: value for name, value in config.items() if name in beside},
+        **({"generationConfig": settings} if settings else {}),
+    }
+    return json.dumps(written).encode()
+
+
+def add_texts(request: dict[str, Any], texts: list[str]) -> dict[str, Any]:
+    """The request with more for the model to read, at its end."""
+    added = {"role": "user", "parts": [{"text": text} for text in texts]}
+    return {**request, "contents": [*(request.get("contents") or ()), added]}
+
+
+def read_response(content: bytes) -> Any:
+    """A response; the text itself where it is no JSON, which nobody can show to hooks. The SDK
+    takes an empty body for an empty response."""
+    try:
+        return json.loads(content or b"{}")
+    except ValueError:
+        return content.decode(errors="replace")
+
+
+def write_event(chunk: Any) -> bytes:
+    """A chunk of a stream."""
+    return b"data: %s\r\n\r\n" % json.dumps(chunk).encode()
+
+
+class Events:
+    """A stream's events, however the network cuts them."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The events that are complete with these bytes, each as it came."""
+        buffer, start, complete = self._rest + data, 0, []
+        for end in _END.finditer(buffer):
+            complete.append(buffer[start : end.end()])
+            start = end.end()
+        self._rest = buffer[start:]
+        return complete
+
+    def end(self) -> list[bytes]:
+        """What is left when the stream is over."""
+        rest, self._rest = self._rest, b""
+        return [rest] if rest.strip() else []
+
+
+def read_event(event: bytes) -> Any:
+    """The chunk that an event holds, None if it is a comment; a text where it is no JSON."""
+    lines = event.splitlines()
+    said = [line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")]
+    if not said:
+        # An error comes as plain JSON.
+        said = [line for line in lines if not line.startswith(b":")]
+    joined = b"\n".join(said).strip()
+    return read_response(joined) if joined else None

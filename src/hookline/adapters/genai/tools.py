@@ -1,0 +1,332 @@
+"""The tools of a config behind hooks: Python callables, and the sessions of MCP servers.
+
+The SDK calls a tool and makes a function response of what it returns or raises. A guarded tool has
+the name, the signature and the kind of its own, and returns what the model is to read.
+"""
+
+import asyncio
+import functools
+import sys
+from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature, iscoroutinefunction, signature
+from typing import Any, TypeAlias, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from hookline.adapters.gates import ToolOutcome, announce_question, complete
+from hookline.adapters.genai.models import Call, current_call, settle
+from hookline.errors import HooklineError, describe
+from hookline.front import Face
+from hookline.toolcall import (
+    Confirm,
+    ConfirmationRequest,
+    Execute,
+    ToolError,
+    ToolInput,
+    ToolResult,
+    text_of,
+)
+from hookline.translate.genai_values import field, list_field
+from hookline.wire.events import HookEventName
+
+MakeCall: TypeAlias = Callable[[], Call]
+
+_TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
+
+
+class ToolGuard:
+    """Puts tools behind hooks; ``make_call`` makes a call for a tool that none runs in."""
+
+    def __init__(self, make_call: MakeCall, confirm: Confirm | None) -> None:
+        self._make_call = make_call
+        self._confirm = confirm
+
+    def guard(self, config: Any, *, opens_servers: bool = False) -> Any:
+        """The config with its tools behind hooks; the same if it has none. Raises HooklineError
+        where the SDK itself would open sessions of MCP servers and call their tools."""
+        tools = list_field(config, "tools") if config else []
+        known: dict[str, Execute] = {}
+        guarded = [self._guard_tool(tool, known) for tool in tools]
+        for tool in tools:
+            if opens_servers and field(tool, "mcpServers"):
+                raise HooklineError(
+                    "hooks do not see the tools of mcp_servers, which google-genai calls itself; "
+                    "give a mcp.ClientSession in its place"
+                )
+        if all(new is old for new, old in zip(guarded, tools, strict=True)):
+            return config
+        if isinstance(config, Mapping):
+            return {**config, "tools": guarded}
+        return config.model_copy(update={"tools": guarded})
+
+    def _guard_tool(self, tool: Any, known: dict[str, Execute]) -> Any:
+        mcp = sys.modules.get("mcp")
+        if mcp is not None and isinstance(tool, mcp.ClientSession):
+            return _make_session_class(mcp.ClientSession)(tool, self, known)
+        if not callable(tool) or not hasattr(tool, "__name__"):
+            return tool
+        return self._guard_function(tool, known)
+
+    def _guard_function(self, function: Any, known: dict[str, Execute]) -> Any:
+        name: str = function.__name__
+        parameters = signature(function)
+        known[name] = functools.partial(_call_checked, function)
+
+        async def run(args: tuple[Any, ...], kwargs: dict[str, Any], *, blocking: bool) -> Any:
+            call = current_call() or self._make_call()
+            if call.stop is not None:
+                return call.stop
+            if call.face(blocking=blocking).may_skip(*_TOOL_EVENTS, target=name):
+                return await settle(function(*args, **kwargs), blocking=blocking)
+            shown = _show_input(parameters, args, kwargs)
+
+            def execute(given: ToolInput) -> Any:
+                changed = {
+                    key: value
+                    for key, value in given.items()
+                    if key not in shown or value is not shown[key]
+                }
+                if not changed:
+                    return function(*args, **kwargs)
+                return function(*args, **{**kwargs, **_convert(function, changed)})
+
+            outcome = await self.run_tool(
+                call, name, shown, execute, known, blocking=blocking, read=_read_value
+            )
+            return outcome.value if _is_untouched(outcome) else outcome.text
+
+        if iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def guarded_coroutine(*args: Any, **kwargs: Any) -> Any:
+                return await run(args, kwargs, blocking=False)
+
+            return guarded_coroutine
+
+        @functools.wraps(function)
+        def guarded_function(*args: Any, **kwargs: Any) -> Any:
+            return complete(run(args, kwargs, blocking=True))
+
+        return guarded_function
+
+    async def run_tool(
+        self,
+        call: Call,
+        name: str,
+        shown: ToolInput,
+        execute: Execute,
+        known: Mapping[str, Execute],
+        *,
+        blocking: bool,
+        read: Callable[[Any], ToolResult],
+        mcp_context: Mapping[str, Any] | None = None,
+    ) -> ToolOutcome:
+        """Run a tool between its hooks. What it raises goes on, with what hooks add, unless they
+        put something in its place."""
+        face = call.face(blocking=blocking)
+        confirm = None
+        if self._confirm is not None:
+            confirm = functools.partial(_ask if blocking else _ask_later, face, self._confirm)
+
+        def find_tool(other: str) -> Execute | None:
+            found = known.get(other)
+            return found if found is None or blocking else functools.partial(_run_in_thread, found)
+
+        gate = await face.tool_gate(
+            name, shown, confirm=confirm, mcp_context=mcp_context, read=read
+        )
+        if gate.refusal is not None:
+            stop = gate.refusal.stop_reason
+            call.stop = stop if call.stop is None else call.stop
+            return ToolOutcome(result=gate.refusal, ran=False, blocked=stop is None, stop=stop)
+        try:
+            value = await settle(execute(gate.input), blocking=blocking)
+        except RefusedInput as error:
+            return ToolOutcome(result=ToolResult(str(error)), ran=False)
+        except Exception as error:
+            outcome = await gate.finish(error=error)
+            call.stop = outcome.stop if call.stop is None else call.stop
+            if outcome.replaced:
+                return outcome
+            if outcome.added:
+                raise RuntimeError(f"{describe(error)}\n\n{outcome.added}") from error
+            raise
+        outcome = await gate.finish(result=value)
+        try:
+            outcome = await gate.follow(outcome, find_tool, confirm=confirm)
+        except RefusedInput as error:
+            return ToolOutcome(result=ToolResult(str(error)), ran=False)
+        except Exception:
+            # AfterTool hooks have seen what it raised, and may have put something in its place.
+            failed = f"hooks called another tool after {name}, and it failed"
+            return ToolOutcome(result=ToolResult(failed), ran=False)
+        call.stop = outcome.stop if call.stop is None else call.stop
+        return outcome
+
+
+def _ask(face: Face, confirm: Confirm, request: ConfirmationRequest) -> Any:
+    """Ask the user, once Notification hooks have heard of it."""
+    complete(announce_question(face, request))
+    return confirm(request)
+
+
+async def _ask_later(face: Face, confirm: Confirm, request: ConfirmationRequest) -> bool:
+    await announce_question(face, request)
+    answer: bool = await settle(confirm(request))
+    return answer
+
+
+async def _run_in_thread(execute: Execute, given: ToolInput) -> Any:
+    """Run a tool as the SDK does: a plain one keeps no event loop waiting."""
+    return await settle(await asyncio.to_thread(execute, given))
+
+
+class RefusedInput(Exception):
+    """A tool does not take the input that hooks gave it, and did not run."""
+
+
+def _is_untouched(outcome: ToolOutcome) -> bool:
+    return outcome.ran and not outcome.replaced and not outcome.added
+
+
+def _show_input(parameters: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolInput:
+    """The arguments of a call by name, defaults included: what the tool will work with."""
+    try:
+        bound = parameters.bind(*args, **kwargs)
+    except TypeError:
+        # The function itself says what is missing.
+        return dict(kwargs)
+    bound.apply_defaults()
+    shown: ToolInput = {}
+    for name, value in bound.arguments.items():
+        kind = parameters.parameters[name].kind
+        if kind is Parameter.VAR_KEYWORD:
+            shown |= {key: held for key, held in value.items() if key not in shown}
+        elif kind is not Parameter.VAR_POSITIONAL or value:
+            shown[name] = value
+    return shown
+
+
+def _convert(function: Callable[..., Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+    """What hooks put into an input, in the types that the function's annotations want; raises
+    RefusedInput for what they do not take."""
+    try:
+        hints = get_type_hints(function)
+    except Exception:
+        # Annotations are evaluated, and whatever they are may go wrong.
+        return dict(changed)
+    converted = dict(changed)
+    for name in changed.keys() & hints.keys():
+        try:
+            converted[name] = TypeAdapter(hints[name]).validate_python(changed[name])
+        except ValidationError as error:
+            raise RefusedInput(
+                f"hooks gave {getattr(function, '__name__', function)} an input that it refuses, "
+                f"so it did not run: {error}"
+            ) from error
+        except Exception:
+            # A type that pydantic does not know is the function's own affair.
+            continue
+    return converted
+
+
+def _call_checked(function: Callable[..., Any], given: ToolInput) -> Any:
+    return function(**_convert(function, given))
+
+
+def _read_value(value: Any) -> ToolResult:
+    """What hooks are shown of a result: a list of data is not one of parts."""
+    return ToolResult("" if value is None else text_of(value))
+
+
+@functools.cache
+def _make_session_class(base: Any) -> Any:
+    """A session of an MCP server whose calls go through hooks. The SDK knows sessions by their
+    class, which is not imported here: most programs have none."""
+
+    class GuardedSession(base):  # type: ignore[misc]
+        def __init__(self, session: Any, guard: ToolGuard, known: dict[str, Execute]) -> None:
+            self.__dict__.update(_session=session, _guard=guard, _known=known)
+
+        def __getattribute__(self, name: str) -> Any:
+            if name in _OWN:
+                return object.__getattribute__(self, name)
+            return getattr(object.__getattribute__(self, "_session"), name)
+
+        def __deepcopy__(self, _memo: object) -> "GuardedSession":
+            # The SDK copies configs, and a connection cannot be copied.
+            return self
+
+        async def list_tools(self, *args: Any, **kwargs: Any) -> Any:
+            listed = await self._session.list_tools(*args, **kwargs)
+            for tool in listed.tools:
+                self._known.setdefault(tool.name, functools.partial(self._execute, tool.name))
+            return listed
+
+        def _execute(self, name: str, given: ToolInput) -> Any:
+            return self._session.call_tool(name=name, arguments=given)
+
+        async def call_tool(
+            self, name: str, arguments: dict[str, Any] | None = None, *args: Any, **kwargs: Any
+        ) -> Any:
+            call = current_call() or self._guard._make_call()
+            if call.stop is not None:
+                return _make_mcp_result(call.stop, is_error=True)
+            given = arguments or {}
+            if call.conversation.face.may_skip(*_TOOL_EVENTS, target=name):
+                return await self._session.call_tool(name, arguments, *args, **kwargs)
+            server = getattr(self._session, "server_info", None)
+            context = {"server_name": getattr(server, "name", ""), "tool_name": name}
+            outcome = await self._guard.run_tool(
+                call,
+                name,
+                given,
+                lambda changed: self._session.call_tool(name, changed, *args, **kwargs),
+                self._known,
+                blocking=False,
+                read=_read_mcp_result,
+                mcp_context=context,
+            )
+            return _apply_to_mcp(outcome)
+
+    return GuardedSession
+
+
+_OWN = frozenset(
+    {
+        *("_session", "_guard", "_known", "_execute", "list_tools", "call_tool"),
+        *("__class__", "__deepcopy__", "__dict__"),
+    }
+)
+
+
+def _read_mcp_result(result: Any) -> ToolResult:
+    """What hooks are shown of an MCP server's result."""
+    if not hasattr(result, "content"):
+        return _read_value(result)
+    blocks = [block.model_dump(by_alias=True, exclude_none=True) for block in result.content]
+    parts = [{"text": block["text"]} if block.get("type") == "text" else block for block in blocks]
+    structured = field(result, "structuredContent") or getattr(result, "structuredContent", None)
+    content: Any = parts[0]["text"] if len(parts) == 1 and "text" in parts[0] else parts
+    if structured is not None:
+        content = [*parts, {"text": text_of(structured)}]
+    failure = None
+    if field(result, "isError") or getattr(result, "isError", False):
+        failure = ToolError("tool_failed", text_of(content))
+    return ToolResult(content, error=failure)
+
+
+def _make_mcp_result(text: str, *, is_error: bool) -> Any:
+    said = {"content": [{"type": "text", "text": text}], "isError": is_error}
+    return sys.modules["mcp"].types.CallToolResult.model_validate(said)
+
+
+def _apply_to_mcp(outcome: ToolOutcome) -> Any:
+    """A result as hooks leave it, in the form of an MCP server's."""
+    value = outcome.value
+    if _is_untouched(outcome) and hasattr(value, "content"):
+        return value
+    if outcome.ran and not outcome.replaced and hasattr(value, "content"):
+        added = _make_mcp_result(outcome.added, is_error=False).content
+        return value.model_copy(update={"content": [*value.content, *added]})
+    return _make_mcp_result(outcome.text, is_error=not outcome.ran)

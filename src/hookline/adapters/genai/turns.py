@@ -1,0 +1,231 @@
+"""The turns of a program that uses google-genai directly: what it asks, and hooks around it.
+
+A turn is a ``send_message`` of a chat, or a ``generate_content``, with all the requests and tools
+that the SDK's automatic function calling makes of it.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from typing import Any, Protocol
+
+from google.genai.chats import AsyncChat, Chat
+from google.genai.types import Candidate, Content, FinishReason, GenerateContentResponse, Part
+
+from hookline.adapters.gates import TurnGate
+from hookline.adapters.genai.models import Call, refuse_way_around, settle
+from hookline.errors import TranslationError
+from hookline.front import Face
+from hookline.toolcall import text_of
+from hookline.translate.genai import GenAITranslator, GenerateContentParameters
+from hookline.translate.genai_values import field
+
+
+class Question(Protocol):
+    """What a program asks a model."""
+
+    def read_prompt(self) -> str:
+        """The user's last words in it."""
+        ...
+
+    def goes_on(self) -> bool:
+        """Whether a turn goes on with it, because it brings the results of tools."""
+        ...
+
+    def send(self, texts: Sequence[str] = ()) -> Any:
+        """Ask, with more for the model to read."""
+        ...
+
+    def send_back(self, responses: Sequence[GenerateContentResponse], reason: str) -> None:
+        """Make it the question whether the model can do better, after these responses."""
+        ...
+
+    def forget(self) -> None:
+        """Forget the conversation before it."""
+        ...
+
+
+class ModelQuestion:
+    """A call of ``generate_content``, or of its stream."""
+
+    def __init__(self, method: Callable[..., Any], model: str, contents: Any, config: Any) -> None:
+        self._method, self._model, self._config = method, model, config
+        self._contents = contents
+
+    def read_prompt(self) -> str:
+        return _read_prompt(self._contents)
+
+    def goes_on(self) -> bool:
+        return _ends_with_results(self._contents)
+
+    def send(self, texts: Sequence[str] = ()) -> Any:
+        contents = self._contents
+        if texts:
+            contents = [*_listed(contents), _say("\n\n".join(texts))]
+        return self._method(model=self._model, contents=contents, config=self._config)
+
+    def send_back(self, responses: Sequence[GenerateContentResponse], reason: str) -> None:
+        before = responses[-1].automatic_function_calling_history or _listed(self._contents)
+        self._contents = [*before, *_contents_of(responses), _say(reason)]
+
+    def forget(self) -> None:
+        self._contents = _listed(self._contents)[-1:]
+
+
+class ChatQuestion:
+    """A message of a chat, which keeps its history itself."""
+
+    def __init__(
+        self, chat: Chat | AsyncChat, method: Callable[..., Any], message: Any, config: Any
+    ) -> None:
+        self._chat, self._method = chat, method
+        self._message, self._config = message, config
+
+    def read_prompt(self) -> str:
+        if not self.goes_on():
+            return _read_prompt(self._message)
+        return _read_prompt(self._chat.get_history(curated=True))
+
+    def goes_on(self) -> bool:
+        return _ends_with_results(self._message)
+
+    def send(self, texts: Sequence[str] = ()) -> Any:
+        message = [*_listed(self._message), *texts] if texts else self._message
+        return self._method(message, self._config)
+
+    def send_back(self, responses: Sequence[GenerateContentResponse], reason: str) -> None:
+        self._message = reason
+
+    def forget(self) -> None:
+        self._chat.get_history(curated=True).clear()
+        self._chat.get_history().clear()
+
+
+class Turn:
+    """One question with its turn's hooks; without ``has_events`` only its session has hooks."""
+
+    def __init__(self, call: Call, question: Question, *, has_events: bool, blocking: bool) -> None:
+        self._call, self._question = call, question
+        self._face: Face = call.face(blocking=blocking)
+        self._blocking = blocking
+        self._gate = TurnGate(call.conversation, question.read_prompt()) if has_events else None
+        self._goes_on = has_events and question.goes_on()
+
+    async def run(self) -> Any:
+        """The response to the question, or to the last one that hooks made of it."""
+        refusal, texts = await self._open()
+        if refusal is not None:
+            return make_response(refusal)
+        while True:
+            with self._call.running():
+                response = await settle(self._question.send(texts))
+            self._check_sent()
+            texts = ()
+            if not await self._is_sent_back([response]):
+                return response
+
+    async def stream(self) -> AsyncGenerator[Any, None]:
+        """The same in chunks; a turn that is sent back goes on in the same stream."""
+        refusal, texts = await self._open()
+        if refusal is not None:
+            yield make_response(refusal)
+            return
+        while True:
+            # Those since the last function call: the ones before are history already.
+            last: list[GenerateContentResponse] = []
+            async with aclosing(self._read(texts)) as chunks:
+                async for chunk in chunks:
+                    last = [chunk] if last and last[-1].function_calls else [*last, chunk]
+                    yield chunk
+            self._check_sent()
+            texts = ()
+            if not await self._is_sent_back(last):
+                return
+
+    async def _read(self, texts: Sequence[str]) -> AsyncGenerator[Any, None]:
+        call, end = self._call, object()
+        with call.running():
+            chunks = await settle(self._question.send(texts))
+        try:
+            while True:
+                # Whoever reads the stream does other things in between.
+                with call.running():
+                    if self._blocking:
+                        chunk = next(chunks, end)
+                    else:
+                        chunk = await anext(chunks, end)
+                if chunk is end:
+                    return
+                yield chunk
+        finally:
+            if self._blocking:
+                chunks.close()
+            else:
+                await chunks.aclose()
+
+    async def _open(self) -> tuple[str | None, Sequence[str]]:
+        """Why the turn may not begin, or what the model should read beside the prompt."""
+        if self._gate is None or self._goes_on:
+            await self._call.conversation.start(self._face)
+            return None, self._call.conversation.take()
+        start = await self._gate.open(self._face)
+        return start.refusal, start.texts
+
+    async def _is_sent_back(self, responses: Sequence[GenerateContentResponse]) -> bool:
+        """Whether hooks want the agent to go on; the question is theirs then."""
+        if self._gate is None or not responses or responses[-1].function_calls:
+            return False
+        texts = (_text_of(content) for content in _contents_of(responses))
+        end = await self._gate.close(self._face, "".join(texts))
+        for text in end.texts:
+            self._call.conversation.keep(text)
+        is_sent_back = end.send_back is not None and self._call.stop is None
+        if is_sent_back:
+            self._question.send_back(responses, end.send_back or "")
+        if end.clear_context:
+            self._question.forget()
+        return is_sent_back
+
+    def _check_sent(self) -> None:
+        if not self._call.has_sent:
+            refuse_way_around(self._call.conversation, "a request that was not sent over HTTP")
+
+
+def make_response(text: str) -> GenerateContentResponse:
+    """A response of one text, which no model gave."""
+    content = Content(role="model", parts=[Part(text=text)])
+    candidate = Candidate(content=content, finish_reason=FinishReason.STOP, index=0)
+    return GenerateContentResponse(candidates=[candidate])
+
+
+def _say(text: str) -> Content:
+    return Content(role="user", parts=[Part(text=text)])
+
+
+def _listed(value: Any) -> list[Any]:
+    return [*value] if isinstance(value, list | tuple) else [value]
+
+
+def _read_prompt(contents: Any) -> str:
+    try:
+        shown = GenAITranslator().to_hook_llm_request(GenerateContentParameters("", contents))
+    except TranslationError:
+        return text_of(contents)
+    said = [message["content"] for message in shown["messages"] if message["role"] == "user"]
+    last = said[-1] if said else ""
+    return last if isinstance(last, str) else text_of(last)
+
+
+def _ends_with_results(contents: Any) -> bool:
+    last = _listed(contents)[-1:]
+    parts = [part for entry in last for part in field(entry, "parts") or _listed(entry)]
+    return any(field(part, "functionResponse") for part in parts)
+
+
+def _contents_of(responses: Sequence[GenerateContentResponse]) -> list[Content]:
+    firsts = (response.candidates[0] for response in responses if response.candidates)
+    return [candidate.content for candidate in firsts if candidate.content is not None]
+
+
+def _text_of(content: Content) -> str:
+    parts = content.parts or []
+    return "".join(part.text for part in parts if part.text and not part.thought)

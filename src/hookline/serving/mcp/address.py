@@ -65,7 +65,8 @@ def read_address(
         host, port = parts.hostname, parts.port
     except ValueError:
         raise AddressError("the URL of the MCP server cannot be read") from None
-    if parts.scheme not in ("http", "https") or not host or not url.isascii() or " " in url:
+    is_plain = url.isascii() and url.isprintable() and " " not in url
+    if parts.scheme not in ("http", "https") or not host or not is_plain:
         raise AddressError("the URL of an MCP server is https://HOST/PATH, or http:// on localhost")
     netloc = f"[{host}]" if ":" in host else host
     if port is not None:

@@ -10,12 +10,12 @@ import asyncio
 import re
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import UNSET
@@ -308,7 +308,8 @@ class HttpServer:
             ):
                 if response.status_code >= 300:
                     raise self._refusal(response, self._session)
-                await _drain(response)
+                async with _body(response) as pieces:
+                    await _drain(pieces)
         except (_Failed, TimeoutError) as error:
             reason = str(error) or f"{self._name} did not accept it in {ACCEPT_SECONDS:.0f} s"
             warn(f"{what} did not reach the server: {reason}")
@@ -387,16 +388,17 @@ class HttpServer:
         """Pass on the messages of a stream up to the response to the call, or to its end."""
         parser = EventParser(self._max_message)
         try:
-            async for piece in response.aiter_raw():
-                for event in parser.feed(piece):
-                    if event.kind == "message" and event.data:
-                        position.messages += 1
-                        await self._pass_on(event.data, call)
+            async with _body(response) as pieces:
+                async for piece in pieces:
+                    for event in parser.feed(piece):
+                        if event.kind == "message" and event.data:
+                            position.messages += 1
+                            await self._pass_on(event.data, call)
+                        _update(position, parser)
+                        if call is not None and call.answered:
+                            await _drain(pieces)
+                            return
                     _update(position, parser)
-                    if call is not None and call.answered:
-                        await _drain(response)
-                        return
-                _update(position, parser)
         except EventTooLarge:
             raise self._too_large() from None
         except httpx.TransportError:
@@ -607,10 +609,11 @@ class HttpServer:
 
     async def _read_body(self, response: "httpx.Response") -> bytes:
         body = bytearray()
-        async for piece in response.aiter_raw():
-            body += piece
-            if len(body) > self._max_message:
-                raise self._too_large()
+        async with _body(response) as pieces:
+            async for piece in pieces:
+                body += piece
+                if len(body) > self._max_message:
+                    raise self._too_large()
         return bytes(body)
 
     def _too_large(self) -> _Failed:
@@ -668,11 +671,15 @@ def _is_event_stream(response: "httpx.Response") -> bool:
     return response.status_code == 200 and _media_type(response) == "text/event-stream"
 
 
-async def _drain(response: "httpx.Response") -> None:
+def _body(response: "httpx.Response") -> "aclosing[AsyncGenerator[bytes, None]]":
+    return aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_raw()))
+
+
+async def _drain(pieces: AsyncIterator[bytes]) -> None:
     size = 0
     with suppress(TimeoutError, httpx.TransportError):
         async with asyncio.timeout(DRAIN_SECONDS):
-            async for piece in response.aiter_raw():
+            async for piece in pieces:
                 size += len(piece)
                 if size > DRAIN_BYTES:
                     return

@@ -112,15 +112,18 @@ class RawServer:
         method, path, _ = first.split()
         request = Request(method, path, headers, body, writer)
         self.requests.append(request)
-        # What a client sends while it is answered is that it goes.
-        answering = asyncio.create_task(self._answer(request))
+        answering = asyncio.ensure_future(self._handle(request))
+        # Of a client that waits for an answer comes only that it is gone.
+        leaving = asyncio.ensure_future(reader.read(1))
         try:
-            await answering
+            await asyncio.wait([answering, leaving], return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done():
+                raise ConnectionResetError
+            answering.result()
         finally:
-            answering.cancel()
-
-    async def _answer(self, request: Request) -> None:
-        await self._handle(request)
+            for task in (answering, leaving):
+                task.cancel()
+            await asyncio.gather(answering, leaving, return_exceptions=True)
 
 
 def serve(**by_rpc: Handler) -> RawServer:

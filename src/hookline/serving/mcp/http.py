@@ -8,20 +8,19 @@ request stands alone, and closing its stream cancels it.
 
 import asyncio
 import re
-import socket
-import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import Coroutine, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from types import TracebackType
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
 from hookline.notices import one_line, warn
-from hookline.serving.mcp.address import Address, read_address
+from hookline.serving.mcp.address import read_address
+from hookline.serving.mcp.connection import Answer, Connection, Failed, Unreachable, too_large
 from hookline.serving.mcp.events import EventParser, EventTooLarge
 from hookline.serving.mcp.routing import (
     VERSION,
@@ -37,27 +36,13 @@ from hookline.serving.mcp.routing import (
 )
 from hookline.serving.mcp.server import ServerGone
 
-try:
-    import httpx
-except ImportError as error:
-    raise ImportError(
-        "an MCP server over HTTP needs httpx: pip install 'hookline[http]'"
-    ) from error
-
 MAX_MESSAGE = 64 * 2**20
-CONNECT_SECONDS = 10.0
-WRITE_SECONDS = 60.0
 # For what has no answer: a notification, a response, the end of a session.
 ACCEPT_SECONDS = 30.0
 DELETE_SECONDS = 2.0
 FLUSH_SECONDS = 1.0
 # A server of the handshake's generation need not answer what was cancelled, nor end its stream.
 CANCEL_SECONDS = 5.0
-# After its response a stream ends, and the connection can be used again; a little is waited for it.
-DRAIN_SECONDS = 1.0
-DRAIN_BYTES = 64 * 1024
-# Shorter than the five seconds after which most servers close a connection that nobody uses.
-IDLE_SECONDS = 3.0
 # Each holds a connection; the default of macOS are 256 descriptors.
 MAX_CALLS = 100
 RETRY_SECONDS = 1.0
@@ -71,16 +56,8 @@ METHOD_NOT_FOUND = -32601
 TRANSPORT_FAILED = -32000
 
 
-class _Failed(Exception):
-    """A request that gets no response; the text says why, and goes to the client as an error."""
-
-    def __init__(self, text: str, code: int = TRANSPORT_FAILED) -> None:
-        super().__init__(text)
-        self.code = code
-
-
-class _Unreachable(_Failed):
-    """The connection could not be made, or broke: it may work when tried again."""
+class _NotFound(Failed):
+    """Nothing is at the URL: a client that tries the newest generation first tries an older one."""
 
 
 @dataclass(eq=False)
@@ -126,6 +103,11 @@ class _Position:
         first = min(max(first, MIN_RETRY_SECONDS), MAX_RETRY_SECONDS)
         return min(first * 2.0 ** min(failures, 10), MAX_RETRY_SECONDS)
 
+    def read_from(self, parser: EventParser) -> None:
+        self.retry = parser.retry if parser.retry is not None else self.retry
+        if _HEADER_VALUE.fullmatch(parser.last_id):
+            self.last_id = parser.last_id
+
     def headers(self) -> dict[str, str]:
         return {"last-event-id": self.last_id} if self.last_id else {}
 
@@ -152,10 +134,10 @@ class HttpServer:
         max_message: int = MAX_MESSAGE,
     ) -> None:
         """Raises ``AddressError`` where the URL or a header cannot be used."""
-        self._address = read_address(url, headers, allow_http=allow_http)
-        self._name = f"the MCP server at {self._address.shown}"
-        self._max_message = max_message
-        self._client = _make_client(self._address)
+        address = read_address(url, headers, allow_http=allow_http)
+        self._connection = Connection(address, limit=max_message)
+        self._request = self._connection.request
+        self._name = self._connection.name
         self._outgoing: asyncio.Queue[bytes] = asyncio.Queue(16)
         self._incoming: asyncio.Queue[bytes | None] = asyncio.Queue(4)
         self._slots = asyncio.Semaphore(MAX_CALLS)
@@ -205,7 +187,7 @@ class HttpServer:
                     await self._outgoing.join()
             await self._end_tasks()
             if self._session is not None:
-                with suppress(_Failed, TimeoutError):
+                with suppress(Failed, TimeoutError):
                     async with (
                         asyncio.timeout(DELETE_SECONDS),
                         self._request("DELETE", self._session_headers()),
@@ -216,7 +198,7 @@ class HttpServer:
                 task.cancel()
             with suppress(TimeoutError):
                 async with asyncio.timeout(DELETE_SECONDS):
-                    await self._client.aclose()
+                    await self._connection.close()
             while not self._incoming.empty():
                 self._incoming.get_nowait()
             self._incoming.put_nowait(None)
@@ -304,13 +286,12 @@ class HttpServer:
         try:
             async with (
                 asyncio.timeout(ACCEPT_SECONDS),
-                self._request("POST", self._headers(message), data) as response,
+                self._request("POST", self._headers(message), data) as answer,
             ):
-                if response.status_code >= 300:
-                    raise self._refusal(response, self._session)
-                async with _body(response) as pieces:
-                    await _drain(pieces)
-        except (_Failed, TimeoutError) as error:
+                if not answer.is_success:
+                    raise self._refusal(answer, self._session)
+                await answer.drain()
+        except (Failed, TimeoutError) as error:
             reason = str(error) or f"{self._name} did not accept it in {ACCEPT_SECONDS:.0f} s"
             warn(f"{what} did not reach the server: {reason}")
         if message.method == "notifications/initialized" and self._hello is not None:
@@ -326,42 +307,42 @@ class HttpServer:
                 if self._lost and not call.is_stateless and call.message.method != "initialize":
                     await self._renew_session()
                 await self._exchange(call)
-        except _Failed as failure:
+        except Failed as failure:
             await self._answer_failure(call, failure)
         except Exception as error:
-            await self._answer_failure(call, _Failed("internal error of hookline mcp"))
+            await self._answer_failure(call, Failed("internal error of hookline mcp"))
             raise error
         finally:
             call.on_its_way.set()
             if self._calls.get(call.id) is call:
                 del self._calls[call.id]
 
-    async def _answer_failure(self, call: _Call, failure: _Failed) -> None:
+    async def _answer_failure(self, call: _Call, failure: Failed) -> None:
         if not call.answered:
             call.answered = True
-            error = {"code": failure.code, "message": str(failure)}
+            code = METHOD_NOT_FOUND if isinstance(failure, _NotFound) else TRANSPORT_FAILED
+            error = {"code": code, "message": str(failure)}
             await self._incoming.put(msgspec.json.encode(_ErrorResponse(call.id, error)))
 
     async def _exchange(self, call: _Call) -> None:
         session = self._session
         position = _Position()
         headers = self._headers(call.message)
-        async with self._request("POST", headers, call.data, on_sent=call.mark_sent) as response:
-            if call.message.method == "initialize" and response.is_success:
-                self._session = self._session_of(response)
+        async with self._request("POST", headers, call.data, on_sent=call.mark_sent) as answer:
+            if call.message.method == "initialize" and answer.is_success:
+                self._session = self._session_of(answer)
             call.on_its_way.set()
-            if not response.is_success:
-                await self._pass_on_refusal(response, call, session)
-                return
-            kind = _media_type(response)
-            if kind == "text/event-stream":
-                await self._follow(response, position, call)
-            elif kind == "application/json":
-                await self._pass_on(await self._read_body(response), call)
+            if not answer.is_success:
+                await self._pass_on_refusal(answer, call, session)
+            elif answer.is_event_stream:
+                await self._follow(answer, position, call)
+            elif answer.status == 200 and answer.media_type == "application/json":
+                await self._pass_on(await answer.read(), call)
             else:
-                raise _Failed(
-                    f"{self._name} answered with HTTP {response.status_code} and "
-                    f"{one_line(kind[:100]) or 'no content'}, not with a response; check the URL"
+                raise Failed(
+                    f"{self._name} answered with HTTP {answer.status} and "
+                    f"{one_line(answer.media_type[:100]) or 'nothing'}, not with a response; "
+                    "check the URL"
                 )
         await self._resume(call, position, session)
 
@@ -370,38 +351,35 @@ class HttpServer:
         failures = 0
         while not call.answered:
             if call.is_stateless or not position.last_id or failures == MAX_RESUMES:
-                raise _Failed(f"{self._name} ended its answer before the response")
+                raise Failed(f"{self._name} ended its answer before the response")
             await asyncio.sleep(position.delay(failures))
             before = position.last_id
             headers = self._session_headers() | position.headers()
-            with suppress(_Unreachable):
-                async with self._request("GET", headers) as response:
-                    if response.status_code < 500 and not _is_event_stream(response):
-                        raise self._refusal(response, session)
-                    if response.is_success:
-                        await self._follow(response, position, call)
+            with suppress(Unreachable):
+                async with self._request("GET", headers) as answer:
+                    if answer.is_event_stream:
+                        await self._follow(answer, position, call)
+                    elif answer.status < 500:
+                        raise self._refusal(answer, session)
             failures = 0 if position.last_id != before else failures + 1
 
-    async def _follow(
-        self, response: "httpx.Response", position: _Position, call: _Call | None
-    ) -> None:
+    async def _follow(self, answer: Answer, position: _Position, call: _Call | None) -> None:
         """Pass on the messages of a stream up to the response to the call, or to its end."""
-        parser = EventParser(self._max_message)
+        parser = EventParser(self._connection.limit)
         try:
-            async with _body(response) as pieces:
-                async for piece in pieces:
-                    for event in parser.feed(piece):
-                        if event.kind == "message" and event.data:
-                            position.messages += 1
-                            await self._pass_on(event.data, call)
-                        _update(position, parser)
-                        if call is not None and call.answered:
-                            await _drain(pieces)
-                            return
-                    _update(position, parser)
+            async for piece in answer.pieces:
+                for event in parser.feed(piece):
+                    if event.kind == "message" and event.data:
+                        position.messages += 1
+                        await self._pass_on(event.data, call)
+                    position.read_from(parser)
+                    if call is not None and call.answered:
+                        await answer.drain()
+                        return
+                position.read_from(parser)
         except EventTooLarge:
-            raise self._too_large() from None
-        except httpx.TransportError:
+            raise too_large(self._name, self._connection.limit) from None
+        except Unreachable:
             return  # its end, as if the server had closed it
 
     async def _pass_on(self, data: bytes, call: _Call | None) -> None:
@@ -426,7 +404,7 @@ class HttpServer:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             problem = f"{self._name} sent something that is no JSON-RPC message"
             if call is not None:
-                raise _Failed(problem) from None
+                raise Failed(problem) from None
             warn(f"{problem}; it is left out")
             return
         if message.is_response:
@@ -455,34 +433,32 @@ class HttpServer:
                 self._tools.clear()
             self._tools |= mirrored_arguments(response.result)
 
-    async def _pass_on_refusal(
-        self, response: "httpx.Response", call: _Call, session: str | None
-    ) -> None:
+    async def _pass_on_refusal(self, answer: Answer, call: _Call, session: str | None) -> None:
         """The server's own error where it gives one, else one that says what its status means."""
         error: Message | None = None
-        if _media_type(response) == "application/json":
-            body = await self._read_body(response)
+        if answer.media_type == "application/json":
+            body = await answer.read()
             with suppress(msgspec.MsgspecError):
                 error = read_message(body)
         if error is None or error.error is UNSET:
-            raise self._refusal(response, session)
+            raise self._refusal(answer, session)
         # One that names no request may be for the session, which is gone then.
-        refusal = self._refusal(response, session if _id_of(error) is None else None)
-        if response.status_code == 404 and _id_of(error) is None and session is not None:
+        refusal = self._refusal(answer, session if _id_of(error) is None else None)
+        if answer.status == 404 and _id_of(error) is None and session is not None:
             raise refusal
         await self._pass_on(body, call)
         if not call.answered:
             raise refusal
 
-    def _refusal(self, response: "httpx.Response", session: str | None) -> _Failed:
-        status = response.status_code
+    def _refusal(self, answer: Answer, session: str | None) -> Failed:
+        status = answer.status
         try:
             meaning = f"HTTP {status} {HTTPStatus(status).phrase}"
         except ValueError:
             meaning = f"HTTP {status}"
-        if response.is_redirect:
-            return _Failed(
-                f"{self._name} answered with a redirect to {_shown_location(response)}, which "
+        if answer.is_redirect:
+            return Failed(
+                f"{self._name} answered with a redirect to {answer.location}, which "
                 "hookline does not follow; if that is the server, use its URL"
             )
         if status in (401, 403):
@@ -491,22 +467,21 @@ class HttpServer:
                 'itself: give credentials with --header "Authorization: Bearer TOKEN"'
             )
             self._warn_once(text)
-            return _Failed(text)
+            return Failed(text)
         if status == 404 and session is not None:
             if session == self._session and not self._lost:
                 self._lost = True
                 warn(f"{self._name} no longer knows the session; the next request begins another")
-            return _Failed(
+            return Failed(
                 f"{self._name} no longer knows this session, so the request was not run and what "
                 "the server kept for the session is gone; the next request begins a new session"
             )
         if status in (404, 405) and self._session is None:
-            return _Failed(
+            return (_NotFound if status == 404 else Failed)(
                 f"{self._name} answered with {meaning}: there is no MCP server at this URL, or one "
-                "of the HTTP+SSE transport of 2024-11-05, which hookline does not speak",
-                METHOD_NOT_FOUND if status == 404 else TRANSPORT_FAILED,
+                "of the HTTP+SSE transport of 2024-11-05, which hookline does not speak"
             )
-        return _Failed(f"{self._name} answered with {meaning}")
+        return Failed(f"{self._name} answered with {meaning}")
 
     async def _renew_session(self) -> None:
         async with self._renewing:
@@ -517,13 +492,13 @@ class HttpServer:
             try:
                 await self._exchange(hello)
                 if hello.response is None or hello.response.result is UNSET:
-                    raise _Failed(f"{self._name} refused a new session")
+                    raise Failed(f"{self._name} refused a new session")
                 if self._version != version:
-                    raise _Failed(
+                    raise Failed(
                         f"{self._name} now speaks version {self._version} of MCP, not {version}; "
                         "start hookline mcp again"
                     )
-            except _Failed:
+            except Failed:
                 self._version = version
                 raise
             self._lost = False
@@ -543,16 +518,16 @@ class HttpServer:
             try:
                 async with self._request(
                     "GET", self._session_headers() | position.headers()
-                ) as response:
-                    if response.is_success and _is_event_stream(response):
-                        await self._follow(response, position, None)
-                    elif response.status_code < 500 and response.status_code != 429:
-                        if response.status_code in (401, 403):
-                            self._refusal(response, None)
+                ) as answer:
+                    if answer.is_event_stream:
+                        await self._follow(answer, position, None)
+                    elif answer.status < 500 and answer.status != 429:
+                        if answer.status in (401, 403):
+                            self._refusal(answer, None)
                         return  # the server has no such stream, or no longer this session
-            except _Unreachable:
+            except Unreachable:
                 pass  # requests say so
-            except _Failed as failure:
+            except Failed as failure:
                 self._warn_once(str(failure))
             failures = 0 if position.messages != before else failures + 1
             await asyncio.sleep(position.delay(failures - 1 if failures else 0))
@@ -569,138 +544,12 @@ class HttpServer:
         pairs = {SESSION: self._session, VERSION: self._version}
         return {name: value for name, value in pairs.items() if value is not None}
 
-    def _session_of(self, response: "httpx.Response") -> str | None:
-        session: str | None = response.headers.get(SESSION)
+    def _session_of(self, answer: Answer) -> str | None:
+        session = answer.header(SESSION)
         if session is not None and not _HEADER_VALUE.fullmatch(session):
-            raise _Failed(f"{self._name} gave a session id that no header can have")
+            raise Failed(f"{self._name} gave a session id that no header can have")
         return session
-
-    @asynccontextmanager
-    async def _request(
-        self,
-        method: str,
-        headers: dict[str, str],
-        data: bytes | None = None,
-        *,
-        on_sent: Callable[[], None] | None = None,
-    ) -> AsyncIterator["httpx.Response"]:
-        """The response, its body unread. Raises ``_Failed``."""
-        accept = "text/event-stream" if method == "GET" else "application/json, text/event-stream"
-        # No compression: what is bounded is what comes over the wire.
-        headers = {"accept": accept, "accept-encoding": "identity", **headers}
-
-        async def trace(step: str, _: dict[str, Any]) -> None:
-            if on_sent is not None and step.endswith(".send_request_body.complete"):
-                on_sent()
-
-        try:
-            async with self._client.stream(
-                method,
-                self._address.url,
-                headers=headers,
-                content=data,
-                extensions={"trace": trace},
-            ) as response:
-                if response.headers.get("content-encoding", "identity").lower() != "identity":
-                    raise _Failed(f"{self._name} sent a compressed answer, which nobody asked for")
-                yield response
-        except httpx.HTTPError as error:
-            raise _Unreachable(f"{self._name} {_explain(error)}") from error
-
-    async def _read_body(self, response: "httpx.Response") -> bytes:
-        body = bytearray()
-        async with _body(response) as pieces:
-            async for piece in pieces:
-                body += piece
-                if len(body) > self._max_message:
-                    raise self._too_large()
-        return bytes(body)
-
-    def _too_large(self) -> _Failed:
-        return _Failed(f"{self._name} sent a message of more than {self._max_message} bytes")
-
-
-def _make_client(address: Address) -> "httpx.AsyncClient":
-    # Without one TCP notices only when it sends that the other machine is gone.
-    keep_alive = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
-    idle = getattr(socket, "TCP_KEEPIDLE", None) or getattr(socket, "TCP_KEEPALIVE", None)
-    for option, seconds in ((idle, 60), (getattr(socket, "TCP_KEEPINTVL", None), 15)):
-        if option is not None:
-            keep_alive.append((socket.IPPROTO_TCP, option, seconds))
-    transport = httpx.AsyncHTTPTransport(
-        # Only https needs them, and to load them takes as long as a call.
-        verify=_trusted() if address.is_https else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-        trust_env=False,
-        limits=httpx.Limits(
-            max_connections=None, max_keepalive_connections=10, keepalive_expiry=IDLE_SECONDS
-        ),
-        socket_options=keep_alive,
-    )
-    return httpx.AsyncClient(
-        transport=transport,
-        headers=[("user-agent", "hookline"), *address.headers],
-        timeout=httpx.Timeout(None, connect=CONNECT_SECONDS, write=WRITE_SECONDS),
-        follow_redirects=False,
-        trust_env=False,
-    )
-
-
-def _trusted() -> ssl.SSLContext:
-    """Who may vouch for a server: the authorities that everybody knows, and this system's."""
-    context: ssl.SSLContext = httpx.create_ssl_context(trust_env=False)
-    context.load_default_certs()
-    return context
-
-
-def _update(position: _Position, parser: EventParser) -> None:
-    position.retry = parser.retry if parser.retry is not None else position.retry
-    if _HEADER_VALUE.fullmatch(parser.last_id):
-        position.last_id = parser.last_id
 
 
 def _id_of(message: Message) -> Id:
     return None if message.id is UNSET else message.id
-
-
-def _media_type(response: "httpx.Response") -> str:
-    kind: str = response.headers.get("content-type", "")
-    return kind.partition(";")[0].strip().lower()
-
-
-def _is_event_stream(response: "httpx.Response") -> bool:
-    return response.status_code == 200 and _media_type(response) == "text/event-stream"
-
-
-def _body(response: "httpx.Response") -> "aclosing[AsyncGenerator[bytes, None]]":
-    return aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_raw()))
-
-
-async def _drain(pieces: AsyncIterator[bytes]) -> None:
-    size = 0
-    with suppress(TimeoutError, httpx.TransportError):
-        async with asyncio.timeout(DRAIN_SECONDS):
-            async for piece in pieces:
-                size += len(piece)
-                if size > DRAIN_BYTES:
-                    return
-
-
-def _shown_location(response: "httpx.Response") -> str:
-    location = response.next_request.url if response.next_request is not None else None
-    if location is None:
-        return "nowhere"
-    shown = str(location.copy_with(username=None, password=None, query=None, fragment=None))
-    return one_line(shown[:200])
-
-
-def _explain(error: "httpx.HTTPError") -> str:
-    """Without the error's own text where it can have a header or the URL."""
-    if isinstance(error, httpx.ConnectTimeout):
-        return f"did not accept a connection in {CONNECT_SECONDS:.0f} s"
-    if isinstance(error, httpx.ConnectError):
-        return f"cannot be reached: {one_line(str(error)[:300])}"
-    if isinstance(error, httpx.WriteTimeout):
-        return f"took nothing of a message in {WRITE_SECONDS:.0f} s"
-    if isinstance(error, httpx.RemoteProtocolError):
-        return "broke HTTP, or ended the connection before its answer"
-    return "broke the connection"

@@ -111,7 +111,7 @@ async def test_every_request_is_answered(
 ) -> None:
     handler, text = PROBLEMS[problem]
     params: dict[str, Any] = {"_meta": MODERN} if generation == "stateless" else {}
-    headers = [("Authorization", "Bearer hush")]
+    headers = {"Authorization": "Bearer hush"}
     async with (
         serve(x=handler) as raw,
         HttpServer(f"{raw.url}?k=hush", headers=headers, max_message=1_000_000) as server,

@@ -21,7 +21,7 @@ def test_it_is_a_server() -> None:
 
 
 async def test_a_session_and_its_version_are_sent_once_they_are_known() -> None:
-    async with serve() as raw, HttpServer(raw.url, headers=[("X-Key", "k")]) as server:
+    async with serve() as raw, HttpServer(raw.url, headers={"X-Key": "k"}) as server:
         answer = await shake_hands(server, "2025-06-18")
         assert answer["result"]["protocolVersion"] == "2025-11-25"
         assert (await ask(server, "ping", 1))["result"] == {"ok": "ping"}

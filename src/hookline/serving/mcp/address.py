@@ -3,9 +3,11 @@
 import base64
 import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, unquote, urlsplit
+
+from hookline.errors import HooklineError
 
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(r"[\x20-\x7e\t]*")
@@ -26,7 +28,7 @@ _RESERVED = {
 }
 
 
-class AddressError(ValueError):
+class AddressError(HooklineError):
     """A URL or header that cannot be used; its text has no secret."""
 
 
@@ -44,16 +46,8 @@ class Address:
         return self.url.startswith("https:")
 
 
-def read_header(text: str) -> tuple[str, str]:
-    """``Name: value`` of a command line. Raises ``AddressError``."""
-    name, colon, value = text.partition(":")
-    if not colon:
-        raise AddressError('a header is "NAME: VALUE", and this one has no colon')
-    return name.strip(), value.strip()
-
-
 def read_address(
-    url: str, headers: Iterable[tuple[str, str]] = (), *, allow_http: bool = False
+    url: str, headers: Mapping[str, str] | None = None, *, allow_http: bool = False
 ) -> Address:
     """Raises ``AddressError``.
 
@@ -72,7 +66,7 @@ def read_address(
     if port is not None:
         netloc += f":{port}"
     shown = f"{parts.scheme}://{netloc}{parts.path}"
-    checked = [_check_header(name, value) for name, value in headers]
+    checked = [_check_header(name, value) for name, value in (headers or {}).items()]
     checked += _basic_auth(parts, checked)
     if parts.scheme == "http" and not _is_loopback(host):
         if not allow_http:

@@ -8,7 +8,7 @@ request stands alone, and closing its stream cancels it.
 
 import asyncio
 import re
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -129,7 +129,7 @@ class HttpServer:
         self,
         url: str,
         *,
-        headers: Iterable[tuple[str, str]] = (),
+        headers: Mapping[str, str] | None = None,
         allow_http: bool = False,
         max_message: int = MAX_MESSAGE,
     ) -> None:

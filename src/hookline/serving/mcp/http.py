@@ -32,7 +32,6 @@ from hookline.serving.mcp.routing import (
     mirrored_arguments,
     read_message,
     routing_headers,
-    version_of,
 )
 from hookline.serving.mcp.server import ServerGone
 
@@ -66,6 +65,8 @@ class _Call:
 
     message: Message
     data: bytes
+    # The headers that repeat what it says; those of the handshake's generation have none.
+    routing: Mapping[str, str]
     # What the client sent next may go out.
     on_its_way: asyncio.Event = field(default_factory=asyncio.Event)
     sent: bool = False
@@ -82,7 +83,7 @@ class _Call:
 
     @property
     def is_stateless(self) -> bool:
-        return version_of(self.message) is not None
+        return bool(self.routing)
 
     def mark_sent(self) -> None:
         self.sent = True
@@ -240,6 +241,8 @@ class HttpServer:
                 message = Message()  # the server says what is wrong with it
             try:
                 await self._send_one(message, data)
+            except Exception as error:
+                warn("internal error of hookline mcp, please report it", error=error)
             finally:
                 self._outgoing.task_done()
 
@@ -250,11 +253,11 @@ class HttpServer:
         if not message.is_request:
             await self._tell(message, data)
             return
-        call = _Call(message, data)
+        call = _Call(message, data, routing_headers(message, self._tools))
         if message.method == "initialize":
             self._begin_session(data)
         elif self._hello is None:
-            self._version = version_of(message)
+            self._version = call.routing.get(VERSION)
         self._calls[call.id] = call
         call.task = self._spawn(self._ask(call))
         await call.on_its_way.wait()
@@ -282,11 +285,12 @@ class HttpServer:
 
     async def _tell(self, message: Message, data: bytes) -> None:
         """Send what has no answer."""
+        headers = self._headers(message, routing_headers(message, self._tools))
         what = "a response" if message.method is UNSET else one_line(message.method[:100])
         try:
             async with (
                 asyncio.timeout(ACCEPT_SECONDS),
-                self._request("POST", self._headers(message), data) as answer,
+                self._request("POST", headers, data) as answer,
             ):
                 if not answer.is_success:
                     raise self._refusal(answer, self._session)
@@ -309,9 +313,9 @@ class HttpServer:
                 await self._exchange(call)
         except Failed as failure:
             await self._answer_failure(call, failure)
-        except Exception as error:
+        except Exception:
             await self._answer_failure(call, Failed("internal error of hookline mcp"))
-            raise error
+            raise
         finally:
             call.on_its_way.set()
             if self._calls.get(call.id) is call:
@@ -327,7 +331,7 @@ class HttpServer:
     async def _exchange(self, call: _Call) -> None:
         session = self._session
         position = _Position()
-        headers = self._headers(call.message)
+        headers = self._headers(call.message, call.routing)
         async with self._request("POST", headers, call.data, on_sent=call.mark_sent) as answer:
             if call.message.method == "initialize" and answer.is_success:
                 self._session = self._session_of(answer)
@@ -350,7 +354,8 @@ class HttpServer:
         """Ask for the rest of a stream that broke off, where the server can send it again."""
         failures = 0
         while not call.answered:
-            if call.is_stateless or not position.last_id or failures == MAX_RESUMES:
+            is_over = session is not None and session != self._session
+            if call.is_stateless or is_over or not position.last_id or failures == MAX_RESUMES:
                 raise Failed(f"{self._name} ended its answer before the response")
             await asyncio.sleep(position.delay(failures))
             before = position.last_id
@@ -405,15 +410,18 @@ class HttpServer:
             problem = f"{self._name} sent something that is no JSON-RPC message"
             if call is not None:
                 raise Failed(problem) from None
-            warn(f"{problem}; it is left out")
+            self._warn_once(f"{problem}; it is left out")
             return
         if message.is_response:
             call = self._calls.get(_id_of(message)) if call is None else call
-            if call is None or call.answered or _id_of(message) not in (None, call.id):
-                warn(f"{self._name} sent a response that no request waits for; it is left out")
+            # A server that refuses a message need not have read its id.
+            is_nameless = _id_of(message) is None and message.error is not UNSET
+            if call is None or call.answered or not (is_nameless or _id_of(message) == call.id):
+                self._warn_once(
+                    f"{self._name} sent a response that no request waits for; it is left out"
+                )
                 return
-            if _id_of(message) is None:
-                # A server that refuses a message need not have read its id.
+            if is_nameless:
                 data = msgspec.json.encode(_ErrorResponse(call.id, message.error))
             call.answered, call.response = True, message
             self._learn_from(call, message)
@@ -487,7 +495,7 @@ class HttpServer:
         async with self._renewing:
             if not self._lost or self._hello is None:
                 return
-            hello = _Call(read_message(self._hello), self._hello, own=True)
+            hello = _Call(read_message(self._hello), self._hello, {}, own=True)
             version, self._session, self._version = self._version, None, None
             try:
                 await self._exchange(hello)
@@ -498,10 +506,9 @@ class HttpServer:
                         f"{self._name} now speaks version {self._version} of MCP, not {version}; "
                         "start hookline mcp again"
                     )
-            except Failed:
+                self._lost = False
+            finally:
                 self._version = version
-                raise
-            self._lost = False
             if self._ready is not None:
                 await self._tell(read_message(self._ready), self._ready)
 
@@ -532,11 +539,9 @@ class HttpServer:
             failures = 0 if position.messages != before else failures + 1
             await asyncio.sleep(position.delay(failures - 1 if failures else 0))
 
-    def _headers(self, message: Message) -> dict[str, str]:
-        headers = {"content-type": "application/json"}
-        if routing := routing_headers(message, self._tools):
-            return headers | routing
-        if message.method == "initialize":
+    def _headers(self, message: Message, routing: Mapping[str, str]) -> dict[str, str]:
+        headers = {"content-type": "application/json", **routing}
+        if routing or message.method == "initialize":
             return headers
         return headers | self._session_headers()
 

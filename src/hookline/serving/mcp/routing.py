@@ -48,7 +48,7 @@ class _Params(msgspec.Struct, frozen=True):
     meta: dict[str, Any] = msgspec.field(default_factory=dict, name="_meta")
     name: Any = None
     uri: Any = None
-    arguments: Any = None
+    arguments: msgspec.Raw | UnsetType = UNSET
     cursor: Any = None
     requestId: Id = None  # noqa: N815 - as it is spelled on the wire
 
@@ -89,30 +89,32 @@ def begins_listing(message: Message) -> bool:
     return message.method == "tools/list" and _read_params(message).cursor is None
 
 
-def version_of(message: Message) -> str | None:
-    """The protocol version that a message of the stateless generation names."""
-    version = _read_params(message).meta.get(_VERSION_KEY)
-    return version if isinstance(version, str) and _PLAIN.fullmatch(version) else None
-
-
 def routing_headers(message: Message, tools: Mapping[str, Mirrored]) -> dict[str, str]:
     """What the headers of a POST say of its message, in the stateless generation; {} for another.
 
     ``tools`` has the arguments which each tool wants in headers.
     """
-    if message.method is UNSET or (version := version_of(message)) is None:
+    params = _read_params(message)
+    version = params.meta.get(_VERSION_KEY)
+    if message.method is UNSET or not isinstance(version, str) or not _PLAIN.fullmatch(version):
         return {}
     headers = {VERSION: version}
     if _PLAIN.fullmatch(message.method):
         headers["mcp-method"] = message.method
-    params = _read_params(message)
     if (key := _NAMED_BY.get(message.method)) is not None:
         name = getattr(params, key)
         if isinstance(name, str):
             headers["mcp-name"] = encode_value(name)
-            if message.method == "tools/call":
-                headers |= _mirror(tools.get(name, {}), params.arguments)
+            if message.method == "tools/call" and (mirrored := tools.get(name)):
+                headers |= _mirror(mirrored, _read_arguments(params))
     return headers
+
+
+def _read_arguments(params: _Params) -> Any:
+    try:
+        return None if params.arguments is UNSET else msgspec.json.decode(params.arguments)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
 
 
 def _mirror(mirrored: Mirrored, arguments: Any) -> dict[str, str]:

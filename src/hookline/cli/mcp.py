@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hookline.cli.failures import CommandError, tell_problems
 from hookline.cli.firing import load_config, run_on_asyncio
-from hookline.cli.options import STRICTNESS, TRUST, Option, Options
+from hookline.cli.options import STRICTNESS, TRUST, Option, Options, flag
 from hookline.cli.screen import Screen
 from hookline.front import Hooks
 from hookline.hiding import Secrets
@@ -44,6 +44,7 @@ OPTIONS = (
         "send this to --url with each request; $VAR in it is that variable; again for more",
         again=True,
     ),
+    flag("--allow-http", "let --url be http:// on another machine, where no header is sent"),
     Option(
         "--name",
         "NAME",
@@ -70,6 +71,8 @@ def run(options: Options, screen: Screen) -> int:
         raise CommandError(f"name the server: its command behind --, or its --url; {what}")
     if options.header and options.url is None:
         raise CommandError("--header: headers are for --url; a command has its environment")
+    if options.allow_http and options.url is None:
+        raise CommandError("--allow-http: this is for --url")
     headers = dict(_read_header(text) for text in options.header or ())
     allows = None if options.tools is None else _read_pattern(options.tools)
     if sys.stdin is None or sys.stdout is None:
@@ -109,16 +112,16 @@ async def _serve(
         incoming, outgoing = Lines(os.dup(0)), Outlet(os.dup(wire))
         ends.callback(incoming.close)
         ends.callback(outgoing.close)
-        server = await _open_server(options.url, command, headers, ends)
+        server = await _open_server(options, command, headers, ends)
         identity = _identify(options.name, options.url, command)
         proxy = Proxy(hooks, server, incoming, outgoing, identity=identity, allows=allows)
         return await proxy.run()
 
 
 async def _open_server(
-    url: str | None, command: list[str], headers: dict[str, str], ends: AsyncExitStack
+    options: Options, command: list[str], headers: dict[str, str], ends: AsyncExitStack
 ) -> "Server":
-    if url is None:
+    if options.url is None:
         from hookline.serving.mcp.stdio import StdioServer
 
         return StdioServer(command)
@@ -126,7 +129,8 @@ async def _open_server(
         http = import_module("hookline.serving.mcp.http")
     except ImportError:
         raise CommandError("--url needs httpx; run pip install 'hookline[http]'") from None
-    server: Server = await ends.enter_async_context(http.HttpServer(url, headers=headers))
+    there = http.HttpServer(options.url, headers=headers, allow_http=options.allow_http)
+    server: Server = await ends.enter_async_context(there)
     return server
 
 
@@ -138,13 +142,17 @@ def _identify(name: str | None, url: str | None, command: list[str]) -> "Identit
         return Identity(name=name, fallback=os.path.basename(command[0]), place=place)
     from urllib.parse import urlsplit
 
-    return Identity(name=name, fallback=urlsplit(url).hostname or url, place={"url": url})
+    from hookline.serving.mcp.address import read_address
+
+    # Hooks are not told the password or the key that a URL may have.
+    place = {"url": read_address(url, allow_http=True).shown}
+    return Identity(name=name, fallback=urlsplit(url).hostname or url, place=place)
 
 
 def _read_header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon or not name.strip():
-        raise CommandError(f"--header: {text!r} is no header; write 'Name: value'")
+        raise CommandError("--header: one of them is no header; write 'Name: value'")
 
     def look_up(found: "re.Match[str]") -> str:
         variable = found[1] or found[2]

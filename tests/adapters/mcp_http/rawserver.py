@@ -155,5 +155,9 @@ async def no_stream(request: Request) -> None:
 
 
 async def welcome(request: Request, session: str = "s-1", version: str = "2025-11-25") -> None:
-    result = {"protocolVersion": version, "capabilities": {}, "serverInfo": {"name": "raw"}}
+    result = {
+        "protocolVersion": version,
+        "capabilities": {},
+        "serverInfo": {"name": "raw", "version": "1"},
+    }
     await request.result(result, extra=f"mcp-session-id: {session}\r\n" if session else "")

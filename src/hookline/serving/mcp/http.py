@@ -22,6 +22,7 @@ from hookline.notices import one_line, warn
 from hookline.serving.mcp.address import read_address
 from hookline.serving.mcp.connection import Answer, Connection, Failed, Unreachable, too_large
 from hookline.serving.mcp.events import EventParser, EventTooLarge
+from hookline.serving.mcp.lines import MAX_MESSAGE
 from hookline.serving.mcp.routing import (
     VERSION,
     Id,
@@ -35,7 +36,6 @@ from hookline.serving.mcp.routing import (
 )
 from hookline.serving.mcp.server import ServerGone
 
-MAX_MESSAGE = 64 * 2**20
 # For what has no answer: a notification, a response, the end of a session.
 ACCEPT_SECONDS = 30.0
 DELETE_SECONDS = 2.0

@@ -52,7 +52,7 @@ class Questions:
 
     def __init__(self, tell: Callable[[bytes], None]) -> None:
         self._tell = tell
-        self._word = secrets.token_hex(16)
+        self._prefix = f"hookline-{secrets.token_hex(16)}-"
         self._numbers = count(1)
         self._open: dict[str, asyncio.Future[Message]] = {}
         self._deferred: OrderedDict[str, _Question] = OrderedDict()
@@ -60,7 +60,7 @@ class Questions:
 
     def make_id(self) -> str:
         """An id that neither side has used, nor can."""
-        return f"hookline-{self._word}-{next(self._numbers)}"
+        return f"{self._prefix}{next(self._numbers)}"
 
     async def ask(self, request: ConfirmationRequest) -> bool:
         """Ask the user by a request; raises RuntimeError where the client could not."""
@@ -83,10 +83,13 @@ class Questions:
 
     def take(self, response: Message) -> bool:
         """Take the answer to a question; False if it is the answer to something else."""
-        answer = self._open.get(response.id) if isinstance(response.id, str) else None
+        if not isinstance(response.id, str) or not response.id.startswith(self._prefix):
+            return False
+        answer = self._open.get(response.id)
+        # The call may have been cancelled meanwhile.
         if answer is not None and not answer.done():
             answer.set_result(response)
-        return answer is not None
+        return True
 
     def defer(self, call: Call, request: ConfirmationRequest) -> Reply:
         """Ask the user by the result of the call."""
@@ -121,7 +124,7 @@ class Questions:
         allowed = self._allowed.pop(state, None)
         if allowed is not None:
             return Resumed(allowed.answered, True) if call.says_the_same_as(allowed.call) else None
-        if not state.startswith(f"hookline-{self._word}-"):
+        if not state.startswith(self._prefix):
             return None
         asked = self._deferred.pop(state, None)
         responses = call.params.get("inputResponses")

@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 _BEFORE, _AFTER = HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL
 # Seconds: what calls under way have when one side is gone, and what the last lines have.
-_LAST_CALLS = 5.0
+_LAST_CALLS = 3.0
 _LAST_LINES = 1.0
 _MOST_CANCELLED = 1000
 _MOST_TASKS = 10_000

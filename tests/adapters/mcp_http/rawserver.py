@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -68,14 +69,16 @@ class RawServer:
 
     def __init__(self, handle: Handler) -> None:
         self._handle = handle
+        self.tls: ssl.SSLContext | None = None
         self.requests: list[Request] = []
         self.connections = 0
         self.left = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> "RawServer":
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/mcp"
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.tls)
+        scheme = "http" if self.tls is None else "https"
+        self.url = f"{scheme}://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/mcp"
         return self
 
     async def __aexit__(self, *_exception: object) -> None:

@@ -421,3 +421,95 @@ async def test_what_was_sent_just_before_the_end_goes_out() -> None:
             await shake_hands(server)
             await send(server, "notifications/last")
         assert raw.sent("notifications/last")
+
+
+@pytest.mark.parametrize(
+    ("problem", "text"),
+    [("refused", "answered with HTTP 500"), ("error", "refused a new"), ("version", "now speaks")],
+)
+async def test_a_session_that_cannot_be_renewed_is_tried_again(problem: str, text: str) -> None:
+    begun = 0
+
+    async def begin(request: Request) -> None:
+        nonlocal begun
+        begun += 1
+        if begun in (1, 4):
+            await welcome(request, f"s{begun}")
+        elif problem == "refused":
+            await request.answer(status=500)
+        elif problem == "error":
+            error = {"code": -32000, "message": "busy"}
+            body = {"jsonrpc": "2.0", "id": request.message["id"], "error": error}
+            await request.answer(json.dumps(body).encode())
+        else:
+            await welcome(request, f"s{begun}", "2025-06-18")
+
+    async def call(request: Request) -> None:
+        if request.headers["mcp-session-id"] == "s1":
+            await request.answer(status=404)
+        else:
+            await request.result({"session": request.headers["mcp-session-id"]})
+
+    async with serve(initialize=begin, tools_call=call) as raw, HttpServer(raw.url) as server:
+        await shake_hands(server)
+        assert "no longer knows" in (await ask(server, "tools/call", 1))["error"]["message"]
+        for number in (2, 3):
+            assert text in (await ask(server, "tools/call", number))["error"]["message"]
+        assert (await ask(server, "tools/call", 4))["result"] == {"session": "s4"}
+        assert raw.sent("tools/call")[-1].headers["mcp-protocol-version"] == "2025-11-25"
+
+
+async def test_a_request_that_is_cancelled_while_it_renews_the_session_harms_no_other() -> None:
+    begun = 0
+
+    async def begin(request: Request) -> None:
+        nonlocal begun
+        begun += 1
+        if begun == 2:
+            await asyncio.sleep(60)
+        await welcome(request, f"s{begun}")
+
+    async def call(request: Request) -> None:
+        if request.headers["mcp-session-id"] == "s1":
+            await request.answer(status=404)
+        else:
+            await request.result({"session": request.headers["mcp-session-id"]})
+
+    async with serve(initialize=begin, tools_call=call) as raw, HttpServer(raw.url) as server:
+        await shake_hands(server)
+        await ask(server, "tools/call", 1)
+        await send(server, "tools/call", 2)
+        await until(lambda: begun == 2)
+        await send(server, "notifications/cancelled", requestId=2)
+        assert (await ask(server, "tools/call", 3))["result"] == {"session": "s3"}
+
+
+async def test_a_client_may_begin_anew_by_itself() -> None:
+    sessions = iter(["s1", "s2"])
+
+    async def begin(request: Request) -> None:
+        await welcome(request, next(sessions))
+
+    async with serve(initialize=begin) as raw, HttpServer(raw.url) as server:
+        await shake_hands(server)
+        await shake_hands(server)
+        await ask(server, "ping", 1)
+        assert raw.sent("ping")[0].headers["mcp-session-id"] == "s2"
+        assert "mcp-session-id" not in raw.sent("initialize")[1].headers
+
+
+async def test_a_subscription_stays_open_and_its_end_is_told() -> None:
+    end = asyncio.Event()
+
+    async def listen(request: Request) -> None:
+        await request.begin_events()
+        await request.event(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+        await end.wait()
+        request.hang_up()
+
+    async with serve(subscriptions_listen=listen) as raw, HttpServer(raw.url) as server:
+        await send(server, "subscriptions/listen", 1, _meta=MODERN)
+        assert (await receive(server))["method"] == "notifications/tools/list_changed"
+        assert (await ask(server, "tools/list", 2, _meta=MODERN))["id"] == 2
+        end.set()
+        assert (await receive(server))["error"]["code"] == -32000

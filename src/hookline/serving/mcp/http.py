@@ -305,10 +305,11 @@ class HttpServer:
     async def _ask(self, call: _Call) -> None:
         """Send a request, and pass on what is said until its response."""
         try:
-            if self._slots.locked():
-                call.on_its_way.set()
+            is_lost = self._lost and not call.is_stateless and call.message.method != "initialize"
+            if self._slots.locked() or is_lost:
+                call.on_its_way.set()  # it has to wait, and nothing else has to wait for it
             async with self._slots:
-                if self._lost and not call.is_stateless and call.message.method != "initialize":
+                if is_lost:
                     await self._renew_session()
                 await self._exchange(call)
         except Failed as failure:

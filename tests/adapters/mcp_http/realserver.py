@@ -31,6 +31,8 @@ class Seen:
     """What the tools saw."""
 
     calls: list[Any] = field(default_factory=list)
+    held: threading.Event = field(default_factory=threading.Event)
+    release: threading.Event = field(default_factory=threading.Event)
     cancelled: threading.Event = field(default_factory=threading.Event)
 
 
@@ -43,13 +45,15 @@ def make_server(seen: Seen) -> MCPServer:
         return str(a + b)
 
     @server.tool()
-    async def wait(seconds: float) -> str:
+    async def hold() -> str:
+        seen.held.set()
         try:
-            await asyncio.sleep(seconds)
+            while not seen.release.is_set():
+                await asyncio.sleep(0.01)
         except asyncio.CancelledError:
             seen.cancelled.set()
             raise
-        return f"waited {seconds}"
+        return "released"
 
     @server.tool()
     async def count(steps: int, ctx: Context) -> str:

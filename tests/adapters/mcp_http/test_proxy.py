@@ -71,15 +71,18 @@ async def test_calls_pass_in_parallel_and_hooks_see_them(
         "mcp__real__add",
         f"open({str(log)!r}, 'a').write(json.dumps(event['mcp_context']) + '\\n')",
     )
-    with serve_real() as url:
+    seen = Seen()
+    with serve_real(seen) as url:
         async with connect(project, f"{url}?key=hush", mode) as client:
             tools = {tool.name for tool in (await client.list_tools()).tools}
-            assert {"add", "wait", "deploy"} <= tools
-            slow = asyncio.create_task(client.call_tool("wait", {"seconds": 1}))
+            assert {"add", "hold", "deploy"} <= tools
+            slow = asyncio.create_task(client.call_tool("hold", {}))
             calls = [client.call_tool("add", {"a": n, "b": 1}) for n in range(4)]
             assert [text_of(one) for one in await asyncio.gather(*calls)] == ["1", "2", "3", "4"]
             assert text_of(await client.call_tool("deploy", {"region": "eu ü"})) == "1 in eu ü"
-            assert text_of(await slow) == "waited 1.0"
+            assert not slow.done()
+            seen.release.set()
+            assert text_of(await slow) == "released"
     contexts = [json.loads(line) for line in log.read_text().splitlines()]
     assert contexts == [{"server_name": "real", "tool_name": "add", "url": url}] * 4
     assert "hush" not in stderr_of(project)
@@ -166,9 +169,11 @@ async def test_a_cancelled_call_ends_at_the_server(mode: Any, project: Project) 
     seen = Seen()
     with serve_real(seen) as url:
         async with connect(project, url, mode) as client:
-            with anyio.move_on_after(0.5):
-                await client.call_tool("wait", {"seconds": 30})
-            assert await asyncio.to_thread(seen.cancelled.wait, 5)
+            async with anyio.create_task_group() as group:
+                group.start_soon(client.call_tool, "hold", {})
+                assert await asyncio.to_thread(seen.held.wait, 10)
+                group.cancel_scope.cancel()
+            assert await asyncio.to_thread(seen.cancelled.wait, 10)
             assert text_of(await client.call_tool("add", {"a": 1, "b": 2})) == "3"
 
 

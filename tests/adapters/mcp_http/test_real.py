@@ -72,14 +72,16 @@ def text_of(result: Any) -> str:
 @both
 @pytest.mark.parametrize("json_response", [True, False])
 async def test_calls_are_answered_in_parallel(mode: Any, json_response: bool) -> None:
-    with serve_real(json_response=json_response) as url:
+    seen = Seen()
+    with serve_real(seen, json_response=json_response) as url:
         async with connect(url, mode) as client:
-            slow = asyncio.create_task(client.call_tool("wait", {"seconds": 0.5}))
+            slow = asyncio.create_task(client.call_tool("hold", {}))
             calls = [client.call_tool("add", {"a": n, "b": n}) for n in range(20)]
             sums = [text_of(result) for result in await asyncio.gather(*calls)]
             assert sums == [str(2 * n) for n in range(20)]
             assert not slow.done()
-            assert text_of(await slow) == "waited 0.5"
+            seen.release.set()
+            assert text_of(await slow) == "released"
 
 
 async def test_the_newest_generation_is_found_by_asking() -> None:
@@ -136,9 +138,11 @@ async def test_a_cancelled_call_ends_at_the_server(mode: Any) -> None:
     seen = Seen()
     with serve_real(seen) as url:
         async with connect(url, mode) as client:
-            with anyio.move_on_after(0.3):
-                await client.call_tool("wait", {"seconds": 30})
-            assert await asyncio.to_thread(seen.cancelled.wait, 5)
+            async with anyio.create_task_group() as group:
+                group.start_soon(client.call_tool, "hold", {})
+                assert await asyncio.to_thread(seen.held.wait, 10)
+                group.cancel_scope.cancel()
+            assert await asyncio.to_thread(seen.cancelled.wait, 10)
             assert text_of(await client.call_tool("add", {"a": 1, "b": 2})) == "3"
 
 

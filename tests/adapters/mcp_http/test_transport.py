@@ -127,7 +127,7 @@ async def test_a_message_goes_out_after_what_was_sent_before() -> None:
     async with serve(slow=slow) as raw, HttpServer(raw.url) as server:
         await shake_hands(server)
         for number in range(10):
-            await send(server, "slow", number, text="x" * 100_000)
+            await send(server, "slow", number, text="x" * 1000)
             await send(server, "notifications/after", number=number)
         for _ in range(10):
             await receive(server)

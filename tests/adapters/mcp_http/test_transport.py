@@ -135,6 +135,22 @@ async def test_a_message_goes_out_after_what_was_sent_before() -> None:
     assert rpcs == ["slow", "notifications/after"] * 10
 
 
+async def test_a_message_that_is_accepted_late_holds_nothing_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http, "ORDER_SECONDS", 0.1)
+    done = asyncio.Event()
+
+    async def late(request: Request) -> None:
+        await done.wait()
+        await request.answer(status=202)
+
+    async with serve(notifications_x=late) as raw, HttpServer(raw.url) as server:
+        await send(server, "notifications/x")
+        assert (await ask(server, "ping", 1))["id"] == 1
+        done.set()
+
+
 async def test_a_connection_is_used_again_also_after_a_stream() -> None:
     async def stream(request: Request) -> None:
         event = b"data: " + request.response() + b"\n\n"

@@ -38,6 +38,8 @@ from hookline.serving.mcp.server import ServerGone
 
 # For what has no answer: a notification, a response, the end of a session.
 ACCEPT_SECONDS = 30.0
+# Before what follows goes out all the same: a server may accept a message when it is done with it.
+ORDER_SECONDS = 2.0
 DELETE_SECONDS = 2.0
 FLUSH_SECONDS = 1.0
 # A server of the handshake's generation need not answer what was cancelled, nor end its stream.
@@ -251,7 +253,8 @@ class HttpServer:
         if cancelled is not None and self._cancel(cancelled):
             return
         if not message.is_request:
-            await self._tell(message, data)
+            telling = self._spawn(self._tell(message, data))
+            await asyncio.wait([telling], timeout=ORDER_SECONDS)
             return
         call = _Call(message, data, routing_headers(message, self._tools))
         if message.method == "initialize":
@@ -300,7 +303,9 @@ class HttpServer:
             warn(f"{what} did not reach the server: {reason}")
         if message.method == "notifications/initialized" and self._hello is not None:
             self._ready = data
-            self._start_listening()
+            if self._listener is not None:
+                self._listener.cancel()
+            self._listener = self._spawn(self._listen())
 
     async def _ask(self, call: _Call) -> None:
         """Send a request, and pass on what is said until its response."""
@@ -512,11 +517,6 @@ class HttpServer:
                 self._version = version
             if self._ready is not None:
                 await self._tell(read_message(self._ready), self._ready)
-
-    def _start_listening(self) -> None:
-        if self._listener is not None:
-            self._listener.cancel()
-        self._listener = self._spawn(self._listen())
 
     async def _listen(self) -> None:
         """Pass on what belongs to no request, as long as the session lasts."""

@@ -116,6 +116,7 @@ class Proxy:
         self._can_be_asked = False
         self._stop_reason: str | None = None
         self._has_failed = False
+        self._closing: asyncio.Task[int] | None = None
 
     async def run(self) -> int:
         """Serve until one side is gone, and leave nothing running; the server's exit code, 1 if a
@@ -125,14 +126,15 @@ class Proxy:
         reason = SessionEndReason.OTHER
         try:
             await asyncio.wait({client, server}, return_when=asyncio.FIRST_COMPLETED)
-            if self._has_failed or self._outgoing.lost is not None:
-                pass
-            elif not server.done():
-                reason = SessionEndReason.EXIT
-                await self._settle(server)
-            elif self._tasks:
+            if not self._has_failed and self._outgoing.lost is None:
+                if not server.done():
+                    reason = SessionEndReason.EXIT
+                    await self._settle(server)
+                    # It may have more to say when it has heard all.
+                    await asyncio.wait([self._close_server()])
                 self._fail_calls()
-                await asyncio.wait(self._tasks, timeout=_LAST_CALLS)
+                if self._tasks:
+                    await asyncio.wait(self._tasks, timeout=_LAST_CALLS)
         finally:
             code = await _finish(self._end(client, server, reason))
         for pump in (client, server):
@@ -147,6 +149,12 @@ class Proxy:
             ends = asyncio.FIRST_COMPLETED
             await asyncio.wait({server, self._settled}, timeout=_LAST_CALLS, return_when=ends)
 
+    def _close_server(self) -> "asyncio.Task[int]":
+        """End the server, once."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._server.close())
+        return self._closing
+
     async def _end(
         self,
         client: "asyncio.Task[None]",
@@ -160,7 +168,7 @@ class Proxy:
         for key in [*self._open]:
             self._fail(key[1], SERVER_GONE, _GONE)
             self._close(key)
-        closing = self._server.close(), self._end_session(reason)
+        closing = self._close_server(), self._end_session(reason)
         code, _ = await asyncio.gather(*closing, return_exceptions=True)
         server.cancel()
         await asyncio.gather(server, return_exceptions=True)

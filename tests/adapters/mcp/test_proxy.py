@@ -50,11 +50,13 @@ class User:
         self._content = content
 
     async def __call__(
-        self, _context: ClientRequestContext, params: types.ElicitRequestParams
+        self,
+        context: ClientRequestContext,  # noqa: ARG002  # the package calls it by name
+        params: types.ElicitRequestParams,
     ) -> types.ElicitResult:
         self.questions.append(params.message)
-        is_form = isinstance(params, types.ElicitRequestFormParams)
-        fields = params.requested_schema["properties"] if is_form else {}
+        assert isinstance(params, types.ElicitRequestFormParams)
+        fields = params.requested_schema["properties"]
         return types.ElicitResult(action=self._action, content=self._content if fields else {})
 
 
@@ -188,15 +190,15 @@ async def test_a_question_of_the_tool_itself_is_asked_beside_that_of_a_hook(
 @pytest.mark.parametrize("mode", MODES)
 async def test_progress_comes_before_the_result(project: Project, mode: str) -> None:
     arm(project, AfterTool=("", "cat > /dev/null"))
-    seen: list[float] = []
+    seen: list[tuple[float, float | None, str | None]] = []
 
-    async def note(progress: float, _total: float | None, _message: str | None) -> None:
-        seen.append(progress)
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, total, message))
 
     async with connect(project, mode) as client:
         result = await client.call_tool("steps", {"count": 3}, progress_callback=note)
         assert texts(result) == ["done"]
-    assert seen == [1, 2, 3]
+    assert seen == [(1, 3, None), (2, 3, None), (3, 3, None)]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -669,8 +669,9 @@ async def test_a_task_passes_where_no_hook_would_see_its_result() -> None:
         session.server._answer = lambda _request: text("done")
         fetch = {"id": 2, "method": "tasks/result", "params": {"taskId": "t1"}}
         assert (await session.request(fetch))["result"] == text("done")
-        unknown = {"id": 3, "method": "tasks/result", "params": {"taskId": "t9"}}
-        assert "error" in await session.request(unknown)
+        for params in ({"taskId": "t9"}, {"taskId": "t1", "TaskId": "t9"}, {}):
+            unknown = {"id": 3, "method": "tasks/result", "params": params}
+            assert "error" in await session.request(unknown)
         told = {"method": "notifications/tasks", "params": {"taskId": "t9", "result": "s3cret"}}
         session.server.say(told)
         session.server.say({**told, "params": {"taskId": "t1", "result": "fine"}})

@@ -36,6 +36,7 @@ from hookline.serving.mcp.messages import (
     Key,
     Message,
     encode,
+    find_variant,
     key_of,
     read_messages,
 )
@@ -54,6 +55,7 @@ _LAST_LINES = 1.0
 _MOST_CANCELLED = 1000
 _MOST_TASKS = 10_000
 _MOST_QUOTED = 500
+_TASK_ID = frozenset({"taskId"})
 # Requests that stay open for as long as there is a connection.
 _LASTING = "subscriptions/"
 _GONE = "the MCP server has ended"
@@ -306,6 +308,7 @@ class Proxy:
             reply = Reply(error=said)
         self._close(call.key)
         self._answer(call.id, reply)
+        await self._outgoing.drain()
 
     async def _call_with_hooks(self, call: Call) -> Reply:
         resumed = self._questions.resume(call)
@@ -427,7 +430,8 @@ class Proxy:
 
     def _may_fetch(self, message: Message) -> bool:
         """Whether a task's result may pass; without a word of refusal it may not."""
-        if not self._must_be_seen(message.params.get("taskId")):
+        has_variant = find_variant(message.params, _TASK_ID) is not None
+        if not has_variant and not self._must_be_seen(message.params.get("taskId")):
             return True
         self._fail(
             message.id, INVALID_REQUEST, "hooks must see the results of tools, and a task's pass by"
@@ -474,16 +478,19 @@ class Proxy:
             self._outgoing.write(message.raw)
             return
         request = self._open.get(key) if key is not None else None
+        if isinstance(request, Call) and request.task is not None:
+            if request.reply is not None and not request.reply.done():
+                request.reply.set_result(doubtful)
+                return
+            # The server does not have it yet, or has answered it.
+            request = None
         if key is None or request is None:
             if key not in self._cancelled:
                 warn(f"the MCP server answered what nobody has asked: {_quote(message)}")
             return
         if isinstance(request, Call):
-            if request.task is None:
-                self._close(key)
-                self._answer(request.id, self._check_finished(request, doubtful))
-            elif request.reply is not None and not request.reply.done():
-                request.reply.set_result(doubtful)
+            self._close(key)
+            self._answer(request.id, self._check_finished(request, doubtful))
             return
         self._close(key)
         if request in (INITIALIZE, DISCOVER):

@@ -1,11 +1,11 @@
 """``hookline mcp``: its command line; what it does in between is in tests/serving/mcp."""
 
+import subprocess
 import sys
 
 import pytest
 
 from tests.cli.command import command_hook, hookline, settings
-from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded
 from tests.harness.scratch import Project
 from tests.serving.mcp.processes import SERVER, proxy
@@ -24,6 +24,7 @@ from tests.serving.mcp.processes import SERVER, proxy
         ),
         (["--url", "https://x", "--header", "A: $NO_SUCH"], "the variable NO_SUCH is not set"),
         (["--tools", "(", "--", "cat"], "--tools: '(' is not a regular expression"),
+        (["--name", "", "--", "cat"], "--name: give the server a name, or leave it out"),
         (["--tools", " ", "--", "cat"], "--tools: name at least one tool, or leave it out"),
         (["--", "no-such-server"], "cannot start 'no-such-server': "),
         (["--", ""], "cannot start '': "),
@@ -38,14 +39,13 @@ def test_a_mistake_is_one_sentence_and_leaves_the_protocol_alone(
     assert done.err.count("\n") == 1
 
 
-def test_a_url_needs_a_library_that_may_not_be_there(
-    call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "httpx", None)
-    monkeypatch.delitem(sys.modules, "hookline.serving.mcp.http", raising=False)
-    done = call("mcp", "--url", "https://example.org/mcp")
-    assert done.status == 1
-    assert done.err == "hookline: --url needs httpx; run pip install 'hookline[http]'\n"
+def test_a_url_needs_a_library_that_may_not_be_there(project: Project) -> None:
+    without = "import sys; sys.modules['httpx'] = None; from hookline.cli import main; "
+    without += "sys.exit(main(['mcp', '--url', 'https://example.org/mcp']))"
+    argv = [sys.executable, "-c", without]
+    done = subprocess.run(argv, cwd=project.path, capture_output=True, text=True, input="")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "hookline: --url needs httpx; run pip install 'hookline[http]'\n"
 
 
 def test_the_examples_of_its_help_work_beside_a_server(project: Project) -> None:

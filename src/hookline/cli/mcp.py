@@ -73,6 +73,8 @@ def run(options: Options, screen: Screen) -> int:
         raise CommandError("--header: headers are for --url; a command has its environment")
     if options.allow_http and options.url is None:
         raise CommandError("--allow-http: this is for --url")
+    if options.name is not None and not options.name.strip():
+        raise CommandError("--name: give the server a name, or leave it out")
     headers = dict(_read_header(text) for text in options.header or ())
     allows = None if options.tools is None else _read_pattern(options.tools)
     if sys.stdin is None or sys.stdout is None:

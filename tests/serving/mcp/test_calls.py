@@ -148,11 +148,26 @@ async def test_what_hooks_add_is_one_more_text_and_nothing_hides_it() -> None:
         assert changed == {"content": [image, shown, told], "_meta": {"b": 2}}
 
 
-async def test_structured_content_that_a_text_repeats_is_not_repeated_again() -> None:
-    result = {**text('{ "a": 1 }'), "structuredContent": {"a": 1}}
+@pytest.mark.parametrize(
+    ("texts", "structured", "kept"),
+    [
+        (['{ "a": 1 }'], {"a": 1}, ['{ "a": 1 }']),
+        (["5"], {"result": 5}, ["5"]),
+        (["a", "b"], {"result": ["a", "b"]}, ["a", "b"]),
+        (["a"], {"result": ["a", "b"]}, ["a", '{"result":["a","b"]}']),
+        (["3 people"], {"people": [1, 2, 3]}, ["3 people", '{"people":[1,2,3]}']),
+        (["null"], {"other": None}, ["null", '{"other":null}']),
+    ],
+)
+async def test_structured_content_is_not_lost_nor_repeated(
+    texts: list[str], structured: Json, kept: list[str]
+) -> None:
+    blocks = [{"type": "text", "text": each} for each in texts]
+    result = {"content": blocks, "structuredContent": structured}
     async with play(hooks_that("AfterTool", add_context("x")), answering(result)) as session:
         changed = await session.call(1)
-        assert [block["text"] for block in changed["content"]] == ['{ "a": 1 }', "x"]
+        assert [block["text"] for block in changed["content"]] == [*kept, "x"]
+        assert "structuredContent" not in changed
 
 
 @pytest.mark.parametrize(
@@ -654,8 +669,9 @@ async def test_a_task_passes_where_no_hook_would_see_its_result() -> None:
         session.server._answer = lambda _request: text("done")
         fetch = {"id": 2, "method": "tasks/result", "params": {"taskId": "t1"}}
         assert (await session.request(fetch))["result"] == text("done")
-        unknown = {"id": 3, "method": "tasks/result", "params": {"taskId": "t9"}}
-        assert "error" in await session.request(unknown)
+        for params in ({"taskId": "t9"}, {"taskId": "t1", "TaskId": "t9"}, {}):
+            unknown = {"id": 3, "method": "tasks/result", "params": params}
+            assert "error" in await session.request(unknown)
         told = {"method": "notifications/tasks", "params": {"taskId": "t9", "result": "s3cret"}}
         session.server.say(told)
         session.server.say({**told, "params": {"taskId": "t1", "result": "fine"}})

@@ -89,6 +89,8 @@ REFUSED = [
     (b'{"id":1,"method":" tools/call\\n"}', -32601),
     (b'{"id":1,"method":"tools/call\\u0000x"}', -32601),
     (b'{"id":1,"method":"TASKS/RESULT"}', -32601),
+    (b'{"id":1,"method":"tasks/result","params":{"taskId":"a","taskId":"b"}}', -32600),
+    (b'{"id":1,"method":"initialize","params":{"capabilities":{"a":1,"a":2}}}', -32600),
     (b'{"id":null,"method":"tools/call","params":{"name":"a"}}', -32600),
     (b'{"id":1.5,"method":"tools/call","params":{"name":"a"}}', -32600),
     (b'{"id":true,"method":"tools/call","params":{"name":"a"}}', -32600),
@@ -199,6 +201,27 @@ async def test_a_result_that_nobody_asked_for_or_had_already_is_dropped(
         session.server.say({"id": "hookline-1", "result": text("s3cret")})
         assert (await session.request({"id": 2, "method": "ping"}))["id"] == 2
     assert caplog.text.count("the MCP server answered what nobody has asked") == 4
+
+
+async def test_a_server_cannot_answer_before_hooks_let_it_have_the_call_nor_twice(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hooks, begun, may_go_on = Hooks(), asyncio.Event(), asyncio.Event()
+
+    @hooks.on("BeforeTool")
+    async def wait(_event: Any) -> Any:
+        begun.set()
+        await may_go_on.wait()
+        return deny("no")
+
+    async with play(hooks) as session:
+        session.send(call(1))
+        await begun.wait()
+        session.server.say({"id": 1, "result": text("s3cret")})
+        assert (await session.request({"id": 2, "method": "ping"}))["id"] == 2
+        may_go_on.set()
+        assert (await session.receive())["result"] == text("no", isError=True)
+    assert "answered what nobody has asked" in caplog.text
 
 
 async def test_garbage_of_the_server_is_told_and_the_session_goes_on(

@@ -198,6 +198,18 @@ def test_what_a_library_prints_does_not_get_between_the_messages(project: Projec
         assert client.leave() == 0
 
 
+def test_a_server_that_answers_when_it_has_heard_all_is_heard(project: Project) -> None:
+    project.settings(settings("AfterTool", command_hook("cat > seen.json", name="see")))
+    say = 'import sys; sys.stdin.read(); print(\'{"id": 1, "result": {"content": []}}\')'
+    with proxy(project.path, server=(PYTHON, "-c", say)) as client:
+        client.send_call(1, "echo")
+        assert client.process.stdin is not None
+        client.process.stdin.close()
+        assert client.receive()["result"] == {"content": []}
+        assert client.wait() == 0
+    assert (project.path / "seen.json").exists()
+
+
 def test_standard_input_may_be_a_file(project: Project) -> None:
     import subprocess
 

@@ -87,8 +87,6 @@ def read_call(message: Message) -> Call | Fault:
 
     if key is None or isinstance(message.id, float):
         return fault("the id of a call is a text or a whole number", INVALID_REQUEST)
-    if message.is_doubled:
-        return fault("an object in it has a key twice", INVALID_REQUEST)
     if not isinstance(params, dict):
         return fault("its params are not an object")
     variant = find_variant(params, _PARAMETERS)

@@ -209,6 +209,8 @@ def _read(text: str) -> Message | Fault:
             return Fault(raw, "its method is not a text", id=id)
         if method not in _GUARDED and method.partition("\0")[0].strip().casefold() in _GUARDED:
             return Fault(raw, f"there is no method {method!r}", METHOD_NOT_FOUND, id)
+        if method in _GUARDED and reading.has_doubled:
+            return Fault(raw, "an object in it has a key twice", id=id)
     elif len(answers) == 2 or not fields.keys() & {"result", "error"}:
         return Fault(raw, "it is neither a request nor a response", id=id)
     return Message(raw, fields, reading.has_doubled)

@@ -36,6 +36,7 @@ from hookline.serving.mcp.messages import (
     Key,
     Message,
     encode,
+    find_variant,
     key_of,
     read_messages,
 )
@@ -54,6 +55,7 @@ _LAST_LINES = 1.0
 _MOST_CANCELLED = 1000
 _MOST_TASKS = 10_000
 _MOST_QUOTED = 500
+_TASK_ID = frozenset({"taskId"})
 # Requests that stay open for as long as there is a connection.
 _LASTING = "subscriptions/"
 _GONE = "the MCP server has ended"
@@ -116,6 +118,7 @@ class Proxy:
         self._can_be_asked = False
         self._stop_reason: str | None = None
         self._has_failed = False
+        self._closing: asyncio.Task[int] | None = None
 
     async def run(self) -> int:
         """Serve until one side is gone, and leave nothing running; the server's exit code, 1 if a
@@ -125,14 +128,15 @@ class Proxy:
         reason = SessionEndReason.OTHER
         try:
             await asyncio.wait({client, server}, return_when=asyncio.FIRST_COMPLETED)
-            if self._has_failed or self._outgoing.lost is not None:
-                pass
-            elif not server.done():
-                reason = SessionEndReason.EXIT
-                await self._settle(server)
-            elif self._tasks:
+            if not self._has_failed and self._outgoing.lost is None:
+                if not server.done():
+                    reason = SessionEndReason.EXIT
+                    await self._settle(server)
+                    # It may have more to say when it has heard all.
+                    await asyncio.wait([self._close_server()])
                 self._fail_calls()
-                await asyncio.wait(self._tasks, timeout=_LAST_CALLS)
+                if self._tasks:
+                    await asyncio.wait(self._tasks, timeout=_LAST_CALLS)
         finally:
             code = await _finish(self._end(client, server, reason))
         for pump in (client, server):
@@ -147,6 +151,12 @@ class Proxy:
             ends = asyncio.FIRST_COMPLETED
             await asyncio.wait({server, self._settled}, timeout=_LAST_CALLS, return_when=ends)
 
+    def _close_server(self) -> "asyncio.Task[int]":
+        """End the server, once."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._server.close())
+        return self._closing
+
     async def _end(
         self,
         client: "asyncio.Task[None]",
@@ -160,7 +170,7 @@ class Proxy:
         for key in [*self._open]:
             self._fail(key[1], SERVER_GONE, _GONE)
             self._close(key)
-        closing = self._server.close(), self._end_session(reason)
+        closing = self._close_server(), self._end_session(reason)
         code, _ = await asyncio.gather(*closing, return_exceptions=True)
         server.cancel()
         await asyncio.gather(server, return_exceptions=True)
@@ -298,6 +308,7 @@ class Proxy:
             reply = Reply(error=said)
         self._close(call.key)
         self._answer(call.id, reply)
+        await self._outgoing.drain()
 
     async def _call_with_hooks(self, call: Call) -> Reply:
         resumed = self._questions.resume(call)
@@ -419,7 +430,8 @@ class Proxy:
 
     def _may_fetch(self, message: Message) -> bool:
         """Whether a task's result may pass; without a word of refusal it may not."""
-        if not self._must_be_seen(message.params.get("taskId")):
+        has_variant = find_variant(message.params, _TASK_ID) is not None
+        if not has_variant and not self._must_be_seen(message.params.get("taskId")):
             return True
         self._fail(
             message.id, INVALID_REQUEST, "hooks must see the results of tools, and a task's pass by"
@@ -466,16 +478,19 @@ class Proxy:
             self._outgoing.write(message.raw)
             return
         request = self._open.get(key) if key is not None else None
+        if isinstance(request, Call) and request.task is not None:
+            if request.reply is not None and not request.reply.done():
+                request.reply.set_result(doubtful)
+                return
+            # The server does not have it yet, or has answered it.
+            request = None
         if key is None or request is None:
             if key not in self._cancelled:
                 warn(f"the MCP server answered what nobody has asked: {_quote(message)}")
             return
         if isinstance(request, Call):
-            if request.task is None:
-                self._close(key)
-                self._answer(request.id, self._check_finished(request, doubtful))
-            elif request.reply is not None and not request.reply.done():
-                request.reply.set_result(doubtful)
+            self._close(key)
+            self._answer(request.id, self._check_finished(request, doubtful))
             return
         self._close(key)
         if request in (INITIALIZE, DISCOVER):

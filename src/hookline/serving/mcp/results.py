@@ -88,10 +88,8 @@ def apply_outcome(outcome: ToolOutcome, *, is_modern: bool) -> Reply:
     if not isinstance(given, list):
         given = [] if given is None else [{"type": "text", "text": text_of(given)}]
     content = [*given]
-    if "structuredContent" in result:
-        shown = text_of(result["structuredContent"])
-        if not any(_says(block, shown) for block in content):
-            content.append({"type": "text", "text": shown})
+    if "structuredContent" in result and not _repeats(content, result["structuredContent"]):
+        content.append({"type": "text", "text": text_of(result["structuredContent"])})
     content.append({"type": "text", "text": outcome.added})
     kept = {name: value for name, value in result.items() if name != "structuredContent"}
     return Reply({**kept, "content": content})
@@ -116,12 +114,21 @@ def _is_plain_text(block: Any) -> bool:
     return is_text and block["type"] == "text" and isinstance(block["text"], str)
 
 
-def _says(block: Any, shown: str) -> bool:
-    """Whether a block is this JSON, however it is spaced."""
-    text = block.get("text") if isinstance(block, dict) else None
-    if not isinstance(text, str):
-        return False
+def _repeats(content: list[Any], structured: Any) -> bool:
+    """Whether texts say all of a structured content, as servers are asked to have them: as its
+    JSON, or for a value that was made an object of (``{"result": …}``) as that value."""
+    texts = [block.get("text") for block in content if isinstance(block, dict)]
+    said = {form for text in texts if isinstance(text, str) for form in _forms(text)}
+    if text_of(structured) in said:
+        return True
+    inner = structured.get("result") if isinstance(structured, dict) else None
+    values = inner if isinstance(inner, list) else [inner]
+    return structured == {"result": inner} and all(text_of(value) in said for value in values)
+
+
+def _forms(text: str) -> set[str]:
+    """A text, and if it is JSON the same without its spaces."""
     try:
-        return text == shown or text_of(msgspec.json.decode(text)) == shown
+        return {text, text_of(msgspec.json.decode(text))}
     except msgspec.MsgspecError:
-        return False
+        return {text}

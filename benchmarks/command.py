@@ -23,6 +23,7 @@ from benchmarks.hooks import Scripts
 from benchmarks.installed import Environment, install
 from benchmarks.oneshot import oneshot, oneshot_beside
 from benchmarks.peer import Peer, beside_peer, find_peer
+from benchmarks.proxy import proxied
 from benchmarks.sampling import Group, Loop, Result, measure
 from benchmarks.scripts import directly, python
 from benchmarks.stages import stages
@@ -69,6 +70,7 @@ GROUPS: dict[str, Callable[[Means], list[Group]]] = {
         in_process(means.loop),
         *over_nats(means.loop, means.scratch, means.stack, say=print),
     ],
+    "mcp": lambda means: [proxied(means.environment, means.scratch, means.stack)],
     "starting": lambda means: [
         starting(means.environment, means.scratch),
         oneshot(means.environment, means.scripts),

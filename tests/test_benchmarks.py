@@ -69,6 +69,7 @@ MEASURED = [
     "a Python hook (json, re), warm",
     *ADAPTERS,
     *BUS,
+    "hookline mcp, no match",
     "import hookline",
     "from hookline import Config, HookSystem",
     "hookline --version",

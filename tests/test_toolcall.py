@@ -21,7 +21,7 @@ from hookline import (
     stop,
 )
 from hookline.front import face_of
-from hookline.toolcall import ConfirmationRequest
+from hookline.toolcall import ConfirmationRequest, FollowingTool
 
 
 def hooks_that(event: str, answer: Any, **options: Any) -> Hooks:
@@ -234,6 +234,27 @@ def test_a_tool_that_hooks_want_to_follow_runs_at_once(run: Any) -> None:
     assert names == [("shell", None), ("note", "shell")]
     others = run(hooks, shell, {"command": "ls"}, run_other=lambda name, given: f"{name} {given}")
     assert others.llm_content == "note {'text': 'x'}"
+
+
+async def test_a_tool_that_follows_may_have_a_name_for_hooks_and_a_server() -> None:
+    hooks = Hooks()
+    seen: list[tuple[str, Any]] = []
+
+    @hooks.on("BeforeTool")
+    def note(event: Any) -> None:
+        seen.append((event["tool_name"], event.get("mcp_context")))
+
+    @hooks.on("AfterTool", matcher="^mcp__s__one$")
+    def follow(_event: Any) -> Any:
+        tail = {"name": "two", "args": {}}
+        return {"hookSpecificOutput": {"tailToolCallRequest": tail}}
+
+    def find_tool(name: str) -> FollowingTool:
+        return FollowingTool(lambda _args: f"ran {name}", f"mcp__s__{name}", {"tool_name": name})
+
+    outcome = await hooks.call_tool("mcp__s__one", {}, lambda _args: "one", find_tool=find_tool)
+    assert (outcome.text, outcome.followed) == ("ran two", True)
+    assert seen == [("mcp__s__one", None), ("mcp__s__two", {"tool_name": "two"})]
 
 
 def test_a_tool_that_cannot_follow_is_warned_of(run: Any, caplog: pytest.LogCaptureFixture) -> None:

@@ -27,8 +27,19 @@ NOBODY_TO_ASK = "nobody can be asked to confirm it"
 T = TypeVar("T")
 ToolInput: TypeAlias = dict[str, Any]
 Execute: TypeAlias = Callable[[ToolInput], Awaitable[Any] | Any]
+
+
+class FollowingTool(msgspec.Struct, frozen=True):
+    """A tool that hooks want to follow at once, where more is known of it than how it is run: the
+    name that its own hooks know it by, and the server that has it."""
+
+    execute: Execute
+    name: str
+    mcp_context: dict[str, Any] | None = None
+
+
 # The way to run a tool of that name, None where it cannot be run.
-FindTool: TypeAlias = Callable[[str], Execute | None]
+FindTool: TypeAlias = Callable[[str], Execute | FollowingTool | None]
 
 
 class Deferred(Exception):
@@ -289,16 +300,18 @@ async def _follow(
             why = "this caller cannot run it" if following is None else many
             firing.warn(f"the tail call of {name!r} that a hook asked for did not run: {why}")
             break
+        if not isinstance(following, FollowingTool):
+            following = FollowingTool(following, name)
         call = msgspec.structs.replace(
             first,
-            name=name,
+            name=following.name,
             input=outcome.tail_call["args"],
-            mcp_context=None,
+            mcp_context=following.mcp_context,
             original_request_name=first.original_request_name or first.name,
             answered=None,
         )
         number += 1
-        outcome = await _run_once(firing, call, following)
+        outcome = await _run_once(firing, call, following.execute)
         outcome = msgspec.structs.replace(outcome, followed=True)
     return outcome
 

@@ -201,7 +201,7 @@ async def test_a_worker_told_to_end_under_load_answers_all_it_took(
 
 
 def test_no_thread_or_loop_is_needed_to_know_how_a_worker_is() -> None:
-    from hookline.serving import WorkerStatus
+    from hookline.serving.worker import WorkerStatus
 
     status = WorkerStatus(
         "host:1", 2, "connected", 1, 0, 0, 1.0, 3, 2, 0, 1, {"busy": 1}, {}, {"p50": 1.4}

@@ -24,6 +24,7 @@ VERBS: dict[str, str] = {
     "init": "make a first hook, its settings and its tests",
     "migrate": "convert another agent's hook settings",
     "serve": "run hooks for agents on a message bus",
+    "mcp": "put hooks between an MCP client and an MCP server",
     "demo": "watch an agent and its hooks in a scratch project",
     "completion": "print a completion script for a shell",
 }

@@ -88,7 +88,7 @@ def run(options: Options, screen: Screen) -> int:
     bus = open_bus(options.bus, name="hookline serve", serving=serving, max_reconnect_wait=wait)
     if options.stats:
         return _show_statistics(options, screen, bus)
-    from hookline.serving import Worker
+    from hookline.serving.worker import Worker
 
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_LogFormatter("%(asctime)s %(message)s"))
@@ -134,7 +134,7 @@ def _show_statistics(options: Options, screen: Screen, bus: "NatsMessageBus") ->
     """What each worker says of itself."""
     import msgspec
 
-    from hookline.serving import WorkerStatus
+    from hookline.serving.worker import WorkerStatus
 
     async def ask() -> list[Any]:
         async with bus:

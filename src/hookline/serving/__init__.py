@@ -1,5 +1,1 @@
-"""The worker behind ``hookline serve``: the hooks of one directory for everybody on a bus."""
-
-from hookline.serving.worker import PolicyError, Worker, WorkerStatus
-
-__all__ = ["PolicyError", "Worker", "WorkerStatus"]
+"""What serves hooks to others: a worker on a bus (``hookline serve``), a proxy of an MCP server."""

@@ -1,0 +1,188 @@
+"""``hookline mcp``: the hooks of a directory between an MCP client and an MCP server.
+
+Standard output is the protocol's: all that people are told goes to standard error.
+"""
+
+import logging
+import os
+import re
+import sys
+from contextlib import AsyncExitStack
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from hookline.cli.failures import CommandError, tell_problems
+from hookline.cli.firing import load_config, run_on_asyncio
+from hookline.cli.options import STRICTNESS, TRUST, Option, Options, flag
+from hookline.cli.screen import Screen
+from hookline.front import Hooks
+from hookline.hiding import Secrets
+from hookline.notices import one_line
+from hookline.pipeline.matcher import Match, compile_matcher
+
+if TYPE_CHECKING:
+    from hookline.serving.mcp.proxy import Identity
+    from hookline.serving.mcp.server import Server
+
+EXAMPLES = (
+    "hookline mcp -- npx -y @modelcontextprotocol/server-filesystem .",
+    "hookline mcp --name files --tools 'read_.*|list_directory' -- python3 server.py",
+    "hookline mcp --url https://example.org/mcp --header 'Authorization: Bearer $TOKEN'",
+)
+OPTIONS = (
+    Option(
+        "server",
+        "SERVER",
+        "behind --, the command that starts the server, and its arguments",
+        default=(),
+        count="*",
+    ),
+    Option("--url", "URL", "the server is there, by streamable HTTP"),
+    Option(
+        "--header",
+        "NAME: VALUE",
+        "send this to --url with each request; $VAR in it is that variable; again for more",
+        again=True,
+    ),
+    flag("--allow-http", "let --url be http:// on another machine, where no header is sent"),
+    Option(
+        "--name",
+        "NAME",
+        "what hooks know the server by: its tools are mcp__NAME__TOOL (default: its own name)",
+    ),
+    Option(
+        "--tools",
+        "PATTERN",
+        "only the tools whose whole name this matches are listed and can be called",
+    ),
+    *STRICTNESS,
+    *TRUST,
+)
+_VARIABLE = r"\$(?:(\w+)|\{(\w+)\})"
+
+
+def run(options: Options, screen: Screen) -> int:
+    """Serve until the client or the server is gone; the server's exit status."""
+    if options.json:
+        raise CommandError("--json: standard output is the protocol's here; leave it out")
+    command: list[str] = list(options.server)
+    if bool(command) == (options.url is not None):
+        what = "not both" if command else "hookline mcp -- SERVER ARGS…"
+        raise CommandError(f"name the server: its command behind --, or its --url; {what}")
+    if options.header and options.url is None:
+        raise CommandError("--header: headers are for --url; a command has its environment")
+    if options.allow_http and options.url is None:
+        raise CommandError("--allow-http: this is for --url")
+    if options.name is not None and not options.name.strip():
+        raise CommandError("--name: give the server a name, or leave it out")
+    headers = dict(_read_header(text) for text in options.header or ())
+    allows = None if options.tools is None else _read_pattern(options.tools)
+    if sys.stdin is None or sys.stdout is None:
+        raise CommandError("standard input and output are the client's here, and must be open")
+    _log_to_stderr()
+    config = load_config(
+        options,
+        warm=True,
+        trusted=options.trust,
+        strict=options.strict,
+        required=options.require or (),
+    )
+    tell_problems(screen, config.get_settings().problems)
+    # Whatever in this process prints must not get between the messages.
+    wire = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with Hooks.of(config) as hooks:
+            return run_on_asyncio(_serve(options, command, headers, hooks, allows, wire))
+    finally:
+        os.dup2(wire, 1)
+        os.close(wire)
+
+
+async def _serve(
+    options: Options,
+    command: list[str],
+    headers: dict[str, str],
+    hooks: Hooks,
+    allows: Match | None,
+    wire: int,
+) -> int:
+    from hookline.serving.mcp.lines import Lines, Outlet
+    from hookline.serving.mcp.proxy import Proxy
+
+    async with AsyncExitStack() as ends:
+        incoming, outgoing = Lines(os.dup(0)), Outlet(os.dup(wire))
+        ends.callback(incoming.close)
+        ends.callback(outgoing.close)
+        server = await _open_server(options, command, headers, ends)
+        identity = _identify(options.name, options.url, command)
+        proxy = Proxy(hooks, server, incoming, outgoing, identity=identity, allows=allows)
+        return await proxy.run()
+
+
+async def _open_server(
+    options: Options, command: list[str], headers: dict[str, str], ends: AsyncExitStack
+) -> "Server":
+    if options.url is None:
+        from hookline.serving.mcp.stdio import StdioServer
+
+        return StdioServer(command)
+    try:
+        http = import_module("hookline.serving.mcp.http")
+    except ImportError:
+        raise CommandError("--url needs httpx; run pip install 'hookline[http]'") from None
+    there = http.HttpServer(options.url, headers=headers, allow_http=options.allow_http)
+    server: Server = await ends.enter_async_context(there)
+    return server
+
+
+def _identify(name: str | None, url: str | None, command: list[str]) -> "Identity":
+    from hookline.serving.mcp.proxy import Identity
+
+    if url is None:
+        place = {"command": command[0], "args": command[1:], "cwd": os.getcwd()}
+        return Identity(name=name, fallback=os.path.basename(command[0]), place=place)
+    from urllib.parse import urlsplit
+
+    from hookline.serving.mcp.address import read_address
+
+    # Hooks are not told the password or the key that a URL may have.
+    place = {"url": read_address(url, allow_http=True).shown}
+    return Identity(name=name, fallback=urlsplit(url).hostname or url, place=place)
+
+
+def _read_header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise CommandError("--header: one of them is no header; write 'Name: value'")
+
+    def look_up(found: "re.Match[str]") -> str:
+        variable = found[1] or found[2]
+        if variable not in os.environ:
+            raise CommandError(f"--header: {name}: the variable {variable} is not set")
+        return os.environ[variable]
+
+    return name.strip(), re.sub(_VARIABLE, look_up, value.strip())
+
+
+def _read_pattern(text: str) -> Match:
+    if not text.strip():
+        raise CommandError("--tools: name at least one tool, or leave it out to allow all")
+    allows, problem = compile_matcher(text, search=False)
+    if problem is not None:
+        raise CommandError(f"--tools: {problem.message}; correct it")
+    return allows
+
+
+def _log_to_stderr() -> None:
+    class Formatter(logging.Formatter):
+        """A line a record, whatever a hook or a server put into it, without secrets."""
+
+        def format(self, record: logging.LogRecord) -> str:
+            return one_line(Secrets(os.environ).hidden(super().format(record)))
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Formatter("hookline: %(message)s"))
+    logger = logging.getLogger("hookline")
+    logger.propagate = False
+    logger.handlers = [handler]

@@ -1,0 +1,157 @@
+"""A hook's question for the user, put through the client: as a request of the server's, or since
+2026-07-28 as a result that wants input and a call that comes again with it.
+
+What was asked is remembered here under a word that nobody can guess, and holds once, for the very
+call it was asked about: neither the client nor the server can make up an approval.
+"""
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import msgspec
+
+from hookline.serving.mcp.calls import Call
+from hookline.serving.mcp.messages import Json, Message, encode
+from hookline.serving.mcp.results import INPUT_REQUIRED, Reply
+from hookline.toolcall import ConfirmationRequest, Deferred, text_of
+
+# The name of the question among those of a server.
+CONFIRMATION = "hookline-confirm"
+# Questions that wait for their call to come again; the oldest is forgotten, and asked once more.
+_MOST_QUESTIONS = 1000
+_MOST_SHOWN = 2000
+_FORM: Json = {"type": "object", "properties": {}}
+
+
+class InputNeeded(Deferred):
+    """The user is asked by the result of the call, which then comes again."""
+
+    def __init__(self, request: ConfirmationRequest) -> None:
+        self.request = request
+        super().__init__(request.reason)
+
+
+class Resumed(msgspec.Struct, frozen=True):
+    """What hooks had said about a call that has come again, and whether the user allowed it."""
+
+    answered: Json
+    is_allowed: bool
+
+
+class _Question(msgspec.Struct, frozen=True):
+    call: Call
+    answered: Json
+
+
+class Questions:
+    """The open questions of one client; ``tell`` sends it a message."""
+
+    def __init__(self, tell: Callable[[bytes], None]) -> None:
+        self._tell = tell
+        self._prefix = f"hookline-{secrets.token_hex(16)}-"
+        self._numbers = count(1)
+        self._open: dict[str, asyncio.Future[Message]] = {}
+        self._deferred: OrderedDict[str, _Question] = OrderedDict()
+        self._allowed: OrderedDict[str, _Question] = OrderedDict()
+
+    def make_id(self) -> str:
+        """An id that neither side has used, nor can."""
+        return f"{self._prefix}{next(self._numbers)}"
+
+    async def ask(self, request: ConfirmationRequest) -> bool:
+        """Ask the user by a request; raises RuntimeError where the client could not."""
+        id, params = self.make_id(), _describe(request)
+        answer = self._open[id] = asyncio.get_running_loop().create_future()
+        fields = {"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params}
+        self._tell(encode(fields))
+        try:
+            said = (await answer).fields
+        except asyncio.CancelledError:
+            cancelled = {"requestId": id, "reason": "the call was cancelled"}
+            fields = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled}
+            self._tell(encode(fields))
+            raise
+        finally:
+            del self._open[id]
+        if said.get("error") is not None:
+            raise RuntimeError(f"the client answered {text_of(said['error'])}")
+        return _is_accepted(said.get("result"))
+
+    def take(self, response: Message) -> bool:
+        """Take the answer to a question; False if it is the answer to something else."""
+        if not isinstance(response.id, str) or not response.id.startswith(self._prefix):
+            return False
+        answer = self._open.get(response.id)
+        # The call may have been cancelled meanwhile.
+        if answer is not None and not answer.done():
+            answer.set_result(response)
+        return True
+
+    def defer(self, call: Call, request: ConfirmationRequest) -> Reply:
+        """Ask the user by the result of the call."""
+        state = self.make_id()
+        answered: Json = {"decision": "ask", "reason": request.reason}
+        if request.system_message:
+            answered["systemMessage"] = request.system_message
+        if request.tool_input is not call.arguments:
+            answered["hookSpecificOutput"] = {"tool_input": request.tool_input}
+        _remember(self._deferred, state, _Question(call, answered))
+        asked = {"method": "elicitation/create", "params": {"mode": "form", **_describe(request)}}
+        return Reply(
+            {
+                "resultType": INPUT_REQUIRED,
+                "inputRequests": {CONFIRMATION: asked},
+                "requestState": state,
+            }
+        )
+
+    def allow_again(self, call: Call, state: Any) -> None:
+        """Remember what the user allowed for when the call comes again with what the server wanted
+        to know."""
+        if call.answered is not None and isinstance(state, str):
+            _remember(self._allowed, state, _Question(call, call.answered))
+
+    def resume(self, call: Call) -> Resumed | None:
+        """What became of the question about a call that comes again; None for any other call. What
+        the client had said to the server before is what the server gets."""
+        state = call.params.get("requestState")
+        if not call.is_modern or not isinstance(state, str):
+            return None
+        allowed = self._allowed.pop(state, None)
+        if allowed is not None:
+            return Resumed(allowed.answered, True) if call.says_the_same_as(allowed.call) else None
+        if not state.startswith(self._prefix):
+            return None
+        asked = self._deferred.pop(state, None)
+        responses = call.params.get("inputResponses")
+        kept = ("inputResponses", "requestState")
+        call.params = {name: value for name, value in call.params.items() if name not in kept}
+        if asked is None or not call.says_the_same_as(asked.call):
+            return None
+        before = asked.call.params
+        call.params |= {name: before[name] for name in kept if name in before}
+        said = responses.get(CONFIRMATION) if isinstance(responses, dict) else None
+        return Resumed(asked.answered, _is_accepted(said))
+
+
+def _remember(questions: OrderedDict[str, _Question], state: str, question: _Question) -> None:
+    questions[state] = question
+    if len(questions) > _MOST_QUESTIONS:
+        questions.popitem(last=False)
+
+
+def _describe(request: ConfirmationRequest) -> Json:
+    shown = text_of(request.tool_input)
+    if len(shown) > _MOST_SHOWN:
+        shown = f"{shown[:_MOST_SHOWN]}… (+{len(shown) - _MOST_SHOWN} characters)"
+    said = [request.reason, *([request.system_message] if request.system_message else [])]
+    message = "\n".join([*said, "", f"Allow {request.tool_name} {shown}?"])
+    return {"message": message, "requestedSchema": _FORM}
+
+
+def _is_accepted(result: Any) -> bool:
+    return isinstance(result, dict) and result.get("action") == "accept"

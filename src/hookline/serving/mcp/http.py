@@ -1,0 +1,561 @@
+"""An MCP server over streamable HTTP, of either protocol generation.
+
+Each message of the client is a POST of its own. The answer to a request comes as JSON or as a
+stream of events, in which the server may first say and ask other things; what belongs to no
+request comes in the stream of a GET. Until 2025-11-25 there is a session; from 2026-07-28 on each
+request stands alone, and closing its stream cancels it.
+"""
+
+import asyncio
+import re
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from types import TracebackType
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from hookline.notices import one_line, warn
+from hookline.serving.mcp.address import read_address
+from hookline.serving.mcp.connection import Answer, Connection, Failed, Unreachable, too_large
+from hookline.serving.mcp.events import EventParser, EventTooLarge
+from hookline.serving.mcp.lines import MAX_MESSAGE
+from hookline.serving.mcp.routing import (
+    VERSION,
+    Id,
+    Message,
+    Mirrored,
+    begins_listing,
+    cancelled_request,
+    mirrored_arguments,
+    read_message,
+    routing_headers,
+)
+from hookline.serving.mcp.server import ServerGone
+
+# For what has no answer: a notification, a response, the end of a session.
+ACCEPT_SECONDS = 30.0
+# Before what follows goes out all the same: a server may accept a message when it is done with it.
+ORDER_SECONDS = 2.0
+DELETE_SECONDS = 2.0
+FLUSH_SECONDS = 1.0
+# A server of the handshake's generation need not answer what was cancelled, nor end its stream.
+CANCEL_SECONDS = 5.0
+# Each holds a connection; the default of macOS are 256 descriptors.
+MAX_CALLS = 100
+RETRY_SECONDS = 1.0
+MAX_RETRY_SECONDS = 60.0
+MIN_RETRY_SECONDS = 0.1
+MAX_RESUMES = 5
+
+SESSION = "mcp-session-id"
+_HEADER_VALUE = re.compile(r"[\x21-\x7e]{1,4096}")
+METHOD_NOT_FOUND = -32601
+TRANSPORT_FAILED = -32000
+
+
+class _NotFound(Failed):
+    """Nothing is at the URL: a client that tries the newest generation first tries an older one."""
+
+
+@dataclass(eq=False)
+class _Call:
+    """A request of the client, until its response has come."""
+
+    message: Message
+    data: bytes
+    # The headers that repeat what it says; those of the handshake's generation have none.
+    routing: Mapping[str, str]
+    # What the client sent next may go out.
+    on_its_way: asyncio.Event = field(default_factory=asyncio.Event)
+    sent: bool = False
+    answered: bool = False
+    # Of our own: the client does not see its response.
+    own: bool = False
+    response: Message | None = None
+    task: "asyncio.Task[None] | None" = None
+
+    @property
+    def id(self) -> Id:
+        assert self.message.id is not UNSET
+        return self.message.id
+
+    @property
+    def is_stateless(self) -> bool:
+        return bool(self.routing)
+
+    def mark_sent(self) -> None:
+        self.sent = True
+        if self.message.method != "initialize":  # what follows it needs its session
+            self.on_its_way.set()
+
+
+@dataclass
+class _Position:
+    """How far a stream of events was read, and when to ask for its rest."""
+
+    last_id: str = ""
+    retry: int | None = None
+    messages: int = 0
+
+    def delay(self, failures: int) -> float:
+        first = RETRY_SECONDS if self.retry is None else self.retry / 1000
+        first = min(max(first, MIN_RETRY_SECONDS), MAX_RETRY_SECONDS)
+        return min(first * 2.0 ** min(failures, 10), MAX_RETRY_SECONDS)
+
+    def read_from(self, parser: EventParser) -> None:
+        self.retry = parser.retry if parser.retry is not None else self.retry
+        if _HEADER_VALUE.fullmatch(parser.last_id):
+            self.last_id = parser.last_id
+
+    def headers(self) -> dict[str, str]:
+        return {"last-event-id": self.last_id} if self.last_id else {}
+
+
+class _ErrorResponse(msgspec.Struct):
+    id: Id
+    error: Any
+    jsonrpc: str = "2.0"
+
+
+class _Initialized(msgspec.Struct):
+    protocolVersion: str  # noqa: N815 - as it is spelled on the wire
+
+
+class HttpServer:
+    """A ``Server`` at a URL. To be entered before it is used; leaving closes it."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        allow_http: bool = False,
+        max_message: int = MAX_MESSAGE,
+    ) -> None:
+        """Raises ``AddressError`` where the URL or a header cannot be used."""
+        address = read_address(url, headers, allow_http=allow_http)
+        self._connection = Connection(address, limit=max_message)
+        self._request = self._connection.request
+        self._name = self._connection.name
+        self._outgoing: asyncio.Queue[bytes] = asyncio.Queue(16)
+        self._incoming: asyncio.Queue[bytes | None] = asyncio.Queue(4)
+        self._slots = asyncio.Semaphore(MAX_CALLS)
+        self._calls: dict[Id, _Call] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._listener: asyncio.Task[None] | None = None
+        self._closed = False
+        self._warned: set[str] = set()
+        self._tools: dict[str, Mirrored] = {}
+        self._version: str | None = None
+        self._session: str | None = None
+        # Messages with which the client began its session, to begin another when it is lost.
+        self._hello: bytes | None = None
+        self._ready: bytes | None = None
+        self._lost = False
+        self._renewing = asyncio.Lock()
+
+    async def __aenter__(self) -> "HttpServer":
+        self._spawn(self._send_all())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def send(self, message: bytes) -> None:
+        if self._closed:
+            raise ServerGone(f"the connection to {self._name} is closed")
+        await self._outgoing.put(message)
+
+    async def receive(self) -> bytes | None:
+        if self._closed and self._incoming.empty():
+            return None
+        return await self._incoming.get()
+
+    async def close(self) -> int:
+        if self._closed:
+            return 0
+        self._closed = True
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FLUSH_SECONDS):
+                    await self._outgoing.join()
+            await self._end_tasks()
+            if self._session is not None:
+                with suppress(Failed, TimeoutError):
+                    async with (
+                        asyncio.timeout(DELETE_SECONDS),
+                        self._request("DELETE", self._session_headers()),
+                    ):
+                        pass
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(DELETE_SECONDS):
+                    await self._connection.close()
+            while not self._incoming.empty():
+                self._incoming.get_nowait()
+            self._incoming.put_nowait(None)
+            while not self._outgoing.empty():  # who waits to put more there does not wait on
+                self._outgoing.get_nowait()
+                await asyncio.sleep(0)
+        return 0
+
+    async def _end_tasks(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=DELETE_SECONDS)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._forget)
+        return task
+
+    def _forget(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            warn("internal error of hookline mcp, please report it", error=error)
+
+    def _warn_once(self, text: str) -> None:
+        if text not in self._warned:
+            self._warned.add(text)
+            warn(text)
+
+    async def _send_all(self) -> None:
+        """In order: nothing is sent before what the client sent earlier is on its way."""
+        while True:
+            data = await self._outgoing.get()
+            try:
+                message = read_message(data)
+            except msgspec.MsgspecError:
+                message = Message()  # the server says what is wrong with it
+            try:
+                await self._send_one(message, data)
+            except Exception as error:
+                warn("internal error of hookline mcp, please report it", error=error)
+            finally:
+                self._outgoing.task_done()
+
+    async def _send_one(self, message: Message, data: bytes) -> None:
+        cancelled = cancelled_request(message)
+        if cancelled is not None and self._cancel(cancelled):
+            return
+        if not message.is_request:
+            telling = self._spawn(self._tell(message, data))
+            await asyncio.wait([telling], timeout=ORDER_SECONDS)
+            return
+        call = _Call(message, data, routing_headers(message, self._tools))
+        if message.method == "initialize":
+            self._begin_session(data)
+        elif self._hello is None:
+            self._version = call.routing.get(VERSION)
+        self._calls[call.id] = call
+        call.task = self._spawn(self._ask(call))
+        await call.on_its_way.wait()
+
+    def _begin_session(self, hello: bytes) -> None:
+        self._hello, self._ready = hello, None
+        self._session = self._version = None
+        self._lost = False
+        if self._listener is not None:
+            self._listener.cancel()
+            self._listener = None
+
+    def _cancel(self, request: Id) -> bool:
+        """End a request that the client no longer waits for; False where the server is to be told
+        by a message."""
+        call = self._calls.get(request)
+        if call is None:
+            return self._hello is None
+        assert call.task is not None
+        if call.is_stateless or not call.sent:
+            call.task.cancel()
+            return True
+        asyncio.get_running_loop().call_later(CANCEL_SECONDS, call.task.cancel)
+        return False
+
+    async def _tell(self, message: Message, data: bytes) -> None:
+        """Send what has no answer."""
+        headers = self._headers(message, routing_headers(message, self._tools))
+        what = "a response" if message.method is UNSET else one_line(message.method[:100])
+        try:
+            async with (
+                asyncio.timeout(ACCEPT_SECONDS),
+                self._request("POST", headers, data) as answer,
+            ):
+                if not answer.is_success:
+                    raise self._refusal(answer, self._session)
+                await answer.drain()
+        except (Failed, TimeoutError) as error:
+            reason = str(error) or f"{self._name} did not accept it in {ACCEPT_SECONDS:.0f} s"
+            warn(f"{what} did not reach the server: {reason}")
+        if message.method == "notifications/initialized" and self._hello is not None:
+            self._ready = data
+            if self._listener is not None:
+                self._listener.cancel()
+            self._listener = self._spawn(self._listen())
+
+    async def _ask(self, call: _Call) -> None:
+        """Send a request, and pass on what is said until its response."""
+        try:
+            is_lost = self._lost and not call.is_stateless and call.message.method != "initialize"
+            if self._slots.locked() or is_lost:
+                call.on_its_way.set()  # it has to wait, and nothing else has to wait for it
+            async with self._slots:
+                if is_lost:
+                    await self._renew_session()
+                await self._exchange(call)
+        except Failed as failure:
+            await self._answer_failure(call, failure)
+        except Exception:
+            await self._answer_failure(call, Failed("internal error of hookline mcp"))
+            raise
+        finally:
+            call.on_its_way.set()
+            if self._calls.get(call.id) is call:
+                del self._calls[call.id]
+
+    async def _answer_failure(self, call: _Call, failure: Failed) -> None:
+        if not call.answered:
+            call.answered = True
+            code = METHOD_NOT_FOUND if isinstance(failure, _NotFound) else TRANSPORT_FAILED
+            error = {"code": code, "message": str(failure)}
+            await self._incoming.put(msgspec.json.encode(_ErrorResponse(call.id, error)))
+
+    async def _exchange(self, call: _Call) -> None:
+        session = self._session
+        position = _Position()
+        headers = self._headers(call.message, call.routing)
+        async with self._request("POST", headers, call.data, on_sent=call.mark_sent) as answer:
+            if call.message.method == "initialize" and answer.is_success:
+                self._session = self._session_of(answer)
+            call.on_its_way.set()
+            if not answer.is_success:
+                await self._pass_on_refusal(answer, call, session)
+            elif answer.is_event_stream:
+                await self._follow(answer, position, call)
+            elif answer.status == 200 and answer.media_type == "application/json":
+                await self._pass_on(await answer.read(), call)
+            else:
+                raise Failed(
+                    f"{self._name} answered with HTTP {answer.status} and "
+                    f"{one_line(answer.media_type[:100]) or 'nothing'}, not with a response; "
+                    "check the URL"
+                )
+        await self._resume(call, position, session)
+
+    async def _resume(self, call: _Call, position: _Position, session: str | None) -> None:
+        """Ask for the rest of a stream that broke off, where the server can send it again."""
+        failures = 0
+        while not call.answered:
+            is_over = session is not None and session != self._session
+            if call.is_stateless or is_over or not position.last_id or failures == MAX_RESUMES:
+                raise Failed(f"{self._name} ended its answer before the response")
+            await asyncio.sleep(position.delay(failures))
+            before = position.last_id
+            headers = self._session_headers() | position.headers()
+            with suppress(Unreachable):
+                async with self._request("GET", headers) as answer:
+                    if answer.is_event_stream:
+                        await self._follow(answer, position, call)
+                    elif answer.status < 500:
+                        raise self._refusal(answer, session)
+            failures = 0 if position.last_id != before else failures + 1
+
+    async def _follow(self, answer: Answer, position: _Position, call: _Call | None) -> None:
+        """Pass on the messages of a stream up to the response to the call, or to its end."""
+        parser = EventParser(self._connection.limit)
+        try:
+            async for piece in answer.pieces:
+                for event in parser.feed(piece):
+                    if event.kind == "message" and event.data:
+                        position.messages += 1
+                        await self._pass_on(event.data, call)
+                    position.read_from(parser)
+                    if call is not None and call.answered:
+                        await answer.drain()
+                        return
+                position.read_from(parser)
+        except EventTooLarge:
+            raise too_large(self._name, self._connection.limit) from None
+        except Unreachable:
+            return  # its end, as if the server had closed it
+
+    async def _pass_on(self, data: bytes, call: _Call | None) -> None:
+        """Hand the client what the server said: in a stream of a call, or in none (None)."""
+        if data.lstrip()[:1] == b"[":
+            try:
+                batch = msgspec.json.decode(data, type=list[msgspec.Raw])
+            except (msgspec.MsgspecError, RecursionError):
+                batch = [msgspec.Raw(data)]
+            for one in batch:
+                await self._pass_on_one(bytes(one), call)
+        else:
+            await self._pass_on_one(data, call)
+
+    async def _pass_on_one(self, data: bytes, call: _Call | None) -> None:
+        try:
+            if not data.isascii():
+                data.decode()
+            message = read_message(data)
+            if b"\n" in data or b"\r" in data:
+                data = msgspec.json.format(data, indent=-1)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            problem = f"{self._name} sent something that is no JSON-RPC message"
+            if call is not None:
+                raise Failed(problem) from None
+            self._warn_once(f"{problem}; it is left out")
+            return
+        if message.is_response:
+            call = self._calls.get(_id_of(message)) if call is None else call
+            # A server that refuses a message need not have read its id.
+            is_nameless = _id_of(message) is None and message.error is not UNSET
+            if call is None or call.answered or not (is_nameless or _id_of(message) == call.id):
+                self._warn_once(
+                    f"{self._name} sent a response that no request waits for; it is left out"
+                )
+                return
+            if is_nameless:
+                data = msgspec.json.encode(_ErrorResponse(call.id, message.error))
+            call.answered, call.response = True, message
+            self._learn_from(call, message)
+            if call.own:
+                return
+        await self._incoming.put(data)
+
+    def _learn_from(self, call: _Call, response: Message) -> None:
+        if response.result is UNSET:
+            return
+        if call.message.method == "initialize":
+            with suppress(msgspec.MsgspecError):
+                version = msgspec.json.decode(response.result, type=_Initialized).protocolVersion
+                self._version = version if _HEADER_VALUE.fullmatch(version) else None
+        elif call.message.method == "tools/list" and call.is_stateless:
+            if begins_listing(call.message):
+                self._tools.clear()
+            self._tools |= mirrored_arguments(response.result)
+
+    async def _pass_on_refusal(self, answer: Answer, call: _Call, session: str | None) -> None:
+        """The server's own error where it gives one, else one that says what its status means."""
+        error: Message | None = None
+        if answer.media_type == "application/json":
+            body = await answer.read()
+            with suppress(msgspec.MsgspecError):
+                error = read_message(body)
+        if error is None or error.error is UNSET:
+            raise self._refusal(answer, session)
+        # One that names no request may be for the session, which is gone then.
+        refusal = self._refusal(answer, session if _id_of(error) is None else None)
+        if answer.status == 404 and _id_of(error) is None and session is not None:
+            raise refusal
+        await self._pass_on(body, call)
+        if not call.answered:
+            raise refusal
+
+    def _refusal(self, answer: Answer, session: str | None) -> Failed:
+        status = answer.status
+        try:
+            meaning = f"HTTP {status} {HTTPStatus(status).phrase}"
+        except ValueError:
+            meaning = f"HTTP {status}"
+        if answer.is_redirect:
+            return Failed(
+                f"{self._name} answered with a redirect to {answer.location}, which "
+                "hookline does not follow; if that is the server, use its URL"
+            )
+        if status in (401, 403):
+            text = (
+                f"{self._name} refused the request with {meaning}; hookline does not sign in by "
+                'itself: give credentials with --header "Authorization: Bearer TOKEN"'
+            )
+            self._warn_once(text)
+            return Failed(text)
+        if status == 404 and session is not None:
+            if session == self._session and not self._lost:
+                self._lost = True
+                warn(f"{self._name} no longer knows the session; the next request begins another")
+            return Failed(
+                f"{self._name} no longer knows this session, so the request was not run and what "
+                "the server kept for the session is gone; the next request begins a new session"
+            )
+        if status in (404, 405) and self._session is None:
+            return (_NotFound if status == 404 else Failed)(
+                f"{self._name} answered with {meaning}: there is no MCP server at this URL, or one "
+                "of the HTTP+SSE transport of 2024-11-05, which hookline does not speak"
+            )
+        return Failed(f"{self._name} answered with {meaning}")
+
+    async def _renew_session(self) -> None:
+        async with self._renewing:
+            if not self._lost or self._hello is None:
+                return
+            hello = _Call(read_message(self._hello), self._hello, {}, own=True)
+            version, self._session, self._version = self._version, None, None
+            try:
+                await self._exchange(hello)
+                if hello.response is None or hello.response.result is UNSET:
+                    raise Failed(f"{self._name} refused a new session")
+                if self._version != version:
+                    raise Failed(
+                        f"{self._name} now speaks version {self._version} of MCP, not {version}; "
+                        "start hookline mcp again"
+                    )
+                self._lost = False
+            finally:
+                self._version = version
+            if self._ready is not None:
+                await self._tell(read_message(self._ready), self._ready)
+
+    async def _listen(self) -> None:
+        """Pass on what belongs to no request, as long as the session lasts."""
+        position, failures = _Position(), 0
+        while True:
+            before = position.messages
+            try:
+                async with self._request(
+                    "GET", self._session_headers() | position.headers()
+                ) as answer:
+                    if answer.is_event_stream:
+                        await self._follow(answer, position, None)
+                    elif answer.status < 500 and answer.status != 429:
+                        if answer.status in (401, 403):
+                            self._refusal(answer, None)
+                        return  # the server has no such stream, or no longer this session
+            except Unreachable:
+                pass  # requests say so
+            except Failed as failure:
+                self._warn_once(str(failure))
+            failures = 0 if position.messages != before else failures + 1
+            await asyncio.sleep(position.delay(failures - 1 if failures else 0))
+
+    def _headers(self, message: Message, routing: Mapping[str, str]) -> dict[str, str]:
+        headers = {"content-type": "application/json", **routing}
+        if routing or message.method == "initialize":
+            return headers
+        return headers | self._session_headers()
+
+    def _session_headers(self) -> dict[str, str]:
+        pairs = {SESSION: self._session, VERSION: self._version}
+        return {name: value for name, value in pairs.items() if value is not None}
+
+    def _session_of(self, answer: Answer) -> str | None:
+        session = answer.header(SESSION)
+        if session is not None and not _HEADER_VALUE.fullmatch(session):
+            raise Failed(f"{self._name} gave a session id that no header can have")
+        return session
+
+
+def _id_of(message: Message) -> Id:
+    return None if message.id is UNSET else message.id

@@ -1,0 +1,203 @@
+"""Lines in and out of descriptors on asyncio's loop: bounded in size, and never half a line.
+
+asyncio's own streams take pipes and sockets alone, a cancelled write of theirs is on its way all
+the same, and a blocking standard stream is the parent's to keep so when this process ends.
+"""
+
+import asyncio
+import contextlib
+import errno
+import os
+import select
+from collections import deque
+
+# A larger message than any host sends; it is held in memory a few times over while hooks read it.
+MAX_MESSAGE = 64 * 1024 * 1024
+_CHUNK = 1024 * 1024
+# More than this is not taken while the reader of it has not kept up.
+_HIGH_WATER = 256 * 1024
+
+
+class MessageTooLong(Exception):
+    """A line has no end within the largest size there may be."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(f"a message of more than {limit:,} bytes")
+
+
+class Lines:
+    """The lines that come out of a descriptor, which is closed with it."""
+
+    def __init__(self, fd: int, *, limit: int = MAX_MESSAGE) -> None:
+        self._fd = fd
+        self._limit = limit
+        self._buffer = bytearray()
+        self._searched = 0
+        self.ended = asyncio.Event()
+        self._is_abandoned = False
+        self._waiter: asyncio.Future[None] | None = None
+
+    async def next(self) -> bytes | None:
+        """The next line that is not blank, without its end; None once there will be no more.
+        Raises MessageTooLong."""
+        while True:
+            end = self._buffer.find(b"\n", self._searched)
+            if max(end, 0) > self._limit or (end < 0 and len(self._buffer) > self._limit):
+                raise MessageTooLong(self._limit)
+            if end < 0 and not self.ended.is_set():
+                self._searched = len(self._buffer)
+                await self._read()
+                continue
+            line = bytes(self._buffer if end < 0 else self._buffer[:end])
+            del self._buffer[: len(line) + 1]
+            self._searched = 0
+            if line.strip():
+                return line
+            if end < 0:
+                return None
+
+    def abandon(self) -> None:
+        """Give what there is to be read now, and then the end: its writer is gone, though
+        somebody else may hold the other side open."""
+        self._is_abandoned = True
+        self._wake()
+
+    def close(self) -> None:
+        """Read no more; lines that were read already can be had."""
+        if self._fd >= 0:
+            self._unwatch()
+            os.close(self._fd)
+            self._fd = -1
+        self.ended.set()
+        self._wake()
+
+    def _unwatch(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._fd)
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def _read(self) -> None:
+        if not self._is_abandoned:
+            await self._wait()
+        if self.ended.is_set():
+            return
+        if self._is_abandoned:
+            poll = select.poll()
+            poll.register(self._fd, select.POLLIN)
+            if not poll.poll(0):
+                self.ended.set()
+                return
+        try:
+            chunk = os.read(self._fd, _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        self._buffer += chunk
+        if not chunk:
+            self.ended.set()
+
+    async def _wait(self) -> None:
+        """Wait until the descriptor has something; it stays a blocking one."""
+        loop = asyncio.get_running_loop()
+        self._waiter = loop.create_future()
+        try:
+            loop.add_reader(self._fd, self._wake)
+        except OSError:
+            # A regular file, which always has.
+            await asyncio.sleep(0)
+            return
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+            # Closed meanwhile, its number may be somebody else's by now.
+            if self._fd >= 0:
+                self._unwatch()
+
+
+class Outlet:
+    """What goes into a descriptor, which is closed with it, in the order it was written.
+
+    A write never waits: ``drain`` does, so that who is cancelled meanwhile leaves no half a line.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._was_blocking = os.get_blocking(fd)
+        os.set_blocking(fd, False)
+        self._waiting: deque[memoryview] = deque()
+        self._size = 0
+        self._is_watched = False
+        self._drained: asyncio.Future[None] | None = None
+        self.lost: OSError | None = None
+
+    def write(self, line: bytes) -> None:
+        """Take a line without its end; of what nobody reads any more ``lost`` says why."""
+        if self.lost is None:
+            self._waiting.append(memoryview(line + b"\n"))
+            self._size += len(line) + 1
+            if not self._is_watched:
+                self._flush()
+
+    async def drain(self, *, below: int = _HIGH_WATER) -> None:
+        """Wait until so little is left that more may be written."""
+        while self._size > below and self.lost is None:
+            if self._drained is None:
+                self._drained = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._drained)
+
+    def close(self) -> None:
+        """Write no more; what is not out yet is lost."""
+        if self._fd >= 0:
+            self._unwatch()
+            with contextlib.suppress(OSError):
+                # Others may have the same pipe or terminal.
+                os.set_blocking(self._fd, self._was_blocking)
+            os.close(self._fd)
+            self._fd = -1
+        self._lose(BrokenPipeError(errno.EPIPE, "closed"))
+
+    def _flush(self) -> None:
+        try:
+            while self._waiting:
+                part = self._waiting[0]
+                written = os.write(self._fd, part)
+                self._size -= written
+                if written == len(part):
+                    self._waiting.popleft()
+                else:
+                    self._waiting[0] = part[written:]
+        except BlockingIOError:
+            if not self._is_watched:
+                asyncio.get_running_loop().add_writer(self._fd, self._flush)
+                self._is_watched = True
+        except OSError as error:
+            self._lose(error)
+            return
+        if not self._waiting:
+            self._unwatch()
+        if self._size <= _HIGH_WATER:
+            self._tell_drained()
+
+    def _lose(self, error: OSError) -> None:
+        if self.lost is None:
+            self.lost = error
+        self._unwatch()
+        self._waiting.clear()
+        self._size = 0
+        self._tell_drained()
+
+    def _tell_drained(self) -> None:
+        """Have all who wait look again."""
+        if self._drained is not None:
+            drained, self._drained = self._drained, None
+            drained.set_result(None)
+
+    def _unwatch(self) -> None:
+        if self._is_watched:
+            asyncio.get_running_loop().remove_writer(self._fd)
+            self._is_watched = False

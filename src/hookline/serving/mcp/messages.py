@@ -1,0 +1,220 @@
+"""JSON-RPC messages as every reader of a line would read them, or not at all.
+
+Parsers differ in what they make of a key that stands twice, of ``Method`` beside ``method``, of a
+carriage return between two tokens. A message that two readers could read as two messages would
+take a tool call past the hooks, so it is a fault here.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+Json: TypeAlias = dict[str, Any]
+# An id as a key: 1 and "1" are two.
+Key: TypeAlias = tuple[Literal["text", "number"], str | float]
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+SERVER_GONE = -32000
+
+CALL = "tools/call"
+LIST = "tools/list"
+INITIALIZE = "initialize"
+DISCOVER = "server/discover"
+CANCELLED = "notifications/cancelled"
+TASK_RESULTS = ("tasks/result", "tasks/get")
+# What the proxy acts upon, and so must not be written in a way that only a server recognizes.
+_GUARDED = frozenset({CALL, LIST, INITIALIZE, DISCOVER, CANCELLED, *TASK_RESULTS})
+
+_FIELDS = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
+_BOM = b"\xef\xbb\xbf"
+_BLANKS = " \t\n\r"
+
+
+class Message(msgspec.Struct, frozen=True):
+    """A message; ``raw`` is how it came, for who passes it on. ``is_doubled`` says that an object
+    somewhere in it has a key twice."""
+
+    raw: bytes
+    fields: Json
+    is_doubled: bool
+
+    @property
+    def method(self) -> str | None:
+        """The method of a request or notification, None for a response."""
+        return self.fields.get("method")
+
+    @property
+    def id(self) -> Any:
+        """The id; None where there is none."""
+        return self.fields.get("id")
+
+    @property
+    def is_request(self) -> bool:
+        """Whether somebody is to answer it."""
+        return "method" in self.fields and "id" in self.fields
+
+    @property
+    def is_response(self) -> bool:
+        """Whether it answers a request."""
+        return "method" not in self.fields
+
+    @property
+    def params(self) -> Json:
+        """The parameters, empty where they are no object."""
+        params = self.fields.get("params")
+        return params if isinstance(params, dict) else {}
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """A line, or a part of a batch, that is no message that can be passed on."""
+
+    raw: bytes
+    problem: str
+    code: int = INVALID_REQUEST
+    id: Any = None
+
+
+def read_messages(line: bytes) -> Iterator[Message | Fault]:
+    """The messages of a line: one, or those of a batch one by one."""
+    # Some write a mark of the encoding before their first line.
+    line = line.removeprefix(_BOM)
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        yield Fault(line, f"it is not UTF-8 at byte {error.start}", PARSE_ERROR)
+        return
+    if not text.lstrip(_BLANKS).startswith("["):
+        yield _read(text)
+        return
+    try:
+        parts = _split_batch(text)
+    except (ValueError, RecursionError) as error:
+        yield Fault(line, f"it is not JSON: {_explain(error)}", PARSE_ERROR)
+        return
+    if not parts:
+        yield Fault(line, "an empty batch holds no message")
+    for part in parts:
+        yield _read(part)
+
+
+def key_of(id: Any) -> Key | None:
+    """An id as a key, None for what is no id."""
+    if isinstance(id, str):
+        return "text", id
+    return ("number", id) if isinstance(id, int | float) and not isinstance(id, bool) else None
+
+
+def find_variant(fields: Json, names: frozenset[str]) -> str | None:
+    """A key that some readers take for one of these names, and others do not."""
+    for key in fields:
+        if key not in names and key.casefold() in {name.casefold() for name in names}:
+            return key
+    return None
+
+
+def encode(fields: Json) -> bytes:
+    """A message as one line; raises ValueError for a number beyond all bounds, or for what is
+    nested too deeply."""
+    try:
+        try:
+            text = json.dumps(fields, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            return text.encode()
+        except UnicodeEncodeError:
+            # Half a surrogate pair has no UTF-8, but an escape.
+            return json.dumps(fields, allow_nan=False, separators=(",", ":")).encode()
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+class _Reading:
+    """One look at a JSON text, which counts the objects that have a key twice."""
+
+    def __init__(self) -> None:
+        self.has_doubled = False
+        # The outermost object is completed last.
+        self.is_last_doubled = False
+        self._decoder = json.JSONDecoder(
+            object_pairs_hook=self._build, parse_constant=_refuse_constant
+        )
+
+    def decode(self, text: str) -> Any:
+        return self._decoder.decode(text)
+
+    def _build(self, pairs: list[tuple[str, Any]]) -> Json:
+        built = dict(pairs)
+        self.is_last_doubled = len(built) != len(pairs)
+        self.has_doubled = self.has_doubled or self.is_last_doubled
+        return built
+
+
+def _refuse_constant(constant: str) -> object:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _split_batch(text: str) -> list[str]:
+    """The elements of an array as they are written."""
+    scan = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode
+    parts: list[str] = []
+    at = _skip(text, text.index("[") + 1)
+    while text[at : at + 1] != "]" or parts:
+        _, end = scan(text, at)
+        parts.append(text[at:end])
+        at = _skip(text, end)
+        if text[at : at + 1] == "]":
+            break
+        if text[at : at + 1] != ",":
+            raise json.JSONDecodeError("Expecting ',' delimiter", text, at)
+        at = _skip(text, at + 1)
+    if _skip(text, at + 1) != len(text):
+        raise json.JSONDecodeError("Extra data", text, at + 1)
+    return parts
+
+
+def _skip(text: str, at: int) -> int:
+    while text[at : at + 1] and text[at] in _BLANKS:
+        at += 1
+    return at
+
+
+def _read(text: str) -> Message | Fault:
+    # A reader of lines may take a carriage return for the end of one; between tokens, the only
+    # place where JSON has them, they mean no more than a blank.
+    raw = text.replace("\r", " ").rstrip(" ").encode() if "\r" in text else text.encode()
+    reading = _Reading()
+    try:
+        fields = reading.decode(text)
+    except (ValueError, RecursionError) as error:
+        return Fault(raw, f"it is not JSON: {_explain(error)}", PARSE_ERROR)
+    if not isinstance(fields, dict):
+        return Fault(raw, "it is not an object")
+    id = fields.get("id") if key_of(fields.get("id")) is not None else None
+    if reading.is_last_doubled:
+        return Fault(raw, "it has a key twice", id=id)
+    variant = find_variant(fields, _FIELDS)
+    if variant is not None:
+        return Fault(raw, f"its key {variant!r} is another's in other letters", id=id)
+    # Some write all fields, and null into those they do not use.
+    answers = [name for name in ("result", "error") if fields.get(name) is not None]
+    if "method" in fields:
+        method = fields["method"]
+        if answers:
+            return Fault(raw, "it is both a request and a response", id=id)
+        if not isinstance(method, str):
+            return Fault(raw, "its method is not a text", id=id)
+        if method not in _GUARDED and method.partition("\0")[0].strip().casefold() in _GUARDED:
+            return Fault(raw, f"there is no method {method!r}", METHOD_NOT_FOUND, id)
+        if method in _GUARDED and reading.has_doubled:
+            return Fault(raw, "an object in it has a key twice", id=id)
+    elif len(answers) == 2 or not fields.keys() & {"result", "error"}:
+        return Fault(raw, "it is neither a request nor a response", id=id)
+    return Message(raw, fields, reading.has_doubled)
+
+
+def _explain(error: Exception) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)

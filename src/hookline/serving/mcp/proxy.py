@@ -1,0 +1,644 @@
+"""Stands between an MCP client and an MCP server, and lets hooks decide about tool calls.
+
+A response reaches the client only as the answer to a request that is open, so a result that hooks
+have to see has no other way. What hooks have no part in goes by at once, in its order.
+"""
+
+import asyncio
+import re
+from collections import deque
+from collections.abc import Coroutine
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+
+from hookline.errors import describe
+from hookline.front import Hooks
+from hookline.notices import warn
+from hookline.pipeline.matcher import Match, MatchTimeout
+from hookline.serving.mcp.asking import InputNeeded, Questions
+from hookline.serving.mcp.calls import CAPABILITIES, SERVER_INFO, Call, can_be_asked, read_call
+from hookline.serving.mcp.lines import Lines, MessageTooLong, Outlet
+from hookline.serving.mcp.messages import (
+    CALL,
+    CANCELLED,
+    DISCOVER,
+    INITIALIZE,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    LIST,
+    SERVER_GONE,
+    TASK_RESULTS,
+    Fault,
+    Json,
+    Key,
+    Message,
+    encode,
+    find_variant,
+    key_of,
+    read_messages,
+)
+from hookline.serving.mcp.results import Reply, apply_outcome, read_reply, refuse
+from hookline.serving.mcp.server import Server, ServerGone
+from hookline.toolcall import ConfirmationRequest, FollowingTool, ToolInput
+from hookline.triggers import tool_notification
+from hookline.wire.events import HookEventName, SessionEndReason, SessionStartSource
+
+T = TypeVar("T")
+
+_BEFORE, _AFTER = HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL
+# Seconds: what calls under way have when one side is gone, and what the last lines have.
+_LAST_CALLS = 3.0
+_LAST_LINES = 1.0
+_MOST_CANCELLED = 1000
+_MOST_TASKS = 10_000
+_MOST_QUOTED = 500
+_TASK_ID = frozenset({"taskId"})
+# Requests that stay open for as long as there is a connection.
+_LASTING = "subscriptions/"
+_GONE = "the MCP server has ended"
+_NO_LATER_RESULT = (
+    "hooks must see the result of {tool}, and a task gives it later; call it without a task"
+)
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """What hooks are told of the server: ``name`` is the user's, else the server's own is taken,
+    or else ``fallback``; ``place`` are the fields of ``mcp_context`` that say where it runs."""
+
+    name: str | None
+    fallback: str
+    place: Json
+
+
+class _ServerInput(Exception):
+    """The server wants to know something before it goes on."""
+
+    def __init__(self, result: Json) -> None:
+        self.result = result
+        super().__init__("the server asks for input")
+
+
+class Proxy:
+    """One session; ``allows`` is which of the server's tools there are, all without it."""
+
+    def __init__(
+        self,
+        hooks: Hooks,
+        server: Server,
+        incoming: Lines,
+        outgoing: Outlet,
+        *,
+        identity: Identity,
+        allows: Match | None = None,
+    ) -> None:
+        self._hooks = hooks
+        self._server = server
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._identity = identity
+        self._name = identity.name
+        self._allows = allows
+        self._questions = Questions(outgoing.write)
+        # The client's requests that nobody has answered, and calls of our own: what was asked.
+        self._open: dict[Key, Call | str] = {}
+        self._own: dict[str, asyncio.Future[Reply]] = {}
+        self._cancelled: deque[Key] = deque(maxlen=_MOST_CANCELLED)
+        # The tools whose results tasks will give.
+        self._results_of: dict[str, str] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._settled: asyncio.Future[None] | None = None
+        self._is_identified = asyncio.Event()
+        self._is_identified.set()
+        self._has_started = False
+        self._session: asyncio.Task[None] | None = None
+        self._instructions: list[str] = []
+        self._can_be_asked = False
+        self._stop_reason: str | None = None
+        self._has_failed = False
+        self._closing: asyncio.Task[int] | None = None
+
+    async def run(self) -> int:
+        """Serve until one side is gone, and leave nothing running; the server's exit code, 1 if a
+        message was too long to be passed on."""
+        client = asyncio.create_task(self._read_client())
+        server = asyncio.create_task(self._read_server())
+        reason = SessionEndReason.OTHER
+        try:
+            await asyncio.wait({client, server}, return_when=asyncio.FIRST_COMPLETED)
+            if not self._has_failed and self._outgoing.lost is None:
+                if not server.done():
+                    reason = SessionEndReason.EXIT
+                    await self._settle(server)
+                    # It may have more to say when it has heard all.
+                    await asyncio.wait([self._close_server()])
+                self._fail_calls()
+                if self._tasks:
+                    await asyncio.wait(self._tasks, timeout=_LAST_CALLS)
+        finally:
+            code = await _finish(self._end(client, server, reason))
+        for pump in (client, server):
+            if not pump.cancelled():
+                pump.result()
+        return 1 if self._has_failed else code
+
+    async def _settle(self, server: "asyncio.Task[None]") -> None:
+        """The client sends no more: give what is open a moment to be answered."""
+        if any(not _is_lasting(request) for request in self._open.values()):
+            self._settled = asyncio.get_running_loop().create_future()
+            ends = asyncio.FIRST_COMPLETED
+            await asyncio.wait({server, self._settled}, timeout=_LAST_CALLS, return_when=ends)
+
+    def _close_server(self) -> "asyncio.Task[int]":
+        """End the server, once."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._server.close())
+        return self._closing
+
+    async def _end(
+        self,
+        client: "asyncio.Task[None]",
+        server: "asyncio.Task[None]",
+        reason: SessionEndReason,
+    ) -> int:
+        client.cancel()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(client, *self._tasks, return_exceptions=True)
+        for key in [*self._open]:
+            self._fail(key[1], SERVER_GONE, _GONE)
+            self._close(key)
+        closing = self._close_server(), self._end_session(reason)
+        code, _ = await asyncio.gather(*closing, return_exceptions=True)
+        server.cancel()
+        await asyncio.gather(server, return_exceptions=True)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._outgoing.drain(below=0), _LAST_LINES)
+        if isinstance(code, int):
+            return code
+        warn(f"the MCP server did not end well: {describe(code)}")
+        return 1
+
+    async def _read_client(self) -> None:
+        try:
+            while (line := await self._incoming.next()) is not None:
+                for message in read_messages(line):
+                    await self._guard(message, self._from_client(message))
+                if self._outgoing.lost is not None:
+                    return
+        except MessageTooLong as error:
+            self._has_failed = True
+            warn(f"the MCP client sent {error}; the session ends")
+
+    async def _read_server(self) -> None:
+        try:
+            while (line := await self._server.receive()) is not None:
+                for message in read_messages(line):
+                    await self._guard(message, self._from_server(message))
+                await self._outgoing.drain()
+                if self._outgoing.lost is not None:
+                    return
+        except ServerGone as error:
+            self._has_failed = True
+            warn(f"{error}; the session ends")
+
+    async def _guard(self, message: Message | Fault, work: Coroutine[Any, Any, None]) -> None:
+        """Handle a message; whatever goes wrong with one is no reason to end the others."""
+        try:
+            await work
+        except ServerGone as error:
+            # Its end is seen where it is read from; the client may be waiting for this one.
+            if isinstance(message, Message) and message.is_request:
+                self._close(key_of(message.id))
+                self._fail(message.id, SERVER_GONE, str(error))
+        except Exception as error:
+            warn("internal error of the MCP proxy, please report it", error=error)
+            if isinstance(message, Message) and message.id is not None:
+                self._close(key_of(message.id))
+                self._fail(message.id, INTERNAL_ERROR, "internal error of hookline mcp")
+
+    async def _from_client(self, message: Message | Fault) -> None:
+        if isinstance(message, Fault):
+            warn(f"a message of the MCP client was refused: {message.problem}: {_quote(message)}")
+            self._fail(
+                message.id, message.code, f"hookline mcp does not pass this on: {message.problem}"
+            )
+            await self._outgoing.drain()
+            return
+        method, key = message.method, key_of(message.id)
+        if message.is_response:
+            if not self._questions.take(message):
+                await self._server.send(message.raw)
+            return
+        if method == CALL:
+            await self._take_call(message)
+            return
+        if method == CANCELLED:
+            if self._cancel(key_of(message.params.get("requestId"))):
+                await self._server.send(message.raw)
+            return
+        if key is not None:
+            if self._is_taken(key):
+                return
+            if method in TASK_RESULTS and not self._may_fetch(message):
+                return
+            self._open[key] = str(method)
+        if method in (INITIALIZE, DISCOVER):
+            if method == INITIALIZE:
+                self._can_be_asked = can_be_asked(message.params.get("capabilities"))
+            self._is_identified.clear()
+            self._start_session()
+        await self._server.send(message.raw)
+
+    def _is_taken(self, key: Key) -> bool:
+        """Whether a request has the id of one that is open; then it is refused, as an answer could
+        be taken for that of the other."""
+        if key not in self._open:
+            return False
+        self._fail(key[1], INVALID_REQUEST, f"a request with the id {key[1]!r} is open")
+        return True
+
+    async def _take_call(self, message: Message) -> None:
+        if not message.is_request:
+            warn(f"a tools/call without an id was dropped: {_quote(message)}")
+            return
+        call = read_call(message)
+        if isinstance(call, Fault):
+            await self._from_client(call)
+            return
+        if self._is_taken(call.key):
+            return
+        refusal = self._find_refusal(call)
+        if refusal is not None:
+            self._answer(call.id, refuse(refusal, is_modern=call.is_modern))
+            await self._outgoing.drain()
+            return
+        self._open[call.key] = call
+        self._start_session()
+        is_ready = self._is_identified.is_set() and (self._session is None or self._session.done())
+        name = self._name_for_hooks(call.name) if is_ready else ""
+        if is_ready and self._hooks.may_skip(_BEFORE, _AFTER, target=name):
+            await self._server.send(call.to_server(call.arguments))
+        else:
+            call.task = self._spawn(self._run_call(call))
+
+    def _find_refusal(self, call: Call) -> str | None:
+        """Why a call is not even shown to hooks."""
+        if self._stop_reason is not None:
+            return self._stop_reason
+        if not self._is_allowed(call.name):
+            return f"{call.name} is not among the tools that --tools allows"
+        if call.is_task and self._hooks.may_answer(_AFTER, self._name_for_hooks(call.name)):
+            return _NO_LATER_RESULT.format(tool=call.name)
+        return None
+
+    async def _run_call(self, call: Call) -> None:
+        try:
+            await self._is_identified.wait()
+            if self._session is not None:
+                await asyncio.wait([self._session])
+            reply = await self._call_with_hooks(call)
+        except ServerGone as error:
+            reply = Reply(error={"code": SERVER_GONE, "message": str(error)})
+        except Exception as error:
+            warn("internal error of the MCP proxy, please report it", error=error)
+            said = {"code": INTERNAL_ERROR, "message": "internal error of hookline mcp"}
+            reply = Reply(error=said)
+        self._close(call.key)
+        self._answer(call.id, reply)
+        await self._outgoing.drain()
+
+    async def _call_with_hooks(self, call: Call) -> Reply:
+        resumed = self._questions.resume(call)
+
+        async def confirm(request: ConfirmationRequest) -> bool:
+            nonlocal resumed
+            if resumed is not None and not call.is_sent:
+                call.answered, is_allowed = resumed.answered, resumed.is_allowed
+                resumed = None
+                return is_allowed
+            if call.is_modern and call.is_sent:
+                raise RuntimeError("another call ran already, and would run again with the answer")
+            await self._announce(request)
+            if call.is_modern:
+                raise InputNeeded(request)
+            return await self._questions.ask(request)
+
+        can_ask = self._can_be_asked
+        if call.is_modern:
+            can_ask = can_be_asked(call.meta.get(CAPABILITIES))
+        try:
+            outcome = await self._hooks.call_tool(
+                self._name_for_hooks(call.name),
+                call.arguments,
+                partial(self._execute, call),
+                read=read_reply,
+                find_tool=partial(self._find_following, call),
+                confirm=confirm if can_ask or resumed is not None else None,
+                deferrals=(_ServerInput,),
+                mcp_context=self._describe(call.name),
+                answered=None if resumed is None else resumed.answered,
+            )
+        except InputNeeded as question:
+            return self._questions.defer(call, question.request)
+        except _ServerInput as wanted:
+            self._questions.allow_again(call, wanted.result.get("requestState"))
+            return Reply(wanted.result)
+        if outcome.stop is not None:
+            self._stop_reason = outcome.stop
+        return apply_outcome(outcome, is_modern=call.is_modern)
+
+    async def _execute(self, call: Call, arguments: ToolInput) -> Reply:
+        """Have the server run the tool; what it wants to know first is raised."""
+        call.reply = asyncio.get_running_loop().create_future()
+        await self._server.send(call.to_server(arguments))
+        reply = await call.reply
+        if reply.needs_input:
+            # Nothing else in it has been seen by a hook.
+            wanted = ("resultType", "inputRequests", "requestState")
+            raise _ServerInput({k: v for k, v in reply.result.items() if k in wanted})
+        return self._check_finished(call, reply)
+
+    def _check_finished(self, call: Call, reply: Reply) -> Reply:
+        """The reply; an error if its result is to come later, and hooks would have to see it."""
+        if not reply.is_unfinished:
+            return reply
+        name = self._name_for_hooks(call.name)
+        if self._hooks.may_answer(_AFTER, name):
+            warn(f"the MCP server made a task of {call.name}: {_NO_LATER_RESULT.format(tool=name)}")
+            return refuse(_NO_LATER_RESULT.format(tool=call.name), is_modern=call.is_modern)
+        if reply.task_id is not None and len(self._results_of) < _MOST_TASKS:
+            self._results_of[reply.task_id] = name
+        return reply
+
+    def _find_following(self, call: Call, name: str) -> FollowingTool | None:
+        """How to run another tool of this server, named as hooks read it or as the server does."""
+        tool = name.removeprefix(self._name_for_hooks(""))
+        if not self._is_allowed(tool):
+            return None
+
+        async def run(arguments: ToolInput) -> Reply:
+            id = self._questions.make_id()
+            # Progress of it would be taken for that of the call.
+            meta = {name: it for name, it in call.meta.items() if name != "progressToken"}
+            params = {"name": tool, "arguments": arguments, **({"_meta": meta} if meta else {})}
+            fields = {"jsonrpc": "2.0", "id": id, "method": CALL, "params": params}
+            self._own[id] = asyncio.get_running_loop().create_future()
+            try:
+                await self._server.send(encode(fields))
+                reply = await self._own[id]
+            finally:
+                del self._own[id]
+            if reply.is_unfinished:
+                problem = f"{tool} wants input or gives its result later, and runs only by itself"
+                return refuse(problem, is_modern=call.is_modern)
+            return reply
+
+        return FollowingTool(run, self._name_for_hooks(tool), self._describe(tool))
+
+    async def _announce(self, request: ConfirmationRequest) -> None:
+        """Fire the Notification of a question that the user is about to be asked."""
+        tool = request.tool_name.removeprefix(self._name_for_hooks(""))
+        told = tool_notification(
+            {
+                "type": "mcp",
+                "title": request.tool_name,
+                "serverName": self._name,
+                "toolName": tool,
+                "toolDisplayName": tool,
+            }
+        )
+        await self._hooks.notification(
+            told.message, notification_type=told.notification_type, details=told.details
+        )
+
+    def _cancel(self, key: Key | None) -> bool:
+        """Forget a request that the client has cancelled; whether the server has to be told."""
+        request = self._open.get(key) if key is not None else None
+        if request is None or key is None:
+            return True
+        self._close(key)
+        self._cancelled.append(key)
+        if request in (INITIALIZE, DISCOVER):
+            self._is_identified.set()
+        if not isinstance(request, Call) or request.task is None:
+            return True
+        request.task.cancel()
+        return request.is_sent
+
+    def _may_fetch(self, message: Message) -> bool:
+        """Whether a task's result may pass; without a word of refusal it may not."""
+        has_variant = find_variant(message.params, _TASK_ID) is not None
+        if not has_variant and not self._must_be_seen(message.params.get("taskId")):
+            return True
+        self._fail(
+            message.id, INVALID_REQUEST, "hooks must see the results of tools, and a task's pass by"
+        )
+        return False
+
+    def _must_be_seen(self, task_id: Any) -> bool:
+        name = self._results_of.get(task_id) if isinstance(task_id, str) else None
+        if name is not None:
+            return self._hooks.may_answer(_AFTER, name)
+        # It may be of any tool.
+        system = self._hooks.config.get_hook_system()
+        if system is None:
+            return False
+        hooks = system.get_all_hooks()
+        return self._hooks.may_answer(_AFTER) or any(hook.event is _AFTER for hook in hooks)
+
+    async def _from_server(self, message: Message | Fault) -> None:
+        if isinstance(message, Fault):
+            warn(f"the MCP server wrote what is no message: {message.problem}: {_quote(message)}")
+            return
+        if not message.is_response:
+            is_of_task = str(message.method).startswith("notifications/tasks")
+            has_result = is_of_task and "result" in message.params
+            if has_result and self._must_be_seen(message.params.get("taskId")):
+                warn("a task's result was dropped, as hooks must see the results of tools")
+            else:
+                self._outgoing.write(message.raw)
+            return
+        reply = Reply(message.fields.get("result"), message.fields.get("error"))
+        if message.is_doubled:
+            problem = "an object in the MCP server's answer has a key twice"
+            doubtful = Reply(error={"code": INTERNAL_ERROR, "message": problem})
+        else:
+            doubtful = reply
+        if isinstance(message.id, str) and message.id in self._own:
+            own = self._own[message.id]
+            if not own.done():
+                own.set_result(doubtful)
+            return
+        key = key_of(message.id)
+        if key is None and reply.error is not None:
+            # It could not read something, and does not know what.
+            self._outgoing.write(message.raw)
+            return
+        request = self._open.get(key) if key is not None else None
+        if isinstance(request, Call) and request.task is not None:
+            if request.reply is not None and not request.reply.done():
+                request.reply.set_result(doubtful)
+                return
+            # The server does not have it yet, or has answered it.
+            request = None
+        if key is None or request is None:
+            if key not in self._cancelled:
+                warn(f"the MCP server answered what nobody has asked: {_quote(message)}")
+            return
+        if isinstance(request, Call):
+            self._close(key)
+            self._answer(request.id, self._check_finished(request, doubtful))
+            return
+        self._close(key)
+        if request in (INITIALIZE, DISCOVER):
+            self._identify(reply.result)
+            if self._session is not None and not self._session.done():
+                self._spawn(self._introduce(message, self._session))
+            else:
+                self._outgoing.write(self._add_instructions(message))
+            return
+        if request == LIST and isinstance(reply.result, dict):
+            narrowed = self._narrow(reply.result)
+            if narrowed is not reply.result or message.is_doubled:
+                self._outgoing.write(encode({**message.fields, "result": narrowed}))
+                return
+        self._outgoing.write(message.raw)
+
+    def _narrow(self, result: Json) -> Json:
+        """The list without the tools that are not allowed, and without the promises that results
+        may not keep after hooks; the same object if there is nothing to change."""
+        tools = result.get("tools")
+        if not isinstance(tools, list):
+            return result
+        kept: list[Any] = []
+        for tool in tools:
+            name = tool.get("name") if isinstance(tool, dict) else None
+            if not isinstance(name, str):
+                if self._allows is None:
+                    kept.append(tool)
+                continue
+            if not self._is_allowed(name):
+                continue
+            called = self._name_for_hooks(name)
+            has_hooks = any(self._hooks.may_answer(event, called) for event in (_BEFORE, _AFTER))
+            if "outputSchema" in tool and has_hooks:
+                # What hooks add makes a text of a result.
+                tool = {name: it for name, it in tool.items() if name != "outputSchema"}
+            kept.append(tool)
+        is_same = len(kept) == len(tools) and all(a is b for a, b in zip(kept, tools, strict=True))
+        return result if is_same else {**result, "tools": kept}
+
+    def _is_allowed(self, tool: str) -> bool:
+        try:
+            return self._allows is None or self._allows(tool)
+        except MatchTimeout:
+            warn(f"--tools took too long over {tool!r}, so it is not allowed")
+            return False
+
+    def _name_for_hooks(self, tool: str) -> str:
+        """The name of a tool as hooks read it. From the first on, the server's name stays."""
+        if self._name is None:
+            self._name = self._identity.fallback
+        return f"mcp__{re.sub(r'[^A-Za-z0-9_-]', '_', self._name)}__{tool}"
+
+    def _describe(self, tool: str) -> Json:
+        return {"server_name": self._name, "tool_name": tool, **self._identity.place}
+
+    def _identify(self, result: Any) -> None:
+        """Take the name that the server gives itself, if it is the first to be had."""
+        if isinstance(result, dict) and self._name is None:
+            meta = result.get("_meta")
+            info = result.get("serverInfo") or (isinstance(meta, dict) and meta.get(SERVER_INFO))
+            name = info.get("name") if isinstance(info, dict) else None
+            if isinstance(name, str) and name:
+                self._name = name
+        self._is_identified.set()
+
+    def _start_session(self) -> None:
+        """Fire SessionStart, once; tool calls wait for its hooks."""
+        if self._has_started:
+            return
+        self._has_started = True
+        source = SessionStartSource.STARTUP
+
+        async def start() -> None:
+            self._instructions = (await self._hooks.session_start(source)).texts_for_model
+
+        if not self._hooks.may_skip(HookEventName.SESSION_START, target=source):
+            self._session = self._spawn(start())
+
+    async def _introduce(self, message: Message, session: "asyncio.Task[None]") -> None:
+        """Pass the server's introduction on when SessionStart hooks have answered."""
+        await asyncio.wait([session])
+        self._outgoing.write(self._add_instructions(message))
+
+    def _add_instructions(self, message: Message) -> bytes:
+        """The server's introduction, with what SessionStart hooks tell the model."""
+        result = message.fields.get("result")
+        if not self._instructions or not isinstance(result, dict):
+            return message.raw
+        given = result.get("instructions")
+        said = [*([given] if isinstance(given, str) and given else []), *self._instructions]
+        return encode({**message.fields, "result": {**result, "instructions": "\n\n".join(said)}})
+
+    async def _end_session(self, reason: SessionEndReason) -> None:
+        if self._has_started:
+            await self._hooks.session_end(reason)
+
+    def _fail_calls(self) -> None:
+        """Let those who wait for the server know that it is gone."""
+        calls = [request for request in self._open.values() if isinstance(request, Call)]
+        for waiting in (*(call.reply for call in calls), *self._own.values()):
+            if waiting is not None and not waiting.done():
+                waiting.set_exception(ServerGone(_GONE))
+
+    def _close(self, key: Key | None) -> None:
+        if key is not None:
+            self._open.pop(key, None)
+        is_settled = all(_is_lasting(request) for request in self._open.values())
+        if is_settled and self._settled is not None and not self._settled.done():
+            self._settled.set_result(None)
+
+    def _fail(self, id: Any, code: int, message: str) -> None:
+        self._answer(id, Reply(error={"code": code, "message": message}))
+
+    def _answer(self, id: Any, reply: Reply) -> None:
+        said = {"result": reply.result} if reply.error is None else {"error": reply.error}
+        try:
+            line = encode({"jsonrpc": "2.0", "id": id, **said})
+        except ValueError as error:
+            problem = f"the MCP server's answer cannot be passed on: {error}"
+            said = {"error": {"code": INTERNAL_ERROR, "message": problem}}
+            line = encode({"jsonrpc": "2.0", "id": id, **said})
+        self._outgoing.write(line)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def _is_lasting(request: Call | str) -> bool:
+    return isinstance(request, str) and request.startswith(_LASTING)
+
+
+def _quote(message: Message | Fault) -> str:
+    text = message.raw[: _MOST_QUOTED + 1].decode(errors="replace")
+    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
+
+
+async def _finish(work: Coroutine[Any, Any, T]) -> T:
+    """The result of what must come to its end, however often the caller is told to end."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            continue
+        except Exception:
+            break
+    return task.result()

@@ -1,0 +1,122 @@
+"""An MCP server that runs as a child: it and all that it starts end with the proxy, also with one
+that was killed."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Sequence
+
+from hookline.errors import HooklineError
+from hookline.notices import warn
+from hookline.pipeline.runner.guard import Guard
+from hookline.pipeline.runner.invocation import why_not_started
+from hookline.pipeline.runner.session import Sessions
+from hookline.pipeline.runner.spawning import launch, watch_exit
+from hookline.serving.mcp.lines import Lines, MessageTooLong, Outlet
+from hookline.serving.mcp.server import ServerGone
+
+# Seconds: what a server has to end by itself when its input does, and after SIGTERM; and what
+# those it left behind may still have to say when it has ended.
+_END_GRACE = 2.0
+_TERM_GRACE = 1.5
+_DRAIN = 0.1
+_PAUSE = 0.02
+
+
+class ServerNotStarted(HooklineError):
+    """The server could not be started; the message says why and what to do."""
+
+
+class StdioServer:
+    """A server as a process of its own session, with this process's environment, working directory
+    and standard error."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        """Start it, on a running loop; raises ServerNotStarted."""
+        cwd, env = os.getcwd(), dict(os.environ)
+        ends: list[int] = []
+        try:
+            ends += os.pipe()
+            ends += os.pipe()
+            stdin, ours_in, ours_out, stdout = ends
+            # Its standard error is this one, where there is one.
+            ends.append(os.dup(2) if _is_open(2) else os.open(os.devnull, os.O_WRONLY))
+            streams = (stdin, stdout, ends[-1])
+            self._pid = launch(command, command[0], cwd=cwd, env=env, streams=streams)
+            ends = [stdin, stdout, ends[-1]]
+        except Exception as error:
+            why = why_not_started(error, command, cwd, env)
+            raise ServerNotStarted(f"cannot start {command[0]!r}: {why}") from error
+        finally:
+            for end in ends:
+                os.close(end)
+        loop = asyncio.get_running_loop()
+        self._guard = Guard(lambda why: warn(why.replace("hooks", "the MCP server", 1)))
+        self._guard.watch(self._pid)
+        self._lines = Lines(ours_out)
+        self._outlet = Outlet(ours_in)
+        self._code: int | None = None
+        # What waitpid said of its end; None where other code had asked before.
+        self._ended: asyncio.Future[int | None] = loop.create_future()
+        self._watch = watch_exit(self._pid, loop, self._on_exit)
+
+    async def send(self, message: bytes) -> None:
+        """Hand over a message."""
+        self._outlet.write(message)
+        await self._outlet.drain()
+        if self._outlet.lost is not None:
+            raise ServerGone("the MCP server takes no more messages")
+
+    async def receive(self) -> bytes | None:
+        """The next message; a line that has no end within bounds is the end."""
+        try:
+            return await self._lines.next()
+        except MessageTooLong as error:
+            raise ServerGone(f"the MCP server sent {error}") from None
+
+    async def close(self) -> int:
+        """End its input, then the server, then all that it started."""
+        if self._code is not None:
+            return self._code
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _END_GRACE
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._outlet.drain(below=0), _END_GRACE)
+        self._outlet.close()
+        await asyncio.wait([self._ended], timeout=max(deadline - loop.time(), _PAUSE))
+        sessions = Sessions([self._pid])
+        for pause in sessions.freeze():
+            await asyncio.sleep(pause)
+        # A stopped process sees the request only when it goes on.
+        sessions.signal(signal.SIGTERM)
+        sessions.signal(signal.SIGCONT)
+        deadline = loop.time() + _TERM_GRACE
+        while sessions.remain() and loop.time() < deadline:  # noqa: ASYNC110  # no event tells
+            await asyncio.sleep(_PAUSE)
+        for pause in sessions.kill():
+            await asyncio.sleep(pause)
+        await asyncio.wait([self._ended], timeout=_TERM_GRACE)
+        self._watch.close()
+        self._guard.release(self._pid)
+        self._guard.close()
+        # Its last words are in the pipe, if the proxy has not read them yet.
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._lines.ended.wait(), _TERM_GRACE)
+        self._lines.close()
+        status = self._ended.result() if self._ended.done() else signal.SIGKILL
+        code = 1 if status is None else os.waitstatus_to_exitcode(status)
+        self._code = code if code >= 0 else 128 - code
+        return self._code
+
+    def _on_exit(self, status: int | None) -> None:
+        self._ended.set_result(status)
+        asyncio.get_running_loop().call_later(_DRAIN, self._lines.abandon)
+
+
+def _is_open(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,50 @@
+"""The client's side of the proxy, as messages."""
+
+import asyncio
+import json
+from typing import Any
+
+from hookline.serving.mcp.http import HttpServer
+
+MODERN = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+async def send(server: HttpServer, method: str, id: Any = None, **params: Any) -> None:
+    """A request where it has an id, else a notification."""
+    message = {"jsonrpc": "2.0", "method": method, "params": params}
+    await server.send(json.dumps(message if id is None else {**message, "id": id}).encode())
+
+
+async def receive(server: HttpServer, seconds: float = 10) -> Any:
+    async with asyncio.timeout(seconds):
+        data = await server.receive()
+    assert data is not None
+    assert b"\n" not in data
+    return json.loads(data)
+
+
+async def ask(server: HttpServer, method: str, id: Any = 1, **params: Any) -> Any:
+    await send(server, method, id, **params)
+    return await receive(server)
+
+
+async def shake_hands(server: HttpServer, version: str = "2025-11-25") -> Any:
+    answer = await ask(
+        server,
+        "initialize",
+        0,
+        protocolVersion=version,
+        capabilities={"elicitation": {}},
+        clientInfo={"name": "test", "version": "1"},
+    )
+    await send(server, "notifications/initialized")
+    return answer
+
+
+async def until(condition: Any, seconds: float = 10) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.005)

@@ -74,7 +74,7 @@ def test_the_synchronous_front_has_the_same_methods_under_the_same_names() -> No
 
     only_awaited = {
         *("sync", "on", "session", "close", "config", "load", "of"),
-        *("wrap", "warn", "may_answer", "may_skip"),
+        *("wrap", "warn", "may_answer", "may_skip", "is_strict", "names_of_hooks"),
     }
     assert methods(Hooks) - methods(SyncHooks) == only_awaited
     for name in methods(SyncHooks) & methods(HookSession):

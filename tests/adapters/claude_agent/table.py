@@ -147,4 +147,5 @@ HARNESS = Harness(
         ),
     },
     run=run,
+    conversations=6,
 )

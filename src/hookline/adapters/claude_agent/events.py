@@ -59,7 +59,7 @@ _MODEL_EVENTS = (
 )
 # The modes in which Claude Code itself asks people, or nobody has to be asked at all. In the
 # others it denies what is not allowed, and a question of a hook's would be a way around that.
-_ASKING_MODES = frozenset({"default", "manual", "acceptEdits", "bypassPermissions"})
+_ASKING_MODES = frozenset({"default", "acceptEdits", "bypassPermissions"})
 _END_REASONS = frozenset({"clear", "logout", "prompt_input_exit", "other"})
 _MOST_SESSIONS = 10_000
 # Calls whose second half may never come, because Claude Code or its user denied them.
@@ -159,6 +159,10 @@ class Guard:
         self._hooks.may_answer(_BEFORE)
         return self._hooks.is_strict()
 
+    def warn(self, message: str) -> None:
+        """Tell people something."""
+        self._hooks.warn(message)
+
     def get_session(self, given: Event) -> _Session:
         """The session that an event is of."""
         id = given["session_id"]
@@ -176,7 +180,7 @@ class Guard:
     def fail(self, event: str, error: Exception) -> Output:
         """What to answer where hookline itself failed; people are told of it."""
         why = f"hooks did not run on {event}: {describe(error)}"
-        self._hooks.warn(why)
+        self.warn(why)
         if not (self._blocks_failures or self._hooks.is_strict()):
             return NOTHING
         if event == "PreToolUse":
@@ -297,7 +301,7 @@ class Guard:
             if given.get(field, given) != value and ran.input.get(field, given) != value
         ]
         if lost:
-            self._hooks.warn(
+            self.warn(
                 f"{ran.name} ran with another {', '.join(sorted(lost))} than hooks had rewritten "
                 "it into: a callback or a user changed the input as well"
             )
@@ -310,7 +314,7 @@ class Guard:
                 continue
             name = call["tool_name"]
             why = f"Claude Code did not take what hooks put in the place of a result of {name}"
-            self._hooks.warn(why)
+            self.warn(why)
             if self._blocks_failures or self._hooks.is_strict():
                 session.end_turn(why)
         return NOTHING if session.stop is None else session.end_turn(session.stop)
@@ -402,7 +406,7 @@ class Guard:
     def _warn_once(self, message: str) -> None:
         if message not in self._warned:
             self._warned.add(message)
-            self._hooks.warn(message)
+            self.warn(message)
 
 
 def _read_mcp_context(given: Event) -> dict[str, Any] | None:

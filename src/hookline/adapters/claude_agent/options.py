@@ -1,5 +1,6 @@
 """The options that users give their agents, with our callbacks beside their own."""
 
+import os
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
@@ -7,12 +8,14 @@ from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
 
 from hookline.adapters.claude_agent.events import Callback, Guard
 from hookline.adapters.gates import Given, complete
+from hookline.errors import HooklineError
 
 OnFailure: TypeAlias = Literal["continue", "block"]
 
 # Seconds that Claude Code waits for a callback. Hooks have timeouts of their own, which decide as
 # the hooks want it; Claude Code's would let a tool's result pass unseen.
 _TIMEOUT = 86_400.0
+_YES = frozenset({"1", "true", "yes", "on"})
 
 
 @dataclass
@@ -55,11 +58,12 @@ def hooked(
     ``hooks`` is a ``Hooks``, a ``hooks.session(id)``, a directory whose settings are loaded, or
     nothing for those of the agent's working directory (``options.cwd``). Each session of Claude
     Code is a conversation of its own, under Claude Code's id. Callbacks of your own stay as they
-    are.
+    are. ``with`` and ``async with`` fire SessionEnd at the end, ``close()`` does it too.
 
     With ``on_failure="block"`` a tool call or a prompt is blocked when hookline itself fails, also
     where Claude Code gets no answer of it. A hook that fails decides that itself (``onFailure``);
-    strict hooks block in both cases.
+    strict hooks block in both cases. Raises HooklineError if Claude Code would not call any hook,
+    and hooks must not be left out.
     """
     given = ClaudeAgentOptions() if options is None else options
     values = {field.name: getattr(given, field.name) for field in fields(ClaudeAgentOptions)}
@@ -75,9 +79,25 @@ def hooked(
     merged: dict[Any, list[HookMatcher]] = {
         event: [*matchers] for event, matchers in (given.hooks or {}).items()
     }
-    fails: OnFailure | None = "block" if guard.must_block() else None
+    must_block = guard.must_block()
+    bare = _describe_bare_mode(given)
+    if bare is not None:
+        told = f"Claude Code calls no hooks in its bare mode, which {bare} asks for"
+        if must_block:
+            raise HooklineError(f"{told}; leave it out to have hooks run")
+        guard.warn(told)
+    fails: OnFailure | None = "block" if must_block else None
     for event, callback in guard.make_callbacks():
         matcher = HookMatcher(hooks=[callback], timeout=_TIMEOUT, on_failure=fails)
         merged.setdefault(event, []).append(matcher)
     made.hooks = merged
     return made
+
+
+def _describe_bare_mode(options: ClaudeAgentOptions) -> str | None:
+    """What asks for the mode in which Claude Code calls nobody's hooks, these callbacks neither."""
+    if "bare" in options.extra_args:
+        return "extra_args"
+    name = "CLAUDE_CODE_SIMPLE"
+    value = {**os.environ, **options.env}.get(name, "")
+    return name if value.strip().lower() in _YES else None

@@ -112,7 +112,12 @@ def show_as_host(name: str, tool_input: Mapping[str, Any]) -> ShownCall:
         return ShownCall(host, _as_dict(tool_input), tool_input, alias=alias)
     renamed = {field: names[0] for field, names in alias.fields.items()}
     own = {name: field for field, names in alias.fields.items() for name in names}
-    return ShownCall(host, _rename(name, tool_input, renamed), tool_input, own, alias)
+    shown = _rename(name, tool_input, renamed)
+    # A field that hosts would take for another one must not stand beside it.
+    _rename(host, shown, own)
+    # In the place of it, it is what it is.
+    own |= {name: name for name in tool_input if own.get(name, name) not in tool_input}
+    return ShownCall(host, shown, tool_input, own, alias)
 
 
 def show_as_claude(
@@ -134,7 +139,7 @@ def show_as_claude(
             if isinstance(shown.get(field), str):
                 shown = {**shown, field: os.path.normpath(os.path.join(cwd, shown[field]))}
     own = {
-        field: next((name for name in names if name in tool_input), names[0])
+        field: next((name for name in (*names, field) if name in tool_input), names[0])
         for field, names in alias.fields.items()
     }
     return ShownCall(alias.name, shown, tool_input, own, alias)
@@ -226,6 +231,24 @@ def _write_report(response: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {**response, "content": [{"type": "text", "text": text}]}
 
 
+def _read_search(response: Mapping[str, Any]) -> str:
+    results = response.get("results")
+    return "\n".join(map(_text_of, results)) if isinstance(results, list) else _text_of(response)
+
+
+def _write_search(response: Mapping[str, Any], text: str) -> dict[str, Any]:
+    return {"query": response.get("query", ""), "results": [text], "durationSeconds": 0}
+
+
+def _read_page(response: Mapping[str, Any]) -> str:
+    result = response.get("result")
+    return result if isinstance(result, str) else _text_of(response)
+
+
+def _write_page(response: Mapping[str, Any], text: str) -> dict[str, Any]:
+    return {**response, "result": text}
+
+
 def read_blocks(content: object) -> Iterator[str]:
     """The texts among the blocks of a result."""
     for block in content if isinstance(content, list) else ():
@@ -246,7 +269,8 @@ _GREP = ToolAlias(
     response=ToolResponse(_read_found, _write_matches),
 )
 _REPORT = ToolResponse(_read_report, _write_report)
-_WEB_SEARCH, _TODOS = ToolAlias("WebSearch"), ToolAlias("TodoWrite")
+_WEB_SEARCH = ToolAlias("WebSearch", response=ToolResponse(_read_search, _write_search))
+_TODOS = ToolAlias("TodoWrite")
 
 # A host's tool -> what it is in Claude Code. Where two are the same there, Claude's is shown as
 # the first.
@@ -280,7 +304,7 @@ TOOLS: Mapping[str, ToolAlias] = {
     "search_file_content": _GREP,
     "grep": _GREP,
     "list_directory": ToolAlias("LS", _FOLDER, ("path",)),
-    "web_fetch": ToolAlias("WebFetch"),
+    "web_fetch": ToolAlias("WebFetch", response=ToolResponse(_read_page, _write_page)),
     "google_web_search": _WEB_SEARCH,
     "exa_web_search": _WEB_SEARCH,
     "write_todos": _TODOS,

@@ -76,11 +76,14 @@ async def play(
         played.requests.append([*messages])
         return reply(messages, tools)
 
+    # Beside the project, so that no tool finds what Claude Code keeps there.
+    own = home.with_name(f"{home.name}-home")
+    own.mkdir(exist_ok=True)
     with MessagesApi(note) as api:
         made = ClaudeAgentOptions(
             **{
                 "cwd": home,
-                "env": clean_environment(api, home),
+                "env": clean_environment(api, own),
                 "tools": ["Bash", "Read", "Write", "Edit", "Glob", "Grep"],
                 "settings": json.dumps({"permissions": rules or {}}),
                 "setting_sources": [],

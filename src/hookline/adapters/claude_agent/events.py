@@ -89,12 +89,17 @@ class _Session:
         self.stop: str | None = None
         self._is_stop_told = False
 
-    def end_turn(self, reason: str, *, tell: bool = True) -> Output:
-        """End the turn, here or at the next seam that can; the user is told once."""
+    def note_stop(self, reason: str) -> None:
+        """The turn is to end, at the next seam where it can."""
         if self.stop is None:
             self.stop, self._is_stop_told = reason, False
-        tell, self._is_stop_told = tell and not self._is_stop_told, self._is_stop_told or tell
-        return stop(self.stop, tell=tell)
+
+    def end_turn(self, given: Event) -> Output:
+        """End the loop, which may be a subagent's. The user is told once, and hears nothing of
+        what a subagent is told."""
+        tell = not self._is_stop_told and "agent_id" not in given
+        self._is_stop_told = self._is_stop_told or tell
+        return stop(self.stop or "", tell=tell)
 
     def begin_turn(self, turn: TurnGate) -> None:
         self.turn, self.stop = turn, None
@@ -192,7 +197,7 @@ class Guard:
 
     async def _before_tool(self, session: _Session, given: Event) -> Output:
         if session.stop is not None:
-            return {**session.end_turn(session.stop), **deny_call(session.stop)}
+            return {**session.end_turn(given), **deny_call(session.stop)}
         try:
             shown = show_as_host(given["tool_name"], given["tool_input"])
         except HooklineError as error:
@@ -208,8 +213,10 @@ class Guard:
         )
         if gate.refusal is not None:
             denied = deny_call(text_of(gate.refusal.llm_content))
-            why = gate.refusal.stop_reason
-            return denied if why is None else {**session.end_turn(why), **denied}
+            if gate.refusal.stop_reason is None:
+                return denied
+            session.note_stop(gate.refusal.stop_reason)
+            return {**session.end_turn(given), **denied}
         fields: dict[str, Any] = {}
         if gate.input is not shown.input:
             try:
@@ -244,12 +251,11 @@ class Guard:
         return None
 
     async def _after_tool(self, session: _Session, given: Event) -> Output:
-        event, name = given["hook_event_name"], given["tool_name"]
-        ran = show_as_host(name, given["tool_input"])
+        ran = show_as_host(given["tool_name"], given["tool_input"])
         call = session.calls.pop(given["tool_use_id"], None)
         if call is None:
             if self._hooks.may_skip(_AFTER, target=ran.name):
-                return NOTHING if session.stop is None else session.end_turn(session.stop)
+                return self._end_subagent(session, given)
             gate = await session.face.tool_gate(
                 ran.name, ran.input, mcp_context=_read_mcp_context(given), answered={}
             )
@@ -266,11 +272,16 @@ class Guard:
                 "runs its tools itself"
             )
         output = self._apply_outcome(session, given, ran, outcome)
-        if outcome.stop is not None or session.stop is not None:
-            # After a tool that failed Claude Code goes on; the batch's end is where it stops.
-            tell = event == "PostToolUse"
-            output |= session.end_turn(outcome.stop or session.stop or "", tell=tell)
-        return output
+        if outcome.stop is not None:
+            session.note_stop(outcome.stop)
+        return output | self._end_subagent(session, given)
+
+    def _end_subagent(self, session: _Session, given: Event) -> Output:
+        """What ends a subagent after a stop. The main loop ends with the batch of its calls: after
+        a single one it does not where the tool failed, and would not tell the user why."""
+        if session.stop is None or "agent_id" not in given:
+            return NOTHING
+        return session.end_turn(given)
 
     def _apply_outcome(
         self, session: _Session, given: Event, ran: ShownCall, outcome: ToolOutcome
@@ -316,8 +327,8 @@ class Guard:
             why = f"Claude Code did not take what hooks put in the place of a result of {name}"
             self.warn(why)
             if self._blocks_failures or self._hooks.is_strict():
-                session.end_turn(why)
-        return NOTHING if session.stop is None else session.end_turn(session.stop)
+                session.note_stop(why)
+        return NOTHING if session.stop is None else session.end_turn(given)
 
     async def _before_question(self, session: _Session, given: Event) -> Output:
         """Claude Code is about to ask about a call, for its own reasons or for a hook's."""
@@ -340,7 +351,8 @@ class Guard:
         opened = await turn.open(session.face)
         session.begin_turn(turn)
         if opened.stop:
-            return session.end_turn(opened.refusal or "", tell=False)
+            # Claude Code itself tells the user why.
+            return stop(opened.refusal or "", tell=False)
         if opened.refusal is not None:
             return refuse_prompt(opened.refusal)
         if not opened.texts:

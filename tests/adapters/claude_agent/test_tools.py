@@ -226,7 +226,7 @@ async def test_a_stop_after_a_tool_ends_the_turn_whether_it_failed_or_not(
 ) -> None:
     hooks = Hooks()
     hooks.on("AfterTool")(lambda _event: stop("enough"))
-    replies = [call("Bash", command=command), "Never said.", "Later."]
+    replies: list[str | Reply] = [call("Bash", command=command), "Never said.", "Later."]
     played = await play(tmp_path, hooks, replies, prompts=["Go on."], rules=ALL)
     assert len(played.requests) == 1
     assert sum("enough" in notice for notice in played.notices) == 1
@@ -243,7 +243,11 @@ async def test_a_stop_holds_for_the_other_calls_of_the_turn_and_not_for_the_next
         return stop("enough") if event["tool_input"]["command"] == "halt" else None
 
     calls = [Call("Bash", {"command": c}) for c in ("halt", f"touch {ran}")]
-    replies = [Reply(calls=(calls[0], calls[1])), call("Bash", command="echo later"), "Done."]
+    replies: list[str | Reply] = [
+        Reply(calls=(calls[0], calls[1])),
+        call("Bash", command="echo later"),
+        "Done.",
+    ]
     played = await play(tmp_path, hooks, replies, prompts=["One.", "Two."], rules=ALL)
     assert not ran.exists()
     assert played.results == ["", "Done."]

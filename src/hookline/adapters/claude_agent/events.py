@@ -130,8 +130,8 @@ class Guard:
     def __init__(
         self, hooks: Given, *, can_ask: Callable[[], bool], source: str, blocks_failures: bool
     ) -> None:
-        self.conversations = Conversations(hooks)
-        self._hooks = self.conversations.hooks
+        self._conversations = Conversations(hooks)
+        self._hooks = self._conversations.hooks
         self._can_ask, self._source = can_ask, source
         self._blocks_failures = blocks_failures
         self._lock = Lock()
@@ -175,12 +175,18 @@ class Guard:
             session = self._sessions.get(id)
             if session is None:
                 transcript = given.get("transcript_path")
-                conversation = self.conversations.of(id, transcript_path=transcript)
+                conversation = self._conversations.of(id, transcript_path=transcript)
                 session = _Session(conversation, blocks_failures=self._blocks_failures)
                 self._sessions[id] = session
                 if len(self._sessions) > _MOST_SESSIONS:
                     self._sessions.popitem(last=False)
             return session
+
+    async def end_sessions(self, *, blocking: bool) -> None:
+        """Fire SessionEnd for every session, and close hooks that were loaded here."""
+        with self._lock:
+            self._sessions.clear()
+        await self._conversations.end_all(blocking=blocking)
 
     def fail(self, event: str, error: Exception) -> Output:
         """What to answer where hookline itself failed; people are told of it."""

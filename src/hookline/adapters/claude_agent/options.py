@@ -25,7 +25,7 @@ class HookedOptions(ClaudeAgentOptions):
     def close(self) -> None:
         """End the sessions: SessionEnd is fired for each. May be called again."""
         for guard in self._guards():
-            complete(guard.conversations.end_all(blocking=True))
+            complete(guard.end_sessions(blocking=True))
 
     def __enter__(self) -> "HookedOptions":
         return self
@@ -38,7 +38,7 @@ class HookedOptions(ClaudeAgentOptions):
 
     async def __aexit__(self, *_exception: object) -> None:
         for guard in self._guards():
-            await guard.conversations.end_all(blocking=False)
+            await guard.end_sessions(blocking=False)
 
     def _guards(self) -> list[Guard]:
         matchers = [matcher for each in (self.hooks or {}).values() for matcher in each]

@@ -128,15 +128,17 @@ HARNESS = Harness(
     modes=tuple(_MODES),
     limits={
         "ask": Limit("✓", note="can_use_tool"),
-        "stop before a model call": Limit("✗", why=_NO_MODEL),
-        "stop after a model call": Limit("✗", why=_NO_MODEL),
+        "stop before a model call": Limit("✗", note="not at model calls", why=_NO_MODEL),
+        "stop after a model call": Limit("✗", note="not at model calls", why=_NO_MODEL),
         "AfterTool replace": Limit(
             "◐",
-            note="MCP tools, Bash, Read, Grep, Glob, Agent",
+            note="MCP tools, Bash, Read, Grep, Glob, WebSearch, Agent",
             why="of its other tools, and of tools that failed, Claude Code lets nobody replace "
             "the result: the model reads the hooks' reason beside it",
         ),
-        "AfterTool tail call": Limit("✗", why="Claude Code runs its tools itself"),
+        "AfterTool tail call": Limit(
+            "✗", note="no tail call", why="Claude Code runs its tools itself"
+        ),
         "BeforeModel, AfterModel, also streamed": Limit("✗", why=_NO_MODEL),
         "BeforeToolSelection, enforced": Limit("✗", why=_NO_MODEL),
         "SessionStart": Limit(

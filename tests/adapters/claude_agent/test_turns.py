@@ -79,6 +79,10 @@ async def test_a_refused_prompt_is_shown_to_nobody(tmp_path: Path) -> None:
     assert "no passwords here" in played.results[0]
     assert played.results[1] == "Hello."
     assert "swordfish" not in str(played.seen) + played.sent()
+    home = tmp_path.with_name(f"{tmp_path.name}-home")
+    kept = [file for file in home.rglob("*") if file.is_file()]
+    assert kept
+    assert all("swordfish" not in file.read_text(errors="replace") for file in kept)
     assert names(noted) == ["AfterAgent"]
     assert (noted[0]["prompt"], noted[0]["prompt_response"]) == ("Good morning.", "Hello.")
 

@@ -117,6 +117,18 @@ async def test_a_hooks_question_is_put_about_the_call_that_it_rewrote(
     assert not (tmp_path / "a").exists()
 
 
+async def test_strict_hooks_work_as_others_do(tmp_path: Path) -> None:
+    hooks, user = Hooks(strict=True), User(says_yes=True)
+    hooks.on("BeforeTool")(lambda _event: ask("really?"))
+    noted = note(hooks, "SessionStart", "BeforeAgent", "Notification", "AfterTool", "AfterAgent")
+    options = {"can_use_tool": user.can_use_tool}
+    calls = [call("Bash", command="touch a"), "Done."]
+    played = await play(tmp_path, hooks, calls, options=options)
+    assert played.results == ["Done."]
+    assert (tmp_path / "a").exists()
+    assert len(noted) == 5
+
+
 @pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
 async def test_with_nobody_to_ask_a_question_is_a_denial_that_says_so(
     tmp_path: Path, mode: str

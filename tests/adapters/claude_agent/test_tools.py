@@ -146,6 +146,22 @@ async def test_a_replaced_result_leaves_no_trace(tmp_path: Path) -> None:
     assert all("swordfish" not in transcript.read_text() for transcript in transcripts)
 
 
+async def test_a_large_result_is_replaced_whole(tmp_path: Path) -> None:
+    hooks = Hooks(strict=True)
+
+    @hooks.on("AfterTool")
+    def redact(event: Event) -> Any:
+        text = event["tool_response"]["llmContent"]
+        return replace_result(text.replace("line", "LINE")) if "LINE" not in text else None
+
+    command = "for n in $(seq 1 9000); do echo line $n; done"
+    played = await play(tmp_path, hooks, [call("Bash", command=command), "Done."], rules=ALL)
+    assert played.results == ["Done."]
+    (result,) = played.tool_results
+    assert "LINE 1\n" in result
+    assert "line 1\n" not in result
+
+
 async def test_reports_of_subagents_and_searches_are_replaced_too(tmp_path: Path) -> None:
     hooks = Hooks()
     hooks.on("AfterTool", matcher="task|search")(lambda _event: replace_result("[removed]"))

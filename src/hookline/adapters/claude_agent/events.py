@@ -64,6 +64,8 @@ _END_REASONS = frozenset({"clear", "logout", "prompt_input_exit", "other"})
 _MOST_SESSIONS = 10_000
 # Calls whose second half may never come, because Claude Code or its user denied them.
 _MOST_CALLS = 1_000
+# What Claude Code shows the model of a result of any size.
+_HEAD = 1_000
 
 
 class _Call(msgspec.Struct, frozen=True):
@@ -460,6 +462,6 @@ def _as_mapping(response: Any) -> Mapping[str, Any]:
 
 def _is_read_in(text: str, response: Any) -> bool:
     """Whether a text is in what the model reads of a result, which may number or indent its
-    lines."""
+    lines, and cut it off."""
     shown = response if isinstance(response, str) else "\n".join(read_blocks(response))
-    return all(line.strip() in shown for line in text.splitlines())
+    return all(line.strip() in shown for line in text[:_HEAD].splitlines())

@@ -122,7 +122,7 @@ async def test_strict_hooks_work_as_others_do(tmp_path: Path) -> None:
     hooks.on("BeforeTool")(lambda _event: ask("really?"))
     noted = note(hooks, "SessionStart", "BeforeAgent", "Notification", "AfterTool", "AfterAgent")
     options = {"can_use_tool": user.can_use_tool}
-    calls = [call("Bash", command="touch a"), "Done."]
+    calls: list[str | Reply] = [call("Bash", command="touch a"), "Done."]
     played = await play(tmp_path, hooks, calls, options=options)
     assert played.results == ["Done."]
     assert (tmp_path / "a").exists()

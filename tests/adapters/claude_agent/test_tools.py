@@ -364,6 +364,22 @@ async def test_a_rewrite_of_two_names_for_one_field_is_not_run(tmp_path: Path) -
     assert "absolute_path and file_path and path" in played.tool_results[0]
 
 
+async def test_a_path_may_be_rewritten_under_any_of_its_names(tmp_path: Path) -> None:
+    hooks = Hooks()
+    for name in ("old", "new"):
+        (tmp_path / name).write_text(f"the {name} one")
+    hooks.on("BeforeTool")(lambda _event: rewrite(absolute_path=str(tmp_path / "new")))
+    noted = note(hooks, "AfterTool")
+    with heard_warnings() as warnings:
+        played = await play(
+            tmp_path, hooks, [call("Read", file_path=str(tmp_path / "old")), "Done."], rules=ALL
+        )
+    assert "the new one" in played.tool_results[0]
+    assert noted[0]["tool_input"] == {"file_path": str(tmp_path / "new")}
+    assert noted[0]["original_tool_input"] == {"file_path": str(tmp_path / "old")}
+    assert not warnings
+
+
 async def test_a_tail_call_is_warned_of(tmp_path: Path) -> None:
     hooks = Hooks()
     wanted = {"tailToolCallRequest": {"name": "read_file", "args": {}}}

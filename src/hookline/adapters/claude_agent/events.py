@@ -69,10 +69,11 @@ _HEAD = 1_000
 
 
 class _Call(msgspec.Struct, frozen=True):
-    """A tool call between its two halves."""
+    """A tool call between its two halves; ``input`` is what it is to run with."""
 
     gate: ToolGate
     shown: ShownCall
+    input: Mapping[str, Any]
 
 
 class _Session:
@@ -226,16 +227,17 @@ class Guard:
             session.note_stop(gate.refusal.stop_reason)
             return {**session.end_turn(given), **denied}
         fields: dict[str, Any] = {}
+        tool_input = given["tool_input"]
         if gate.input is not shown.input:
             try:
-                fields["updatedInput"] = shown.restore(gate.input)
+                tool_input = fields["updatedInput"] = shown.restore(gate.input)
             except HooklineError as error:
                 return deny_call(f"hooks rewrote the call into one that cannot be made: {error}")
         if gate.before.asks:
             asked = await self._ask(session, given, gate, fields)
             if asked is not None:
                 return asked
-        session.keep(session.calls, given["tool_use_id"], _Call(gate, shown))
+        session.keep(session.calls, given["tool_use_id"], _Call(gate, shown, tool_input))
         return specific("PreToolUse", **fields) if fields else NOTHING
 
     async def _ask(
@@ -269,8 +271,8 @@ class Guard:
             )
         else:
             gate = call.gate
+            self._note_other_input(call, ran)
             if ran.input != gate.input:
-                self._note_other_input(call, ran)
                 gate.input = ran.input
         outcome = await gate.finish(result=_read_result(given, ran))
         if outcome.tail_call is not None:
@@ -305,19 +307,21 @@ class Guard:
             if not is_mcp and response is not None:
                 written = response.write(_as_mapping(given["tool_response"]), outcome.text)
             return specific(event, updatedToolOutput=written)
+        if outcome.stop is not None:
+            return {}
         what = "an error" if event == "PostToolUseFailure" else f"a result of {ran.name}"
         self._warn_once(
             f"hooks replaced {what}, which Claude Code cannot replace: the model reads both"
         )
-        return {**block(outcome.text)} if outcome.stop is None else {}
+        return block(outcome.text)
 
     def _note_other_input(self, call: _Call, ran: ShownCall) -> None:
         """Tell people where a tool ran with another input than hooks had rewritten."""
-        given, rewritten = call.shown.input, call.gate.input
+        before, missing = call.shown.given, object()
         lost = [
             field
-            for field, value in rewritten.items()
-            if given.get(field, given) != value and ran.input.get(field, given) != value
+            for field, value in call.input.items()
+            if before.get(field, missing) != value and ran.given.get(field, missing) != value
         ]
         if lost:
             self.warn(

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from hookline import Config, Hooks, SyncHooks, add_context, combine, deny, message, rewrite, stop
+from hookline.adapters.gates import Conversations
 from hookline.answer import Answer
 from hookline.debuglog import DebugLogger
 from hookline.errors import InvalidHookError, UnknownEventError
-from hookline.front import HookSession, is_strict
+from hookline.front import HookSession, failing_closed
 from hookline.wire.events import EVENTS, HookEventName
 from tests.agent.scripts import hooks as settings_with
 from tests.agent.scripts import say
@@ -74,7 +75,7 @@ def test_the_synchronous_front_has_the_same_methods_under_the_same_names() -> No
 
     only_awaited = {
         *("sync", "on", "session", "close", "config", "load", "of"),
-        *("wrap", "warn", "may_answer", "may_skip"),
+        *("wrap", "warn", "may_answer", "may_skip", "is_strict", "names_of_hooks"),
     }
     assert methods(Hooks) - methods(SyncHooks) == only_awaited
     for name in methods(SyncHooks) & methods(HookSession):
@@ -380,6 +381,54 @@ def test_an_adapter_may_skip_events_that_no_hook_answers_and_nobody_logs() -> No
     assert not Hooks(debug_logger=logger).may_skip(before, target="shell")
 
 
-def test_a_session_is_as_strict_as_its_hooks() -> None:
-    assert is_strict(Hooks(strict=True).session("a"))
-    assert not is_strict(Hooks().session("a"))
+def test_an_adapter_can_name_the_hooks_of_an_event_that_are_in_force() -> None:
+    command = {"type": "command", "command": "exit 0", "name": "untrusted"}
+    hooks = Hooks(hooks={"BeforeModel": [{"hooks": [command]}]}, trusted=False)
+    hooks.on("BeforeModel", name="one")(lambda _event: None)
+    hooks.on("AfterModel", name="two")(lambda _event: None)
+    hooks.on("BeforeTool", name="other")(lambda _event: None)
+    events = (HookEventName.BEFORE_MODEL, HookEventName.AFTER_MODEL)
+    assert hooks.names_of_hooks(*events) == hooks.sync.names_of_hooks(*events) == ["one", "two"]
+    assert Hooks(enable_hooks=False).names_of_hooks(*events) == []
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_an_adapter_can_ask_whether_hooks_are_strict(strict: bool) -> None:
+    assert Hooks(strict=strict).is_strict() is Hooks(strict=strict).sync.is_strict() is strict
+
+
+async def test_hooks_that_fail_closed_deny_what_the_engine_failed_at() -> None:
+    def fail() -> bool:
+        raise LookupError("the trust store is gone")
+
+    command = {"type": "command", "command": "exit 0"}
+    hooks = Hooks(hooks={"BeforeTool": [{"hooks": [command]}]}, trusted=fail)
+    assert not (await hooks.before_tool("shell", {})).blocked
+    answer = await failing_closed(hooks).before_tool("shell", {})
+    assert answer.denied
+    assert "the trust store is gone" in (answer.reason or "")
+    good = Hooks()
+    good.on("BeforeTool")(lambda _event: rewrite(command="ls"))
+    closed = failing_closed(good.session("s"))
+    assert (await closed.before_tool("shell", {})).tool_input == {"command": "ls"}
+
+
+async def test_a_gate_can_be_opened_with_what_hooks_have_answered_before() -> None:
+    hooks, fired = Hooks(), list[str]()
+    hooks.on("BeforeTool")(lambda event: fired.append(event["hook_event_name"]))
+    hooks.on("AfterTool")(lambda _event: add_context("after"))
+    gate = await hooks.tool_gate("shell", {"command": "a"}, answered=rewrite(command="b"))
+    assert gate.input == {"command": "b"}
+    assert (await gate.finish(result="done")).text == "done\n\nafter"
+    again = hooks.sync.tool_gate("shell", {"command": "a"}, answered={})
+    assert again.input == {"command": "a"}
+    assert not fired
+
+
+def test_a_conversation_of_an_adapter_has_its_transcript() -> None:
+    hooks, noted = Hooks(), list[str]()
+    hooks.on("BeforeAgent")(lambda event: noted.append(event["transcript_path"]))
+    conversations = Conversations(hooks)
+    for path in ("/t.jsonl", None):
+        conversations.of("chat", transcript_path=path).hooks.sync.before_agent("Hi")
+    assert noted == ["/t.jsonl"] * 2

@@ -6,7 +6,7 @@ coroutines; the synchronous face runs the same coroutines over an engine that ne
 """
 
 import functools
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from inspect import isawaitable
 from typing import (
     TYPE_CHECKING,
@@ -141,6 +141,18 @@ class _Engine:
     def get_translator(self) -> "HookTranslator":
         return self.config.get_translator()
 
+    def names_of_hooks(self, events: Collection[HookEventName]) -> list[str]:
+        try:
+            system = self.config.get_hook_system()
+            if system is None:
+                return []
+            system.initialize_blocking()
+            entries = system.get_all_hooks()
+        except Exception as error:
+            self.warn(f"the hooks could not be listed: {describe(error)}")
+            return []
+        return [e.name for e in entries if e.event in events and e.enabled and e.trusted]
+
 
 class _HeardEngine(_Engine):
     """The same engine for a caller who hears of each answer before it is applied."""
@@ -153,6 +165,22 @@ class _HeardEngine(_Engine):
         answer = await self._engine.execute(fired)
         await self._hear(answer)
         return answer
+
+
+class _ClosedEngine(_Engine):
+    """The same engine for a caller who would rather not go on where it fails itself."""
+
+    def __init__(self, engine: _Engine) -> None:
+        self.config, self.tools = engine.config, engine.tools
+        self._engine = engine
+
+    async def execute(self, fired: FiredEvent) -> Answer:
+        answer = await self._engine.execute(fired)
+        if answer.word != "failed" or answer.blocked:
+            return answer
+        from hookline.executor import deny_failed
+
+        return deny_failed(answer.aggregated, fired)
 
 
 class _BlockingEngine(_Engine):
@@ -293,14 +321,16 @@ class Face:
         deferrals: tuple[type[BaseException], ...] = (),
         mcp_context: Mapping[str, Any] | None = None,
         read: Callable[[Any], ToolResult] | None = None,
+        answered: Mapping[str, Any] | None = None,
     ) -> ToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves: whether it may
         run (``gate.refusal``) and with what (``gate.input``). ``gate.finish()`` is the other;
-        ``read`` makes a result of what it is given."""
+        ``read`` makes a result of what it is given. ``answered`` is what BeforeTool hooks have
+        said to this very call already."""
         call = self._call(name, tool_input, confirm, deferrals, mcp_context)
-        return await open_gate(
-            self._engine, call if read is None else msgspec.structs.replace(call, read=read)
-        )
+        if read is not None or answered is not None:
+            call = msgspec.structs.replace(call, read=read, answered=answered)
+        return await open_gate(self._engine, call)
 
     async def run_tool(
         self,
@@ -420,6 +450,15 @@ class Face:
         if engine.config.get_debug_logger().enabled:
             return False
         return not any(engine.may_answer(event, target) for event in events)
+
+    def is_strict(self) -> bool:
+        """Whether what cannot be checked must not pass."""
+        return self._engine.is_strict()
+
+    def names_of_hooks(self, *events: HookEventName) -> list[str]:
+        """The hooks of these events that are in force here; those of a worker on a bus are not
+        known."""
+        return self._engine.names_of_hooks(events)
 
     def warn(self, message: str) -> None:
         """Tell people something, as the engine does: in the log, and in Python's logging."""
@@ -743,7 +782,8 @@ class SyncHooks:
         blocking = _BlockingEngine(hooks._engine)
         self._face = Face(blocking, hooks._session_id, hooks._transcript_path)
         self.wrap, self.warn, self.may_answer = hooks.wrap, hooks.warn, hooks.may_answer
-        self.may_skip = hooks.may_skip
+        self.may_skip, self.is_strict = hooks.may_skip, hooks.is_strict
+        self.names_of_hooks = hooks.names_of_hooks
 
     before_tool = _Blocking(Face.before_tool)
     after_tool = _Blocking(Face.after_tool)
@@ -769,6 +809,7 @@ class SyncHooks:
         deferrals: tuple[type[BaseException], ...] = (),
         mcp_context: Mapping[str, Any] | None = None,
         read: Callable[[Any], ToolResult] | None = None,
+        answered: Mapping[str, Any] | None = None,
     ) -> SyncToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves."""
         opening = self._face.tool_gate(
@@ -778,6 +819,7 @@ class SyncHooks:
             deferrals=deferrals,
             mcp_context=mcp_context,
             read=read,
+            answered=answered,
         )
         return SyncToolGate(complete(opening))
 
@@ -817,9 +859,10 @@ def heard_by(hooks: HookSession, hear: Hear) -> HookSession:
     return HookSession(engine, hooks._session_id, hooks._transcript_path)
 
 
-def is_strict(hooks: HookSession) -> bool:
-    """Whether what hooks cannot check must not pass."""
-    return hooks._engine.is_strict()
+def failing_closed(hooks: HookSession) -> HookSession:
+    """The same hooks, where an event that the engine itself failed at is denied."""
+    engine = _ClosedEngine(hooks._engine)
+    return HookSession(engine, hooks._session_id, hooks._transcript_path)
 
 
 def hooks_of(hooks: HookSession | Config) -> HookSession:

@@ -39,6 +39,11 @@ def test_every_framework_is_measured_beside_the_same_agent_without_hookline(
             f"{title}: the same, one in-process hook",
             f"{title}: a turn of 8 of them",
         ]
+    if find_spec("hookline.adapters.claude_agent"):
+        assert [name for name in names if name.startswith("Claude Agent SDK: ")] == [
+            "Claude Agent SDK: PreToolUse and PostToolUse, no match",
+            "Claude Agent SDK: the same, one in-process hook",
+        ]
     baselines = {result["baseline_name"] for result in results}
     assert all("without hookline" in name or "does nothing" in name for name in baselines)
     assert all(name in done.stdout for name in names)

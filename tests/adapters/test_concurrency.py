@@ -104,7 +104,8 @@ async def test_every_adapter_keeps_fifty_conversations_apart(harness: Harness, m
         )
         await harness.run(runs[id])
 
-    await check_sessions(hooks, [*events_of(harness)], talk_async=talk)
+    events, many = [*events_of(harness)], harness.conversations
+    await check_sessions(hooks, events, talk_async=talk, conversations=many)
     for id, run in runs.items():
         assert run.observed.inputs("shell") == [{"command": id}]
         assert f"bye {id}" in run.observed.answer

@@ -126,8 +126,9 @@ class Conversations:
         self._lock = Lock()
         self._known: OrderedDict[str | None, Conversation] = OrderedDict()
 
-    def of(self, session_id: str | None) -> Conversation:
-        """The conversation of a session; without an id that of the hooks themselves."""
+    def of(self, session_id: str | None, *, transcript_path: str | None = None) -> Conversation:
+        """The conversation of a session; without an id that of the hooks themselves.
+        ``transcript_path`` is where a new one is recorded."""
         if not isinstance(self.hooks, Hooks):
             session_id = None
         with self._lock:
@@ -135,7 +136,7 @@ class Conversations:
             if known is None:
                 hooks = self.hooks
                 if isinstance(hooks, Hooks) and session_id is not None:
-                    hooks = hooks.session(session_id)
+                    hooks = hooks.session(session_id, transcript_path=transcript_path)
                 known = self._known[session_id] = Conversation(hooks)
                 if len(self._known) > _MOST_CONVERSATIONS:
                     self._known.popitem(last=False)

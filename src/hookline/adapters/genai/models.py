@@ -18,7 +18,7 @@ from hookline.adapters.genai import rest
 from hookline.adapters.genai.http import make_response, make_stream, read_bytes, with_content
 from hookline.agent.providers.genai import GenAIConversation
 from hookline.errors import HooklineError, TranslationError
-from hookline.front import Face, is_strict
+from hookline.front import Face
 from hookline.system import run_blocking
 from hookline.translate.genai import GenAITranslator
 from hookline.wire.events import HookEventName
@@ -87,7 +87,7 @@ async def settle(value: Any, *, blocking: bool = False) -> Any:
 def refuse_way_around(conversation: Conversation, what: str) -> None:
     """Tell people of a way to a model that hooks do not see; raises in strict mode."""
     told = f"hooks do not see {what} of google-genai"
-    if is_strict(conversation.hooks):
+    if conversation.hooks.is_strict():
         raise HooklineError(f"{told}, and in strict mode nothing may go around them")
     conversation.face.warn(told)
 
@@ -103,7 +103,7 @@ class ModelCalls:
     def check_way_around(self, what: str) -> None:
         """Tell people once of each way to a model that hooks do not see."""
         conversation = self._find_conversation()
-        if what not in self._told or is_strict(conversation.hooks):
+        if what not in self._told or conversation.hooks.is_strict():
             self._told.add(what)
             refuse_way_around(conversation, what)
 

@@ -30,13 +30,15 @@ class Harness(msgspec.Struct, frozen=True, kw_only=True):
     """An adapter in the table. ``name`` is that of its module, ``title`` the heading of its column;
     ``modes`` are the ways in which its users run an agent; ``limits`` are for what it does not
     reach fully, or in a way worth a word, by cell or row; ``run`` holds the conversation of a run
-    in ``run.mode``."""
+    in ``run.mode``. ``conversations`` are as many as a machine can hold at once: fewer where each
+    is a process."""
 
     name: str
     title: str
     modes: tuple[str, ...]
     run: Callable[[Run], Awaitable[None]]
     limits: Mapping[str, Limit] = {}
+    conversations: int = 50
 
 
 class CellResult(msgspec.Struct, frozen=True, kw_only=True):

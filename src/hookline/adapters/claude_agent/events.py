@@ -1,0 +1,471 @@
+"""The callbacks that Claude Code calls, each the event of hookline that it stands for.
+
+Claude Code runs elsewhere, so that a tool call is seen in two halves, told by its id, and what a
+seam cannot carry waits for the next that can: a stop after a tool that failed ends the turn where
+its batch of calls ends.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from threading import Lock
+from typing import Any, TypeAlias
+
+import msgspec
+
+from hookline.adapters.claude_agent.outputs import (
+    NOTHING,
+    Output,
+    block,
+    deny_call,
+    refuse_prompt,
+    specific,
+    stop,
+)
+from hookline.adapters.gates import (
+    Conversation,
+    Conversations,
+    Given,
+    ToolGate,
+    ToolOutcome,
+    TurnGate,
+    announce_question,
+)
+from hookline.errors import HooklineError, describe
+from hookline.front import Face, failing_closed
+from hookline.pipeline.dialects.tools import (
+    ShownCall,
+    read_blocks,
+    show_as_host,
+    split_mcp_name,
+)
+from hookline.toolcall import (
+    NOBODY_TO_ASK,
+    ConfirmationRequest,
+    ToolError,
+    ToolResult,
+    text_of,
+)
+from hookline.wire import codec
+from hookline.wire.events import HookEventName
+
+Event: TypeAlias = Mapping[str, Any]
+Answering: TypeAlias = "Callable[[_Session, Event], Coroutine[Any, Any, Output]]"
+
+_BEFORE, _AFTER = HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL
+_MODEL_EVENTS = (
+    HookEventName.BEFORE_TOOL_SELECTION,
+    HookEventName.BEFORE_MODEL,
+    HookEventName.AFTER_MODEL,
+)
+# The modes in which Claude Code itself asks people, or nobody has to be asked at all. In the
+# others it denies what is not allowed, and a question of a hook's would be a way around that.
+_ASKING_MODES = frozenset({"default", "acceptEdits", "bypassPermissions"})
+_END_REASONS = frozenset({"clear", "logout", "prompt_input_exit", "other"})
+_MOST_SESSIONS = 10_000
+# Calls whose second half may never come, because Claude Code or its user denied them.
+_MOST_CALLS = 1_000
+# What Claude Code shows the model of a result of any size.
+_HEAD = 1_000
+
+
+class _Call(msgspec.Struct, frozen=True):
+    """A tool call between its two halves; ``input`` is what it is to run with."""
+
+    gate: ToolGate
+    shown: ShownCall
+    input: Mapping[str, Any]
+
+
+class _Session:
+    """A session of Claude Code's: its turn, and the calls under way in it and its subagents."""
+
+    def __init__(self, conversation: Conversation, *, blocks_failures: bool) -> None:
+        self.conversation = conversation
+        hooks = conversation.hooks
+        self.face: Face = failing_closed(hooks) if blocks_failures else conversation.face
+        self.turn: TurnGate | None = None
+        self.calls: OrderedDict[str, _Call] = OrderedDict()
+        # The text that stands for the result of a call, by the call's id.
+        self.replaced: OrderedDict[str, str] = OrderedDict()
+        # The questions of hooks that Notification hooks have heard of.
+        self.announced: list[tuple[str, bytes]] = []
+        self.stop: str | None = None
+        self._is_stop_told = False
+
+    def note_stop(self, reason: str) -> None:
+        """The turn is to end, at the next seam where it can."""
+        if self.stop is None:
+            self.stop, self._is_stop_told = reason, False
+
+    def end_turn(self, given: Event) -> Output:
+        """End the loop, which may be a subagent's. The user is told once, and hears nothing of
+        what a subagent is told."""
+        tell = not self._is_stop_told and "agent_id" not in given
+        self._is_stop_told = self._is_stop_told or tell
+        return stop(self.stop or "", tell=tell)
+
+    def begin_turn(self, turn: TurnGate) -> None:
+        self.turn, self.stop = turn, None
+        self.announced.clear()
+
+    def keep(self, kept: "OrderedDict[str, Any]", call_id: str, value: object) -> None:
+        kept[call_id] = value
+        if len(kept) > _MOST_CALLS:
+            kept.popitem(last=False)
+
+
+class Callback:
+    """What the SDK calls for one of Claude Code's events. It never raises."""
+
+    def __init__(self, guard: "Guard", event: str, answering: Answering) -> None:
+        self.guard, self._event, self._answering = guard, event, answering
+
+    async def __call__(self, given: Any, _tool_use_id: str | None, _context: Any) -> Any:
+        try:
+            return await self._answering(self.guard.get_session(given), given)
+        except Exception as error:
+            return self.guard.fail(self._event, error)
+
+
+class Guard:
+    """The hooks of the agents that are made of the same options."""
+
+    def __init__(
+        self, hooks: Given, *, can_ask: Callable[[], bool], source: str, blocks_failures: bool
+    ) -> None:
+        self._conversations = Conversations(hooks)
+        self._hooks = self._conversations.hooks
+        self._can_ask, self._source = can_ask, source
+        self._blocks_failures = blocks_failures
+        self._lock = Lock()
+        self._sessions: OrderedDict[str, _Session] = OrderedDict()
+        self._warned: set[str] = set()
+
+    def make_callbacks(self) -> Iterator[tuple[str, Callback]]:
+        """Each event of Claude Code's, and what answers it."""
+        answering: dict[str, Answering] = {
+            "PreToolUse": self._before_tool,
+            "PostToolUse": self._after_tool,
+            "PostToolUseFailure": self._after_tool,
+            "PostToolBatch": self._after_batch,
+            "PermissionRequest": self._before_question,
+            "UserPromptSubmit": self._before_agent,
+            "Stop": self._after_agent,
+            "SessionStart": self._start_session,
+            "SessionEnd": self._end_session,
+            "PreCompact": self._pre_compress,
+            "Notification": self._notify,
+        }
+        for event, method in answering.items():
+            yield event, Callback(self, event, method)
+
+    def must_block(self) -> bool:
+        """Whether a failure of hookline itself must not let anything pass."""
+        if self._blocks_failures:
+            return True
+        # Settings may ask for it: they are read with this.
+        self._hooks.may_answer(_BEFORE)
+        return self._hooks.is_strict()
+
+    def warn(self, message: str) -> None:
+        """Tell people something."""
+        self._hooks.warn(message)
+
+    def get_session(self, given: Event) -> _Session:
+        """The session that an event is of."""
+        id = given["session_id"]
+        with self._lock:
+            session = self._sessions.get(id)
+            if session is None:
+                transcript = given.get("transcript_path")
+                conversation = self._conversations.of(id, transcript_path=transcript)
+                session = _Session(conversation, blocks_failures=self._blocks_failures)
+                self._sessions[id] = session
+                if len(self._sessions) > _MOST_SESSIONS:
+                    self._sessions.popitem(last=False)
+            return session
+
+    async def end_sessions(self, *, blocking: bool) -> None:
+        """Fire SessionEnd for every session, and close hooks that were loaded here."""
+        with self._lock:
+            self._sessions.clear()
+        await self._conversations.end_all(blocking=blocking)
+
+    def fail(self, event: str, error: Exception) -> Output:
+        """What to answer where hookline itself failed; people are told of it."""
+        why = f"hooks did not run on {event}: {describe(error)}"
+        self.warn(why)
+        if not (self._blocks_failures or self._hooks.is_strict()):
+            return NOTHING
+        if event == "PreToolUse":
+            return deny_call(why)
+        if event == "UserPromptSubmit":
+            return refuse_prompt(why)
+        # What has happened cannot be undone, but the turn can end.
+        return stop(why) if event.startswith("PostTool") else NOTHING
+
+    async def _before_tool(self, session: _Session, given: Event) -> Output:
+        if session.stop is not None:
+            return {**session.end_turn(given), **deny_call(session.stop)}
+        try:
+            shown = show_as_host(given["tool_name"], given["tool_input"])
+        except HooklineError as error:
+            return deny_call(f"hooks cannot be shown this call: {error}")
+        if self._hooks.may_skip(_BEFORE, _AFTER, target=shown.name):
+            return NOTHING
+        gate = await session.face.tool_gate(
+            shown.name,
+            shown.input,
+            # Claude Code puts the question.
+            confirm=lambda _request: True,
+            mcp_context=_read_mcp_context(given),
+        )
+        if gate.refusal is not None:
+            denied = deny_call(text_of(gate.refusal.llm_content))
+            if gate.refusal.stop_reason is None:
+                return denied
+            session.note_stop(gate.refusal.stop_reason)
+            return {**session.end_turn(given), **denied}
+        fields: dict[str, Any] = {}
+        tool_input = given["tool_input"]
+        if gate.input is not shown.input:
+            try:
+                tool_input = fields["updatedInput"] = shown.restore(gate.input)
+            except HooklineError as error:
+                return deny_call(f"hooks rewrote the call into one that cannot be made: {error}")
+        if gate.before.asks:
+            asked = await self._ask(session, given, gate, fields)
+            if asked is not None:
+                return asked
+        session.keep(session.calls, given["tool_use_id"], _Call(gate, shown, tool_input))
+        return specific("PreToolUse", **fields) if fields else NOTHING
+
+    async def _ask(
+        self, session: _Session, given: Event, gate: ToolGate, fields: dict[str, Any]
+    ) -> Output | None:
+        """Have Claude Code ask about a call; the answer where it must not."""
+        reason, mode = gate.before.reason or "", given.get("permission_mode", "default")
+        if mode not in _ASKING_MODES:
+            return deny_call(f"{reason} ({NOBODY_TO_ASK} in permission mode {mode})")
+        if self._can_ask():
+            asked = fields.get("updatedInput", given["tool_input"])
+            session.announced.append((given["tool_name"], codec.encode(asked)))
+            request = ConfirmationRequest(gate.name, gate.input, reason, gate.before.message)
+            await announce_question(session.face, request)
+        else:
+            # Claude Code denies it, and the model reads this.
+            reason = f"{reason} ({NOBODY_TO_ASK})"
+        if gate.before.message:
+            reason = f"{reason}\n\n[System] {gate.before.message}"
+        fields |= {"permissionDecision": "ask", "permissionDecisionReason": reason}
+        return None
+
+    async def _after_tool(self, session: _Session, given: Event) -> Output:
+        ran = show_as_host(given["tool_name"], given["tool_input"])
+        call = session.calls.pop(given["tool_use_id"], None)
+        if call is None:
+            if self._hooks.may_skip(_AFTER, target=ran.name):
+                return self._end_subagent(session, given)
+            gate = await session.face.tool_gate(
+                ran.name, ran.input, mcp_context=_read_mcp_context(given), answered={}
+            )
+        else:
+            gate = call.gate
+            self._note_other_input(call, ran)
+            if ran.input != gate.input:
+                gate.input = ran.input
+        outcome = await gate.finish(result=_read_result(given, ran))
+        if outcome.tail_call is not None:
+            following = outcome.tail_call["name"]
+            session.face.warn(
+                f"the tail call of {following!r} that a hook asked for did not run: Claude Code "
+                "runs its tools itself"
+            )
+        output = self._apply_outcome(session, given, ran, outcome)
+        if outcome.stop is not None:
+            session.note_stop(outcome.stop)
+        return output | self._end_subagent(session, given)
+
+    def _end_subagent(self, session: _Session, given: Event) -> Output:
+        """What ends a subagent after a stop. The main loop ends with the batch of its calls: after
+        a single one it does not where the tool failed, and would not tell the user why."""
+        if session.stop is None or "agent_id" not in given:
+            return NOTHING
+        return session.end_turn(given)
+
+    def _apply_outcome(
+        self, session: _Session, given: Event, ran: ShownCall, outcome: ToolOutcome
+    ) -> Output:
+        event = given["hook_event_name"]
+        if not outcome.replaced:
+            return specific(event, additionalContext=outcome.added) if outcome.added else {}
+        is_mcp = split_mcp_name(given["tool_name"]) is not None
+        response = ran.alias.response if ran.alias is not None else None
+        if event == "PostToolUse" and (is_mcp or response is not None):
+            session.keep(session.replaced, given["tool_use_id"], outcome.text)
+            written: Any = outcome.text
+            if not is_mcp and response is not None:
+                written = response.write(_as_mapping(given["tool_response"]), outcome.text)
+            return specific(event, updatedToolOutput=written)
+        if outcome.stop is not None:
+            return {}
+        what = "an error" if event == "PostToolUseFailure" else f"a result of {ran.name}"
+        self._warn_once(
+            f"hooks replaced {what}, which Claude Code cannot replace: the model reads both"
+        )
+        return block(outcome.text)
+
+    def _note_other_input(self, call: _Call, ran: ShownCall) -> None:
+        """Tell people where a tool ran with another input than hooks had rewritten."""
+        before, missing = call.shown.given, object()
+        lost = [
+            field
+            for field, value in call.input.items()
+            if before.get(field, missing) != value and ran.given.get(field, missing) != value
+        ]
+        if lost:
+            self.warn(
+                f"{ran.name} ran with another {', '.join(sorted(lost))} than hooks had rewritten "
+                "it into: a callback or a user changed the input as well"
+            )
+
+    async def _after_batch(self, session: _Session, given: Event) -> Output:
+        calls = given.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            text = session.replaced.pop(call.get("tool_use_id"), None)
+            if text is None or _is_read_in(text, call.get("tool_response")):
+                continue
+            name = call["tool_name"]
+            why = f"Claude Code did not take what hooks put in the place of a result of {name}"
+            self.warn(why)
+            if self._blocks_failures or self._hooks.is_strict():
+                session.note_stop(why)
+        return NOTHING if session.stop is None else session.end_turn(given)
+
+    async def _before_question(self, session: _Session, given: Event) -> Output:
+        """Claude Code is about to ask about a call, for its own reasons or for a hook's."""
+        question = (given["tool_name"], codec.encode(given["tool_input"]))
+        if question in session.announced:
+            session.announced.remove(question)
+        else:
+            shown = show_as_host(given["tool_name"], given["tool_input"])
+            reason = "Claude Code asks for permission"
+            request = ConfirmationRequest(shown.name, shown.input, reason)
+            await announce_question(session.face, request)
+        return NOTHING
+
+    async def _before_agent(self, session: _Session, given: Event) -> Output:
+        refusal = self._refuse_model_hooks()
+        if refusal is not None:
+            return refuse_prompt(refusal)
+        await session.conversation.start(session.face, self._source)
+        turn = TurnGate(session.conversation, given["prompt"])
+        opened = await turn.open(session.face)
+        session.begin_turn(turn)
+        if opened.stop:
+            # Claude Code itself tells the user why.
+            return stop(opened.refusal or "", tell=False)
+        if opened.refusal is not None:
+            return refuse_prompt(opened.refusal)
+        if not opened.texts:
+            return NOTHING
+        return specific("UserPromptSubmit", additionalContext="\n\n".join(opened.texts))
+
+    def _refuse_model_hooks(self) -> str | None:
+        """Why no turn may begin: in strict mode a hook must not be left out."""
+        names = self._hooks.names_of_hooks(*_MODEL_EVENTS)
+        if not names:
+            return None
+        told = (
+            f"Claude Code lets nobody see its model's requests and responses, so that hooks of "
+            f"BeforeModel, AfterModel and BeforeToolSelection do not run: {', '.join(names)}"
+        )
+        self._warn_once(told)
+        return told if self._hooks.is_strict() else None
+
+    async def _after_agent(self, session: _Session, given: Event) -> Output:
+        turn = session.turn
+        if turn is None:
+            turn = session.turn = TurnGate(session.conversation, "")
+        if given["stop_hook_active"]:
+            turn.sent_back = max(turn.sent_back, 1)
+        closed = await turn.close(session.face, given.get("last_assistant_message") or "")
+        for text in closed.texts:
+            session.conversation.keep(text)
+        if closed.clear_context:
+            session.face.warn(
+                "a hook asked for an empty context, which Claude Code has on /clear alone"
+            )
+        if closed.stop is not None:
+            return stop(closed.stop)
+        return NOTHING if closed.send_back is None else block(closed.send_back)
+
+    async def _start_session(self, session: _Session, given: Event) -> Output:
+        """The session goes on after its history was compressed or cleared; Claude Code does not
+        tell of a session's first start."""
+        if given["source"] != "compact":
+            source = "clear" if given["source"] == "clear" else self._source
+            await session.conversation.start(session.face, source)
+            return NOTHING
+        texts = (await session.face.session_start("compress")).texts_for_model
+        return specific("SessionStart", additionalContext="\n\n".join(texts)) if texts else NOTHING
+
+    async def _end_session(self, session: _Session, given: Event) -> Output:
+        reason = given["reason"] if given["reason"] in _END_REASONS else "other"
+        await session.conversation.end(session.face, reason)
+        return NOTHING
+
+    async def _pre_compress(self, session: _Session, given: Event) -> Output:
+        told = (await session.face.pre_compress(given["trigger"])).system_message
+        return {"systemMessage": told} if told else NOTHING
+
+    async def _notify(self, session: _Session, given: Event) -> Output:
+        kind = given.get("notification_type")
+        await session.face.notification(
+            given["message"],
+            notification_type="ToolPermission" if kind == "permission_prompt" else kind,
+        )
+        return NOTHING
+
+    def _warn_once(self, message: str) -> None:
+        if message not in self._warned:
+            self._warned.add(message)
+            self.warn(message)
+
+
+def _read_mcp_context(given: Event) -> dict[str, Any] | None:
+    """The server and the tool of a call of an MCP tool."""
+    named = split_mcp_name(given["tool_name"])
+    if named is None:
+        return None
+    server, tool = named
+    known = given.get("mcp_server")
+    if isinstance(known, Mapping) and isinstance(known.get("name"), str):
+        server = known["name"]
+        tool = given["tool_name"].removeprefix(f"mcp__{server}__") if "__" in server else tool
+    return {"server_name": server, "tool_name": tool}
+
+
+def _read_result(given: Event, ran: ShownCall) -> ToolResult:
+    """What a tool gave, as hooks read it: the text that the model reads, where that is known."""
+    if given["hook_event_name"] == "PostToolUseFailure":
+        error = str(given.get("error"))
+        return ToolResult(error, return_display=error, error=ToolError("tool_failed", error))
+    response = given.get("tool_response")
+    if ran.alias is not None and ran.alias.response is not None and isinstance(response, Mapping):
+        return ToolResult(ran.alias.response.read(response))
+    if isinstance(response, list):
+        texts = [*read_blocks(response)]
+        return ToolResult("\n".join(texts) if len(texts) == len(response) else response)
+    return ToolResult("" if response is None else text_of(response))
+
+
+def _as_mapping(response: Any) -> Mapping[str, Any]:
+    return response if isinstance(response, Mapping) else {}
+
+
+def _is_read_in(text: str, response: Any) -> bool:
+    """Whether a text is in what the model reads of a result, which may number or indent its
+    lines, and cut it off."""
+    shown = response if isinstance(response, str) else "\n".join(read_blocks(response))
+    return all(line.strip() in shown for line in text[:_HEAD].splitlines())

@@ -1,0 +1,103 @@
+"""The options that users give their agents, with our callbacks beside their own."""
+
+import os
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeAlias
+
+from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
+
+from hookline.adapters.claude_agent.events import Callback, Guard
+from hookline.adapters.gates import Given, complete
+from hookline.errors import HooklineError
+
+OnFailure: TypeAlias = Literal["continue", "block"]
+
+# Seconds that Claude Code waits for a callback. Hooks have timeouts of their own, which decide as
+# the hooks want it; Claude Code's would let a tool's result pass unseen.
+_TIMEOUT = 86_400.0
+_YES = frozenset({"1", "true", "yes", "on"})
+
+
+@dataclass
+class HookedOptions(ClaudeAgentOptions):
+    """Options whose agents run hooks. A copy with other options keeps the hooks."""
+
+    def close(self) -> None:
+        """End the sessions: SessionEnd is fired for each. May be called again."""
+        for guard in self._guards():
+            complete(guard.end_sessions(blocking=True))
+
+    def __enter__(self) -> "HookedOptions":
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> "HookedOptions":
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        for guard in self._guards():
+            await guard.end_sessions(blocking=False)
+
+    def _guards(self) -> list[Guard]:
+        matchers = [matcher for each in (self.hooks or {}).values() for matcher in each]
+        callbacks = [callback for matcher in matchers for callback in matcher.hooks]
+        ours = [callback.guard for callback in callbacks if isinstance(callback, Callback)]
+        return [*dict.fromkeys(ours)]
+
+
+def hooked(
+    options: ClaudeAgentOptions | None = None,
+    hooks: Given = None,
+    *,
+    on_failure: OnFailure = "continue",
+) -> HookedOptions:
+    """A copy of the options whose agents run hooks, for ``query`` and ``ClaudeSDKClient``.
+
+    ``hooks`` is a ``Hooks``, a ``hooks.session(id)``, a directory whose settings are loaded, or
+    nothing for those of the agent's working directory (``options.cwd``). Each session of Claude
+    Code is a conversation of its own, under Claude Code's id. Callbacks of your own stay as they
+    are. ``with`` and ``async with`` fire SessionEnd at the end, ``close()`` does it too.
+
+    With ``on_failure="block"`` a tool call or a prompt is blocked when hookline itself fails, also
+    where Claude Code gets no answer of it. A hook that fails decides that itself (``onFailure``);
+    strict hooks block in both cases. Raises HooklineError if Claude Code would not call any hook,
+    and hooks must not be left out.
+    """
+    given = ClaudeAgentOptions() if options is None else options
+    values = {field.name: getattr(given, field.name) for field in fields(ClaudeAgentOptions)}
+    made = HookedOptions(**values)
+    is_resumed = given.resume is not None or given.continue_conversation
+    guard = Guard(
+        given.cwd if hooks is None else hooks,
+        # Asked each time: options can be changed until they are used.
+        can_ask=lambda: bool(made.can_use_tool or made.permission_prompt_tool_name),
+        source="resume" if is_resumed else "startup",
+        blocks_failures=on_failure == "block",
+    )
+    merged: dict[Any, list[HookMatcher]] = {
+        event: [*matchers] for event, matchers in (given.hooks or {}).items()
+    }
+    must_block = guard.must_block()
+    bare = _describe_bare_mode(given)
+    if bare is not None:
+        told = f"Claude Code calls no hooks in its bare mode, which {bare} asks for"
+        if must_block:
+            raise HooklineError(f"{told}; leave it out to have hooks run")
+        guard.warn(told)
+    fails: OnFailure | None = "block" if must_block else None
+    for event, callback in guard.make_callbacks():
+        matcher = HookMatcher(hooks=[callback], timeout=_TIMEOUT, on_failure=fails)
+        merged.setdefault(event, []).append(matcher)
+    made.hooks = merged
+    return made
+
+
+def _describe_bare_mode(options: ClaudeAgentOptions) -> str | None:
+    """What asks for the mode in which Claude Code calls nobody's hooks, these callbacks neither."""
+    if "bare" in options.extra_args:
+        return "extra_args"
+    name = "CLAUDE_CODE_SIMPLE"
+    value = {**os.environ, **options.env}.get(name, "")
+    return name if value.strip().lower() in _YES else None

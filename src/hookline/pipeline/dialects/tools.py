@@ -1,0 +1,339 @@
+"""The tools of Claude Code and of the hosts whose hooks are native, declared once and read both
+ways: a call of Claude's as native hooks know it, a call of a host's as Claude's hooks know it.
+
+A field that a tool does not declare has the same name on both sides. A tool that is not declared
+keeps its name and its input, as MCP tools do (``mcp__<server>__<tool>``).
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from hookline.errors import HooklineError
+from hookline.wire import codec
+
+ToolInput: TypeAlias = dict[str, Any]
+
+# Names that Claude Code gave up -> the tool that has taken their place; hooks may still say them.
+LEGACY_NAMES: Mapping[str, str] = {
+    "Task": "Agent",
+    "KillShell": "TaskStop",
+    "KillBash": "TaskStop",
+    "ListPeers": "ListAgents",
+    "Brief": "SendUserMessage",
+    "ListMcpResources": "ListMcpResourcesTool",
+    "ReadMcpResource": "ReadMcpResourceTool",
+    "ReadMcpResourceDir": "ReadMcpResourceDirTool",
+}
+
+
+class AmbiguousInputError(HooklineError):
+    """An input that has two fields for one of the other side's, so that nobody can show it
+    whole."""
+
+    def __init__(self, tool: str, fields: tuple[str, ...], meaning: str) -> None:
+        self.tool, self.fields, self.meaning = tool, fields, meaning
+        super().__init__(
+            f"the input of {tool} has {' and '.join(sorted(fields))}, which all stand for "
+            f"{meaning}; give one of them"
+        )
+
+
+class ToolResponse(msgspec.Struct, frozen=True):
+    """How a tool of Claude Code's gives its result. ``read`` is what the model reads of it;
+    ``write`` has another text in its place, in the form that Claude Code takes. Of an empty
+    response ``write`` makes a new one."""
+
+    read: Callable[[Mapping[str, Any]], str]
+    write: Callable[[Mapping[str, Any], str], Any]
+
+
+class ToolAlias(msgspec.Struct, frozen=True):
+    """What a host's tool is in Claude Code.
+
+    ``fields`` are Claude's fields that hosts may name in other ways: all of their names, the one
+    that hosts are shown first. ``paths`` are fields that hold a path. ``also`` are further names
+    of Claude's for the tool. ``variants`` are tools of Claude's that hosts are shown as this one
+    too, while the host's tool is never shown as one of them.
+    """
+
+    name: str
+    fields: Mapping[str, tuple[str, ...]] = {}
+    paths: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    response: ToolResponse | None = None
+    variants: tuple["ToolAlias", ...] = ()
+
+
+class ShownCall(msgspec.Struct, frozen=True):
+    """A tool call as the other side knows it; ``restore`` makes its input this side's again.
+
+    ``own`` has this side's name of each field the other side may name. ``given`` is the input
+    that is shown."""
+
+    name: str
+    input: ToolInput
+    given: Mapping[str, Any]
+    own: Mapping[str, str] = {}
+    alias: ToolAlias | None = None
+
+    def restore(self, changed: Mapping[str, Any]) -> ToolInput:
+        """The whole input that the other side has made of what it was shown. Of two names for one
+        field, the one counts that was changed; raises AmbiguousInputError where both were."""
+        by_field: dict[str, list[str]] = {}
+        for name in changed:
+            by_field.setdefault(self.own.get(name, name), []).append(name)
+        restored: ToolInput = {}
+        for field, names in by_field.items():
+            name, *more = names
+            if more:
+                missing = object()
+                named = [n for n in names if self.input.get(n, missing) != changed[n]]
+                if len(named) != 1:
+                    raise AmbiguousInputError(self.name, tuple(names), field)
+                (name,) = named
+            is_same = name in self.input and self.input[name] == changed[name]
+            # A path that was made absolute to be shown stays as it was given.
+            restored[field] = (
+                self.given[field] if is_same and field in self.given else changed[name]
+            )
+        return restored
+
+
+def show_as_host(name: str, tool_input: Mapping[str, Any]) -> ShownCall:
+    """A call of Claude Code's as hosts know it. Raises AmbiguousInputError."""
+    found = _HOST_TOOLS.get(name)
+    if found is None:
+        return ShownCall(name, _as_dict(tool_input), tool_input)
+    host, alias = found
+    if not alias.fields:
+        return ShownCall(host, _as_dict(tool_input), tool_input, alias=alias)
+    renamed = {field: names[0] for field, names in alias.fields.items()}
+    own = {name: field for field, names in alias.fields.items() for name in names}
+    shown = _rename(name, tool_input, renamed)
+    # A field that hosts would take for another one must not stand beside it.
+    _rename(host, shown, own)
+    # In the place of it, it is what it is.
+    own |= {name: name for name in tool_input if own.get(name, name) not in tool_input}
+    return ShownCall(host, shown, tool_input, own, alias)
+
+
+def show_as_claude(
+    name: str,
+    tool_input: Mapping[str, Any],
+    *,
+    tools: Mapping[str, ToolAlias] | None = None,
+    cwd: str | None = None,
+) -> ShownCall:
+    """A call of a host's as Claude Code knows it, its paths made absolute from ``cwd``. Raises
+    AmbiguousInputError."""
+    alias = (TOOLS if tools is None else tools).get(name)
+    if alias is None:
+        return ShownCall(name, _as_dict(tool_input), tool_input)
+    renamed = {name: field for field, names in alias.fields.items() for name in names}
+    shown = _rename(name, tool_input, renamed)
+    if cwd is not None:
+        for field in alias.paths:
+            if isinstance(shown.get(field), str):
+                shown = {**shown, field: os.path.normpath(os.path.join(cwd, shown[field]))}
+    own = {
+        field: next((name for name in (*names, field) if name in tool_input), names[0])
+        for field, names in alias.fields.items()
+    }
+    return ShownCall(alias.name, shown, tool_input, own, alias)
+
+
+def claude_names(name: str, *, tools: Mapping[str, ToolAlias] | None = None) -> tuple[str, ...]:
+    """The names of a host's tool that matchers of Claude's hooks are compared with, in turn: what
+    Claude Code calls it, its other and former names there, then the host's own."""
+    alias = (TOOLS if tools is None else tools).get(name)
+    named = [name] if alias is None else [alias.name, *alias.also]
+    former = [old for old, new in LEGACY_NAMES.items() if new in named]
+    return tuple(dict.fromkeys([*named, *former, name]))
+
+
+def split_mcp_name(name: str) -> tuple[str, str] | None:
+    """The server and the tool of ``mcp__<server>__<tool>``; None for any other name."""
+    prefix, _, rest = name.partition("__")
+    server, found, tool = rest.partition("__")
+    return (server, tool) if prefix == "mcp" and server and found and tool else None
+
+
+def _as_dict(tool_input: Mapping[str, Any]) -> ToolInput:
+    return tool_input if isinstance(tool_input, dict) else dict(tool_input)
+
+
+def _rename(tool: str, tool_input: Mapping[str, Any], names: Mapping[str, str]) -> ToolInput:
+    renamed: ToolInput = {}
+    for name, value in tool_input.items():
+        new = names.get(name, name)
+        if new in renamed:
+            both = tuple(old for old in tool_input if names.get(old, old) == new)
+            raise AmbiguousInputError(tool, both, new)
+        renamed[new] = value
+    return renamed
+
+
+def _text_of(value: object) -> str:
+    return value if isinstance(value, str) else codec.encode(value).decode()
+
+
+def _read_bash(response: Mapping[str, Any]) -> str:
+    texts = (response.get("stdout"), response.get("stderr"))
+    return "\n".join(text for text in texts if isinstance(text, str) and text)
+
+
+def _write_bash(response: Mapping[str, Any], text: str) -> dict[str, Any]:
+    # Made anew: the old one may name a file that holds the whole output.
+    interrupted = response.get("interrupted") is True
+    flags = {"interrupted": interrupted, "isImage": False, "noOutputExpected": False}
+    return {"stdout": text, "stderr": "", **flags}
+
+
+def _read_file(response: Mapping[str, Any]) -> str:
+    file = response.get("file")
+    content = file.get("content") if isinstance(file, Mapping) else None
+    return content if isinstance(content, str) else _text_of(response)
+
+
+def _write_file(response: Mapping[str, Any], text: str) -> dict[str, Any]:
+    file = response.get("file")
+    path = file.get("filePath", "") if isinstance(file, Mapping) else ""
+    lines = text.count("\n") + 1
+    numbers = {"numLines": lines, "startLine": 1, "totalLines": lines}
+    return {"type": "text", "file": {"filePath": path, "content": text, **numbers}}
+
+
+def _read_found(response: Mapping[str, Any]) -> str:
+    content, files = response.get("content"), response.get("filenames")
+    if isinstance(content, str) and content:
+        return content
+    return "\n".join(map(str, files)) if isinstance(files, list) else _text_of(response)
+
+
+def _write_matches(_response: Mapping[str, Any], text: str) -> dict[str, Any]:
+    lines = text.count("\n") + 1
+    return {"mode": "content", "numFiles": 0, "filenames": [], "content": text, "numLines": lines}
+
+
+def _write_filenames(_response: Mapping[str, Any], text: str) -> dict[str, Any]:
+    names = text.splitlines()
+    return {"filenames": names, "durationMs": 0, "numFiles": len(names), "truncated": False}
+
+
+def _read_report(response: Mapping[str, Any]) -> str:
+    return "\n".join(read_blocks(response.get("content"))) or _text_of(response)
+
+
+def _write_report(response: Mapping[str, Any], text: str) -> dict[str, Any]:
+    return {**response, "content": [{"type": "text", "text": text}]}
+
+
+def _read_search(response: Mapping[str, Any]) -> str:
+    results = response.get("results")
+    return "\n".join(map(_text_of, results)) if isinstance(results, list) else _text_of(response)
+
+
+def _write_search(response: Mapping[str, Any], text: str) -> dict[str, Any]:
+    return {"query": response.get("query", ""), "results": [text], "durationSeconds": 0}
+
+
+def _read_page(response: Mapping[str, Any]) -> str:
+    result = response.get("result")
+    return result if isinstance(result, str) else _text_of(response)
+
+
+def _write_page(response: Mapping[str, Any], text: str) -> dict[str, Any]:
+    return {**response, "result": text}
+
+
+def read_blocks(content: object) -> Iterator[str]:
+    """The texts among the blocks of a result."""
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, Mapping) and isinstance(block.get("text"), str):
+            yield block["text"]
+
+
+_FILE_PATH = {"file_path": ("file_path", "absolute_path", "path")}
+_FOLDER = {"path": ("path", "dir_path")}
+_SHELL = ToolResponse(_read_bash, _write_bash)
+_READ = ToolAlias(
+    "Read", _FILE_PATH, ("file_path",), response=ToolResponse(_read_file, _write_file)
+)
+_GREP = ToolAlias(
+    "Grep",
+    {**_FOLDER, "glob": ("include", "glob")},
+    ("path",),
+    response=ToolResponse(_read_found, _write_matches),
+)
+_REPORT = ToolResponse(_read_report, _write_report)
+_WEB_SEARCH = ToolAlias("WebSearch", response=ToolResponse(_read_search, _write_search))
+_TODOS = ToolAlias("TodoWrite")
+
+# A host's tool -> what it is in Claude Code. Where two are the same there, Claude's is shown as
+# the first.
+TOOLS: Mapping[str, ToolAlias] = {
+    "run_shell_command": ToolAlias(
+        "Bash",
+        response=_SHELL,
+        # They run commands as well, so that what guards a shell guards them.
+        variants=(ToolAlias("PowerShell", response=_SHELL), ToolAlias("Monitor")),
+    ),
+    "read_file": ToolAlias(
+        "Read", _FILE_PATH, ("file_path",), response=ToolResponse(_read_file, _write_file)
+    ),
+    "write_file": ToolAlias("Write", _FILE_PATH, ("file_path",)),
+    "replace": ToolAlias(
+        "Edit",
+        _FILE_PATH,
+        ("file_path",),
+        also=("MultiEdit",),
+        variants=(
+            ToolAlias(
+                "NotebookEdit",
+                {"notebook_path": ("file_path", "notebook_path"), "new_source": ("new_string",)},
+                ("notebook_path",),
+            ),
+        ),
+    ),
+    "glob": ToolAlias(
+        "Glob", _FOLDER, ("path",), response=ToolResponse(_read_found, _write_filenames)
+    ),
+    "search_file_content": _GREP,
+    "grep": _GREP,
+    "list_directory": ToolAlias("LS", _FOLDER, ("path",)),
+    "web_fetch": ToolAlias("WebFetch", response=ToolResponse(_read_page, _write_page)),
+    "google_web_search": _WEB_SEARCH,
+    "exa_web_search": _WEB_SEARCH,
+    "write_todos": _TODOS,
+    "todo_write": _TODOS,
+    "task": ToolAlias(
+        "Agent",
+        {"prompt": ("goal_prompt",), "subagent_type": ("subagent_name",)},
+        response=_REPORT,
+    ),
+    "delegate_to_agent": ToolAlias("Agent", {"subagent_type": ("agent_name",)}, response=_REPORT),
+    "activate_skill": ToolAlias("Skill", {"skill": ("name",)}),
+    "ask_user": ToolAlias("AskUserQuestion"),
+    "enter_plan_mode": ToolAlias("EnterPlanMode"),
+    "exit_plan_mode": ToolAlias("ExitPlanMode"),
+}
+
+
+def _index() -> dict[str, tuple[str, ToolAlias]]:
+    index: dict[str, tuple[str, ToolAlias]] = {}
+    for host, alias in TOOLS.items():
+        for name in (alias.name, *alias.also):
+            index.setdefault(name, (host, alias))
+        for variant in alias.variants:
+            index.setdefault(variant.name, (host, variant))
+    for old, new in LEGACY_NAMES.items():
+        if new in index:
+            index.setdefault(old, index[new])
+    return index
+
+
+# Claude's name of a tool -> the host's, and the alias whose fields they share.
+_HOST_TOOLS: Mapping[str, tuple[str, ToolAlias]] = _index()

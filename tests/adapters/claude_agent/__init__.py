@@ -1,0 +1,1 @@
+"""Hooks in agents of the Claude Agent SDK."""

@@ -1,0 +1,191 @@
+"""What goes wrong: hooks that fail, hookline that fails, and Claude Code that calls nobody."""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claude_agent_sdk import ClaudeAgentOptions
+
+from hookline import Hooks, replace_result
+from hookline.adapters.claude_agent import hooked
+from hookline.errors import HooklineError
+from hookline.notices import heard_warnings
+from hookline.testing.adapters import Reply
+from tests.adapters.claude_agent.messages import call
+from tests.adapters.claude_agent.playing import play
+
+BASH = {"allow": ["Bash"]}
+TOUCH: list[str | Reply] = [call("Bash", command="touch a"), "Done."]
+
+
+def break_planning(**options: Any) -> Hooks:
+    """Hooks whose trust cannot be told, so that no event can be planned."""
+
+    def fail() -> bool:
+        raise LookupError("the trust store is gone")
+
+    command = {"type": "command", "command": "exit 0"}
+    return Hooks(hooks={"BeforeTool": [{"hooks": [command]}]}, trusted=fail, **options)
+
+
+async def test_a_failure_of_hookline_itself_lets_the_call_pass_and_is_warned_of(
+    tmp_path: Path,
+) -> None:
+    with heard_warnings() as warnings:
+        await play(tmp_path, break_planning(), TOUCH, rules=BASH)
+    assert (tmp_path / "a").exists()
+    assert any("the trust store is gone" in w for w in warnings)
+
+
+@pytest.mark.parametrize(
+    ("options", "hooking"), [({}, {"on_failure": "block"}), ({"strict": True}, {})]
+)
+async def test_a_failure_of_hookline_itself_blocks_where_it_is_asked_to(
+    tmp_path: Path, options: dict[str, Any], hooking: dict[str, Any]
+) -> None:
+    with heard_warnings():
+        await play(tmp_path, break_planning(**options), TOUCH, rules=BASH, hooking=hooking)
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("on_failure", ["allow", "block"])
+async def test_a_hook_that_fails_decides_itself_whether_it_blocks(
+    tmp_path: Path, on_failure: Any
+) -> None:
+    hooks = Hooks()
+
+    @hooks.on("BeforeTool", on_failure=on_failure, name="scan")
+    def scan(_event: Any) -> Any:
+        raise OSError("no disk")
+
+    with heard_warnings() as warnings:
+        played = await play(tmp_path, hooks, TOUCH, rules=BASH)
+    assert (tmp_path / "a").exists() is (on_failure == "allow")
+    assert any("no disk" in w for w in warnings)
+    if on_failure == "block":
+        assert "scan failed" in played.tool_results[0]
+
+
+async def test_a_hooks_own_timeout_comes_before_claude_codes(tmp_path: Path) -> None:
+    """Claude Code waits for a minute, lets a result pass then, and says nothing to hooks."""
+    command = f"{sys.executable} -c 'import time; time.sleep(60)'"
+    hook = {"type": "command", "command": command, "timeout": 300, "onFailure": "block"}
+    hooks = Hooks(hooks={"BeforeTool": [{"hooks": [{**hook, "name": "scan"}]}]})
+    started = time.monotonic()
+    with heard_warnings():
+        played = await play(tmp_path, hooks, TOUCH, rules=BASH)
+    assert "scan failed" in played.tool_results[0]
+    assert time.monotonic() - started < 30
+    matchers = [matcher for each in (hooked(None, hooks).hooks or {}).values() for matcher in each]
+    assert all((matcher.timeout or 0) >= 3600 for matcher in matchers)
+
+
+async def test_a_cancelled_callback_ends_its_hooks(tmp_path: Path) -> None:
+    started, ended = tmp_path / "started", asyncio.Event()
+    hooks = Hooks()
+
+    @hooks.on("BeforeTool")
+    async def wait(_event: Any) -> None:
+        started.touch()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+
+    async def call_it() -> None:
+        await callback_of(hooks, "PreToolUse")(given("PreToolUse"), "1", {"signal": None})
+
+    task = asyncio.create_task(call_it())
+    while not started.exists():
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended.is_set()
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        *("PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop"),
+        *("PermissionRequest", "UserPromptSubmit", "SessionStart", "SessionEnd", "PreCompact"),
+        "Notification",
+    ],
+)
+@pytest.mark.parametrize("broken", [None, {}, {"session_id": "s"}, [1], "x"])
+async def test_no_callback_raises_whatever_it_is_given(event: str, broken: Any) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: None)
+    with heard_warnings() as warnings:
+        output = await callback_of(hooks, event)(broken, None, {"signal": None})
+    assert output == {}
+    assert warnings or broken == {"session_id": "s"}
+
+
+@pytest.mark.parametrize("broken", [None, {"session_id": "s"}])
+async def test_what_cannot_be_read_blocks_where_it_is_asked_to(broken: Any) -> None:
+    def ask(event: str) -> Any:
+        found = hooked(None, Hooks(), on_failure="block").hooks or {}
+        matcher: Any = dict(found)[event]  # type: ignore[index]
+        return matcher[0].hooks[0](broken, None, {"signal": None})
+
+    with heard_warnings():
+        assert (await ask("PreToolUse"))["hookSpecificOutput"]["permissionDecision"] == "deny"
+        assert (await ask("UserPromptSubmit"))["decision"] == "block"
+        assert (await ask("PostToolUse"))["continue_"] is False
+        assert await ask("SessionEnd") == {}
+
+
+async def test_a_replacement_that_claude_code_did_not_take_is_noticed() -> None:
+    for strict in (False, True):
+        hooks = Hooks(strict=strict)
+        hooks.on("AfterTool")(lambda _event: replace_result("[removed]"))
+        options = hooked(None, hooks)
+        after: Any = dict(options.hooks or {})
+
+        async def fire(event: str, after: Any = after, **fields: Any) -> Any:
+            callback = after[event][0].hooks[0]
+            return await callback({**given(event), **fields}, "1", {"signal": None})
+
+        output = await fire("PostToolUse", tool_response={"stdout": "secret", "stderr": ""})
+        assert output["hookSpecificOutput"]["updatedToolOutput"]["stdout"] == "[removed]"
+        batch = [{"tool_name": "Bash", "tool_use_id": "1", "tool_response": "secret"}]
+        with heard_warnings() as warnings:
+            output = await fire("PostToolBatch", tool_calls=batch)
+        assert any("did not take what hooks put in the place" in w for w in warnings)
+        assert output.get("continue_", True) is not strict
+
+
+@pytest.mark.parametrize(
+    "given_options", [{"extra_args": {"bare": None}}, {"env": {"CLAUDE_CODE_SIMPLE": "true"}}]
+)
+def test_the_mode_in_which_claude_code_calls_no_hooks_is_told(given_options: Any) -> None:
+    options = ClaudeAgentOptions(**given_options)
+    with heard_warnings() as warnings:
+        hooked(options, Hooks())
+    assert any("calls no hooks in its bare mode" in w for w in warnings)
+    with pytest.raises(HooklineError, match="leave it out to have hooks run"):
+        hooked(options, Hooks(strict=True))
+    with pytest.raises(HooklineError, match="bare mode"):
+        hooked(options, Hooks(), on_failure="block")
+
+
+def callback_of(hooks: Hooks, event: str) -> Any:
+    found: Any = dict(hooked(None, hooks).hooks or {})
+    return found[event][0].hooks[0]
+
+
+def given(event: str) -> dict[str, Any]:
+    return {
+        "hook_event_name": event,
+        "session_id": "s",
+        "transcript_path": "",
+        "cwd": "/",
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls"},
+        "tool_use_id": "1",
+        "permission_mode": "default",
+    }

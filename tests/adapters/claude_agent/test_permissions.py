@@ -1,0 +1,216 @@
+"""Hooks narrow what Claude Code's own rules allow, and never widen it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
+
+from hookline import Hooks, allow, ask, combine, message, rewrite
+from hookline.adapters.claude_agent import hooked
+from hookline.testing.adapters import Reply
+from tests.adapters.claude_agent.messages import call
+from tests.adapters.claude_agent.playing import note, play
+
+ALLOWING: dict[str, Any] = {
+    "allow": allow(),
+    "approve": {"decision": "approve"},
+    "permissionDecision": {"hookSpecificOutput": {"permissionDecision": "allow"}},
+    "rewrite": rewrite(command="touch b"),
+    "allow and rewrite": combine(allow(), rewrite(command="touch b")),
+    "ask": ask("really?"),
+}
+
+
+class User:
+    """Who is asked by ``can_use_tool``."""
+
+    def __init__(self, *, says_yes: bool) -> None:
+        self.says_yes = says_yes
+        self.asked: list[tuple[str, dict[str, Any], str | None]] = []
+
+    async def can_use_tool(self, name: str, given: dict[str, Any], context: Any) -> Any:
+        self.asked.append((name, given, context.decision_reason))
+        no = PermissionResultDeny(message="the user said no")
+        return PermissionResultAllow() if self.says_yes else no
+
+
+def answer_in_turn(hooks: Hooks, answers: Sequence[Any]) -> list[Reply]:
+    """Have hooks answer each of as many calls in one of these ways."""
+    hooks.on("BeforeTool")(
+        lambda e: answers[int(e["tool_input"]["command"].removeprefix("touch "))]
+    )
+    return [call("Bash", command=f"touch {number}") for number in range(len(answers))]
+
+
+@pytest.mark.parametrize(
+    ("rules", "mode"),
+    [
+        ({"deny": ["Bash"]}, "default"),
+        ({"allow": ["Bash"], "deny": ["Bash(touch *)"]}, "acceptEdits"),
+        ({}, "dontAsk"),
+        ({}, "plan"),
+    ],
+    ids=["denied", "denied in part", "dontAsk", "plan"],
+)
+async def test_what_claude_code_denies_stays_denied(
+    tmp_path: Path, rules: dict[str, Any], mode: str
+) -> None:
+    hooks, user = Hooks(), User(says_yes=True)
+    calls = answer_in_turn(hooks, [*ALLOWING.values()])
+    played = await play(
+        tmp_path,
+        hooks,
+        [*calls, "Done."],
+        rules=rules,
+        options={"permission_mode": mode, "can_use_tool": user.can_use_tool},
+    )
+    assert played.results == ["Done."]
+    assert len(played.tool_results) == len(calls)
+    assert not [*tmp_path.glob("[!.]*")]
+    assert not user.asked
+
+
+@pytest.mark.parametrize("rules", [{}, {"ask": ["Bash"]}], ids=["no rule", "an ask rule"])
+async def test_what_claude_code_asks_about_is_still_asked(
+    tmp_path: Path, rules: dict[str, Any]
+) -> None:
+    hooks, user = Hooks(), User(says_yes=False)
+    calls = answer_in_turn(hooks, [*ALLOWING.values()])
+    options = {"can_use_tool": user.can_use_tool}
+    await play(tmp_path, hooks, [*calls, "Done."], rules=rules, options=options)
+    assert [name for name, _, _ in user.asked] == ["Bash"] * len(calls)
+    assert not [*tmp_path.glob("[!.]*")]
+
+
+async def test_rules_judge_what_hooks_made_of_a_call(tmp_path: Path) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: rewrite(command="touch b"))
+    played = await play(
+        tmp_path,
+        hooks,
+        [call("Bash", command="touch a"), "Done."],
+        rules={"allow": ["Bash"], "deny": ["Bash(touch b)"]},
+    )
+    assert not (tmp_path / "b").exists()
+    assert "denied" in played.tool_results[0]
+
+
+@pytest.mark.parametrize("says_yes", [True, False])
+async def test_a_hooks_question_is_put_about_the_call_that_it_rewrote(
+    tmp_path: Path, says_yes: bool
+) -> None:
+    hooks, user = Hooks(), User(says_yes=says_yes)
+    answer = combine(ask("really?"), rewrite(command="touch b"), message("mind the cat"))
+    hooks.on("BeforeTool")(lambda _event: answer)
+    await play(
+        tmp_path,
+        hooks,
+        [call("Bash", command="touch a"), "Done."],
+        rules={"allow": ["Bash"]},
+        options={"can_use_tool": user.can_use_tool},
+    )
+    reason = "really?\n\n[System] mind the cat"
+    assert user.asked == [("Bash", {"command": "touch b"}, reason)]
+    assert (tmp_path / "b").exists() is says_yes
+    assert not (tmp_path / "a").exists()
+
+
+async def test_strict_hooks_work_as_others_do(tmp_path: Path) -> None:
+    hooks, user = Hooks(strict=True), User(says_yes=True)
+    hooks.on("BeforeTool")(lambda _event: ask("really?"))
+    noted = note(hooks, "SessionStart", "BeforeAgent", "Notification", "AfterTool", "AfterAgent")
+    options = {"can_use_tool": user.can_use_tool}
+    calls: list[str | Reply] = [call("Bash", command="touch a"), "Done."]
+    played = await play(tmp_path, hooks, calls, options=options)
+    assert played.results == ["Done."]
+    assert (tmp_path / "a").exists()
+    assert len(noted) == 5
+
+
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
+async def test_with_nobody_to_ask_a_question_is_a_denial_that_says_so(
+    tmp_path: Path, mode: str
+) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: ask("really?"))
+    noted = note(hooks, "Notification")
+    played = await play(
+        tmp_path,
+        hooks,
+        [call("Bash", command="touch a"), "Done."],
+        rules={"allow": ["Bash"]},
+        options={"permission_mode": mode},
+    )
+    assert not (tmp_path / "a").exists()
+    assert played.tool_results == ["really? (nobody can be asked to confirm it)"]
+    assert not noted
+
+
+async def test_in_a_mode_that_asks_nobody_a_question_is_a_denial_that_names_it(
+    tmp_path: Path,
+) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: ask("really?"))
+    played = await play(
+        tmp_path,
+        hooks,
+        [call("Bash", command="touch a"), "Done."],
+        options={
+            "permission_mode": "dontAsk",
+            "can_use_tool": User(says_yes=True).can_use_tool,
+        },
+    )
+    why = "really? (nobody can be asked to confirm it in permission mode dontAsk)"
+    assert why in played.tool_results[0]
+
+
+@pytest.mark.parametrize("asks", ["a hook", "Claude Code"])
+async def test_notification_hooks_hear_of_each_question_once(tmp_path: Path, asks: str) -> None:
+    hooks, user, order = Hooks(), User(says_yes=True), list[str]()
+    if asks == "a hook":
+        hooks.on("BeforeTool")(lambda _event: ask("really?"))
+    noted = note(hooks, "Notification")
+    hooks.on("Notification")(lambda _event: order.append("told"))
+
+    async def can_use_tool(*given: Any) -> Any:
+        order.append("asked")
+        return await user.can_use_tool(*given)
+
+    await play(
+        tmp_path,
+        hooks,
+        [call("Bash", command="touch a"), "Done."],
+        options={"can_use_tool": can_use_tool},
+    )
+    assert (tmp_path / "a").exists()
+    (told,) = noted
+    assert told["notification_type"] == "ToolPermission"
+    assert told["details"]["command"] == "touch a"
+    assert sorted(order) == ["asked", "told"]
+    if asks == "a hook":
+        assert order == ["told", "asked"]
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions", "dontAsk", None])
+@pytest.mark.parametrize("answer", ALLOWING.values(), ids=ALLOWING)
+async def test_no_callback_ever_answers_allow(answer: Any, mode: str | None) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: answer)
+    (matcher,) = (hooked(None, hooks).hooks or {})["PreToolUse"]
+    given: dict[str, Any] = {
+        "hook_event_name": "PreToolUse",
+        "session_id": "s",
+        "transcript_path": "",
+        "cwd": "/",
+        "tool_name": "Bash",
+        "tool_input": {"command": "touch a"},
+        "tool_use_id": "1",
+    }
+    if mode is not None:
+        given["permission_mode"] = mode
+    output: Any = await matcher.hooks[0](given, "1", {"signal": None})  # type: ignore[arg-type]
+    assert output.get("decision") is None
+    specific = output.get("hookSpecificOutput", {})
+    assert specific.get("permissionDecision") in (None, "ask", "deny")

@@ -1,0 +1,197 @@
+"""The table of Claude Code's tools, read both ways."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookline.pipeline.dialects.tools import (
+    LEGACY_NAMES,
+    TOOLS,
+    AmbiguousInputError,
+    ToolAlias,
+    claude_names,
+    show_as_claude,
+    show_as_host,
+    split_mcp_name,
+)
+from hookline.wire.tools import CLAUDE_TOOLS
+
+
+@pytest.mark.parametrize(
+    ("claude", "given_input", "host", "shown_input"),
+    [
+        ("Bash", {"command": "ls", "description": "d"}, "run_shell_command", None),
+        ("PowerShell", {"command": "ls"}, "run_shell_command", None),
+        ("Monitor", {"command": "tail -f log", "timeout_ms": 1}, "run_shell_command", None),
+        ("Read", {"file_path": "/a", "offset": 3, "pages": "1"}, "read_file", None),
+        ("Write", {"file_path": "/a", "content": "x"}, "write_file", None),
+        ("Edit", {"file_path": "/a", "old_string": "x", "new_string": "y"}, "replace", None),
+        ("MultiEdit", {"file_path": "/a", "edits": [{"new_string": "y"}]}, "replace", None),
+        (
+            "NotebookEdit",
+            {"notebook_path": "/n.ipynb", "new_source": "x", "cell_id": "c"},
+            "replace",
+            {"file_path": "/n.ipynb", "new_string": "x", "cell_id": "c"},
+        ),
+        ("Glob", {"pattern": "*", "path": "/a"}, "glob", None),
+        (
+            "Grep",
+            {"pattern": "x", "glob": "*.py", "-i": True},
+            "search_file_content",
+            {"pattern": "x", "include": "*.py", "-i": True},
+        ),
+        ("LS", {"path": "/a"}, "list_directory", None),
+        ("WebFetch", {"url": "u", "prompt": "p"}, "web_fetch", None),
+        ("WebSearch", {"query": "q"}, "google_web_search", None),
+        ("TodoWrite", {"todos": []}, "write_todos", None),
+        (
+            "Agent",
+            {"prompt": "p", "subagent_type": "s", "description": "d"},
+            "task",
+            {"goal_prompt": "p", "subagent_name": "s", "description": "d"},
+        ),
+        ("Task", {"prompt": "p"}, "task", {"goal_prompt": "p"}),
+        ("Skill", {"skill": "pdf"}, "activate_skill", {"name": "pdf"}),
+        ("KillShell", {"shell_id": "1"}, "KillShell", None),
+        ("SomethingNew", {"a": 1}, "SomethingNew", None),
+        ("mcp__files__read_file", {"absolute_path": "/a", "path": "/b"}, None, None),
+    ],
+)
+def test_a_call_of_claudes_is_shown_as_the_hosts_and_restored(
+    claude: str, given_input: dict[str, Any], host: str | None, shown_input: dict[str, Any] | None
+) -> None:
+    shown = show_as_host(claude, given_input)
+    assert (shown.name, shown.input) == (host or claude, shown_input or given_input)
+    assert shown.restore(shown.input) == given_input
+
+
+@pytest.mark.parametrize("field", ["file_path", "absolute_path", "path"])
+def test_a_hook_may_rewrite_a_field_under_any_of_its_names(field: str) -> None:
+    shown = show_as_host("Read", {"file_path": "/a", "limit": 3})
+    restored = shown.restore({**shown.input, field: "/b"})
+    assert restored == {"file_path": "/b", "limit": 3}
+
+
+def test_a_hook_that_rewrites_two_names_of_one_field_is_not_understood() -> None:
+    shown = show_as_host("Read", {"file_path": "/a"})
+    with pytest.raises(AmbiguousInputError, match="absolute_path and path, which all stand for"):
+        shown.restore({"path": "/b", "absolute_path": "/c"})
+    with pytest.raises(AmbiguousInputError):
+        shown.restore({"file_path": "/a", "path": "/b", "absolute_path": "/c"})
+
+
+def test_an_input_with_two_names_for_one_field_cannot_be_shown() -> None:
+    with pytest.raises(AmbiguousInputError, match=r"^the input of read_file has absolute_path and"):
+        show_as_claude("read_file", {"path": "/a", "absolute_path": "/b"})
+    with pytest.raises(AmbiguousInputError):
+        show_as_host("NotebookEdit", {"notebook_path": "/a", "file_path": "/b"})
+
+
+@pytest.mark.parametrize("field", ["file_path", "absolute_path", "path"])
+def test_a_call_of_a_hosts_is_shown_as_claudes_with_absolute_paths(field: str) -> None:
+    shown = show_as_claude("read_file", {field: "src/a.py", "limit": 3}, cwd="/work")
+    assert (shown.name, shown.input) == ("Read", {"file_path": "/work/src/a.py", "limit": 3})
+    # What a hook leaves alone is as the host gave it; what it replaces, it replaces whole.
+    assert shown.restore(shown.input) == {field: "src/a.py", "limit": 3}
+    assert shown.restore({"file_path": "/etc/x"}) == {field: "/etc/x"}
+
+
+def test_a_field_that_the_host_did_not_name_gets_the_name_that_hosts_are_shown() -> None:
+    shown = show_as_claude("search_file_content", {"pattern": "x"})
+    assert shown.restore({"pattern": "x", "glob": "*.py"}) == {"pattern": "x", "include": "*.py"}
+
+
+def test_hosts_extend_the_table() -> None:
+    tools = {**TOOLS, "my_shell": ToolAlias("Bash", {"command": ("line", "cmd")})}
+    shown = show_as_claude("my_shell", {"cmd": "ls", "dry": True}, tools=tools)
+    assert (shown.name, shown.input) == ("Bash", {"command": "ls", "dry": True})
+    assert shown.restore({"command": "ls -l", "dry": True}) == {"cmd": "ls -l", "dry": True}
+    assert claude_names("my_shell", tools=tools) == ("Bash", "my_shell")
+
+
+def test_matchers_are_compared_with_every_name_that_claude_has_for_a_tool() -> None:
+    assert claude_names("replace") == ("Edit", "MultiEdit", "replace")
+    assert claude_names("task") == ("Agent", "Task", "task")
+    assert claude_names("TaskStop") == ("TaskStop", "KillShell", "KillBash")
+    assert claude_names("mcp__files__read_file") == ("mcp__files__read_file",)
+    assert claude_names("something") == ("something",)
+
+
+def test_the_names_are_those_that_matchers_migrate_to() -> None:
+    for claude, hosts in CLAUDE_TOOLS.items():
+        if hosts:
+            assert show_as_host(claude, {}).name == hosts[0]
+            assert all(claude in claude_names(host) for host in hosts)
+
+
+def test_no_former_name_is_a_tool_of_its_own() -> None:
+    assert not {alias.name for alias in TOOLS.values()} & LEGACY_NAMES.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        ("mcp__files__read", ("files", "read")),
+        ("mcp__files__read__all", ("files", "read__all")),
+        ("mcp__plugin_p_s__t", ("plugin_p_s", "t")),
+        ("mcp__files", None),
+        ("mcp____t", None),
+        ("mcp__s__", None),
+        ("Bash", None),
+    ],
+)
+def test_an_mcp_tools_name_says_its_server(name: str, split: tuple[str, str] | None) -> None:
+    assert split_mcp_name(name) == split
+
+
+@pytest.mark.parametrize(
+    ("claude", "response", "text"),
+    [
+        ("Bash", {"stdout": "out", "stderr": "err", "persistedOutputPath": "/p"}, "out\nerr"),
+        ("Read", {"type": "text", "file": {"filePath": "/a", "content": "x\n"}}, "x\n"),
+        ("Grep", {"mode": "content", "content": "a:1:x", "filenames": []}, "a:1:x"),
+        ("Grep", {"mode": "files_with_matches", "filenames": ["a", "b"]}, "a\nb"),
+        ("Glob", {"filenames": ["a", "b"], "truncated": False}, "a\nb"),
+        ("Agent", {"content": [{"type": "text", "text": "done"}]}, "done"),
+        ("WebSearch", {"query": "q", "results": ["one", {"url": "u"}]}, 'one\n{"url":"u"}'),
+        ("WebFetch", {"result": "a page", "code": 200}, "a page"),
+    ],
+)
+def test_a_response_is_read_and_written_as_the_text_that_the_model_reads(
+    claude: str, response: dict[str, Any], text: str
+) -> None:
+    alias = show_as_host(claude, {}).alias
+    assert alias is not None
+    assert alias.response is not None
+    assert alias.response.read(response) == text
+    for base in (response, {}):
+        written = alias.response.write(base, "[removed]")
+        assert alias.response.read(written) == "[removed]"
+        assert text not in str(written)
+        assert "persistedOutputPath" not in written
+
+
+@pytest.mark.parametrize("claude", ["Read", "Grep", "Agent", "WebSearch", "WebFetch"])
+def test_a_response_of_another_shape_is_shown_as_json(claude: str) -> None:
+    alias = show_as_host(claude, {}).alias
+    assert alias is not None
+    assert alias.response is not None
+    assert alias.response.read({"odd": 1}) == '{"odd":1}'
+
+
+VALUES = st.text(max_size=3) | st.integers() | st.booleans()
+NAMES = st.sampled_from(
+    ["file_path", "path", "pattern", "glob", "prompt", "subagent_type", "skill", "command", "x"]
+)
+
+
+@given(st.sampled_from(sorted(TOOLS)), st.dictionaries(NAMES, VALUES))
+def test_whatever_can_be_shown_is_restored_as_it_was(host: str, tool_input: dict[str, Any]) -> None:
+    for show, name in ((show_as_claude, host), (show_as_host, TOOLS[host].name)):
+        try:
+            shown = show(name, tool_input)
+        except AmbiguousInputError:
+            continue
+        assert shown.restore(shown.input) == tool_input

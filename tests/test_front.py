@@ -74,7 +74,7 @@ def test_the_synchronous_front_has_the_same_methods_under_the_same_names() -> No
 
     only_awaited = {
         *("sync", "on", "session", "close", "config", "load", "of"),
-        *("wrap", "warn", "may_answer", "may_skip"),
+        *("wrap", "warn", "may_answer", "may_skip", "is_strict"),
     }
     assert methods(Hooks) - methods(SyncHooks) == only_awaited
     for name in methods(SyncHooks) & methods(HookSession):
@@ -378,3 +378,9 @@ def test_an_adapter_may_skip_events_that_no_hook_answers_and_nobody_logs() -> No
     assert hooks.sync.may_skip(after, target="mail")
     logger = DebugLogger(lambda _record: None)
     assert not Hooks(debug_logger=logger).may_skip(before, target="shell")
+
+
+def test_an_adapter_is_told_whether_what_cannot_be_checked_may_pass() -> None:
+    assert not Hooks().is_strict()
+    assert Hooks(strict=True).session("chat").is_strict()
+    assert Hooks(strict=True).sync.is_strict()

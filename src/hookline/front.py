@@ -293,14 +293,16 @@ class Face:
         deferrals: tuple[type[BaseException], ...] = (),
         mcp_context: Mapping[str, Any] | None = None,
         read: Callable[[Any], ToolResult] | None = None,
+        answered: Mapping[str, Any] | None = None,
     ) -> ToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves: whether it may
         run (``gate.refusal``) and with what (``gate.input``). ``gate.finish()`` is the other;
-        ``read`` makes a result of what it is given."""
+        ``read`` makes a result of what it is given. ``answered`` is what BeforeTool hooks said
+        before the call was deferred; they are not asked again."""
         call = self._call(name, tool_input, confirm, deferrals, mcp_context)
-        return await open_gate(
-            self._engine, call if read is None else msgspec.structs.replace(call, read=read)
-        )
+        if read is not None or answered is not None:
+            call = msgspec.structs.replace(call, read=read, answered=answered)
+        return await open_gate(self._engine, call)
 
     async def run_tool(
         self,
@@ -420,6 +422,10 @@ class Face:
         if engine.config.get_debug_logger().enabled:
             return False
         return not any(engine.may_answer(event, target) for event in events)
+
+    def is_strict(self) -> bool:
+        """Whether what cannot be checked must not pass."""
+        return self._engine.is_strict()
 
     def warn(self, message: str) -> None:
         """Tell people something, as the engine does: in the log, and in Python's logging."""
@@ -743,7 +749,7 @@ class SyncHooks:
         blocking = _BlockingEngine(hooks._engine)
         self._face = Face(blocking, hooks._session_id, hooks._transcript_path)
         self.wrap, self.warn, self.may_answer = hooks.wrap, hooks.warn, hooks.may_answer
-        self.may_skip = hooks.may_skip
+        self.may_skip, self.is_strict = hooks.may_skip, hooks.is_strict
 
     before_tool = _Blocking(Face.before_tool)
     after_tool = _Blocking(Face.after_tool)
@@ -769,6 +775,7 @@ class SyncHooks:
         deferrals: tuple[type[BaseException], ...] = (),
         mcp_context: Mapping[str, Any] | None = None,
         read: Callable[[Any], ToolResult] | None = None,
+        answered: Mapping[str, Any] | None = None,
     ) -> SyncToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves."""
         opening = self._face.tool_gate(
@@ -778,6 +785,7 @@ class SyncHooks:
             deferrals=deferrals,
             mcp_context=mcp_context,
             read=read,
+            answered=answered,
         )
         return SyncToolGate(complete(opening))
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, TypeAlias
 
+import pytest
 from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App
@@ -15,6 +16,11 @@ from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.genai import types
 from pydantic import PrivateAttr
+
+# AgentTool itself makes its runner in a way that ADK warns of.
+INNER_RUNNER = pytest.mark.filterwarnings("ignore:The `plugins` argument:DeprecationWarning")
+DEPRECATED = pytest.mark.filterwarnings("ignore:.*Agent is deprecated:DeprecationWarning")
+EXPERIMENTAL = pytest.mark.filterwarnings("ignore:.EXPERIMENTAL.:UserWarning")
 
 Reply: TypeAlias = str | types.Part | Sequence[str | types.Part]
 
@@ -89,7 +95,7 @@ class Chat:
         self.app = App(name="app", root_agent=root, plugins=[*plugins], **app)
         self.runner = Runner(app=self.app, session_service=self.service, auto_create_session=True)
         self.session_id = session
-        self._config = RunConfig(streaming_mode=StreamingMode.SSE if stream else StreamingMode.NONE)
+        self.config = RunConfig(streaming_mode=StreamingMode.SSE if stream else StreamingMode.NONE)
 
     async def say(self, message: str | types.Part, *more: types.Part) -> list[Event]:
         """Send a message; the events that come of it."""
@@ -101,7 +107,7 @@ class Chat:
                 user_id="user",
                 session_id=self.session_id,
                 new_message=content,
-                run_config=self._config,
+                run_config=self.config,
             )
         ]
 
@@ -115,6 +121,20 @@ class Chat:
     async def stored(self) -> str:
         """All that the session's service has stored, as text."""
         return "\n".join(event.model_dump_json() for event in await self.events())
+
+
+class Shell:
+    """A tool that notes the commands it ran."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+        async def shell(command: str) -> str:
+            """Run a command."""
+            self.ran.append(command)
+            return f"output of {command}"
+
+        self.tool = shell
 
 
 def texts(events: Sequence[Event]) -> list[str]:

@@ -91,7 +91,13 @@ class HooklinePlugin(BasePlugin):
         if run.outer is not None:
             return None
         await begin_turn(run, invocation_context, read_prompt(user_message))
-        return forget_prompt(run)
+        if run.refusal is not None:
+            return forget_prompt(run)
+        # The caller's own stays as it is.
+        seen = user_message.model_copy(update={"parts": [*map(_copy, user_message.parts or [])]})
+        events = invocation_context.session.events
+        has_changed = await self._calls.see_results(run, events, seen)
+        return seen if has_changed else None
 
     async def before_run_callback(
         self, *, invocation_context: InvocationContext
@@ -288,6 +294,8 @@ class HooklinePlugin(BasePlugin):
                 records[response.id or ""] = step.record
             passed = step.passed if isinstance(step.passed, dict) else {"result": step.passed}
             is_seen = step.has_passed and (passed == response.response or holds_media(passed))
+            # ADK itself answers for a tool that is not there, after hooks heard of it.
+            is_seen = is_seen or (step.has_failed and type(step.tool) is BaseTool)
             if is_seen or not step.may_answer:
                 continue
             if step.has_passed:
@@ -405,6 +413,10 @@ class _Front(BasePlugin):
         self, *, invocation_context: InvocationContext, event: Event
     ) -> Event | None:
         return await self._plugin.look_at(invocation_context, event)
+
+
+def _copy(part: types.Part) -> types.Part:
+    return part.model_copy()
 
 
 def _say(text: str) -> types.Content:

@@ -43,6 +43,7 @@ class ToolStep:
         self.may_answer = may_answer
         self.gate: ToolGate | None = None
         self.is_settled = False
+        self.has_failed = False
         self.has_passed = False
         self.passed: object = None
         # What BeforeTool hooks said, for the call once it is confirmed.

@@ -6,12 +6,14 @@ not asked twice.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from google.adk.events.event import Event
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
+from google.genai import types
 
 from hookline.adapters.adk.modelcalls import ANSWER_TOOL
 from hookline.adapters.adk.results import apply_outcome, read_result
@@ -23,7 +25,10 @@ from hookline.adapters.gates import (
     describe_refused_call,
 )
 from hookline.toolcall import Confirm, ConfirmationRequest, Deferred, Execute, ToolInput, text_of
+from hookline.wire.events import HookEventName
 
+# Calls of ADK's own, by which a user is asked.
+_ASKS = ("adk_request_confirmation", "adk_request_credential", "adk_request_input")
 _WAITING = "This tool call waits for the user's confirmation."
 
 
@@ -84,6 +89,7 @@ class ToolCalls:
         on if there is none."""
         if step.gate is None:
             return None
+        step.has_failed = True
         outcome = await step.gate.finish(error=error)
         if outcome.stop is not None:
             run.end_loop(outcome.stop)
@@ -93,6 +99,27 @@ class ToolCalls:
         if outcome.added:
             run.conversation.keep(outcome.added)
         return None
+
+    async def see_results(self, run: Run, events: Sequence[Event], message: types.Content) -> bool:
+        """Fire AfterTool with results that come from outside, of tools that run long, and put into
+        the message what hooks say; True if they changed it."""
+        calls = {c.id: c for event in events for c in event.get_function_calls()}
+        has_changed = False
+        for part in message.parts or []:
+            response = part.function_response
+            call = None if response is None else calls.get(response.id)
+            if response is None or call is None or call.name is None or call.name in _ASKS:
+                continue
+            if not run.face.may_answer(HookEventName.AFTER_TOOL, call.name):
+                continue
+            gate = await run.face.tool_gate(
+                call.name, call.args or {}, read=read_result, answered={}
+            )
+            changed = self._apply(run, await gate.finish(result=response.response or {}))
+            if changed is not None:
+                part.function_response = response.model_copy(update={"response": changed})
+                has_changed = True
+        return has_changed
 
     def _find_refusal(self, run: Run, step: ToolStep) -> str | None:
         """Why a call is not to run, whatever its hooks say."""

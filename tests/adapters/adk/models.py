@@ -25,7 +25,7 @@ EXPERIMENTAL = pytest.mark.filterwarnings("ignore:.EXPERIMENTAL.:UserWarning")
 Reply: TypeAlias = str | types.Part | Sequence[str | types.Part]
 
 
-def call(name: str, id: str | None = None, **args: Any) -> types.Part:
+def call(name: str, id: str | None = None, /, **args: Any) -> types.Part:
     return types.Part(function_call=types.FunctionCall(id=id, name=name, args=args))
 
 

@@ -5,6 +5,7 @@ which calls begin, and looks at the events that come of them, so that AfterModel
 see what another plugin answered in their place.
 """
 
+import os
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextvars import ContextVar
@@ -45,11 +46,15 @@ from hookline.adapters.adk.turns import (
     read_prompt,
 )
 from hookline.adapters.gates import Conversation, Conversations, Given
+from hookline.front import Face
 from hookline.toolcall import Confirm
 from hookline.wire.events import HookEventName
 
 _TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 _TURN_EVENTS = (HookEventName.BEFORE_AGENT, HookEventName.AFTER_AGENT)
+# By which OpenTelemetry is told to keep the messages of models.
+_CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+_NOT_CAPTURED = ("", "0", "false", "no_content")
 # Runs that a plugin remembers: one that is cancelled never says that it is over.
 _MOST_RUNS = 10_000
 _running: ContextVar[tuple["HooklinePlugin", Run] | None] = ContextVar("hookline_adk", default=None)
@@ -75,7 +80,7 @@ class HooklinePlugin(BasePlugin):
         self._runs: OrderedDict[str, Run] = OrderedDict()
         # The conversations of the last runs, by the runs' ids, which events carry.
         self._recent: OrderedDict[str, Conversation] = OrderedDict()
-        self._has_warned = False
+        self._told: set[str] = set()
 
     async def close(self) -> None:
         """Fire SessionEnd for every conversation."""
@@ -367,10 +372,9 @@ class HooklinePlugin(BasePlugin):
         return step
 
     def _check_run(self, run: Run, context: InvocationContext) -> str | None:
-        """Why a run that hooks do not see all of must not begin; people are warned of it."""
-        face = run.face
+        """Why a run that hooks do not see all of must not begin; people are warned of it once."""
+        face, compaction = run.face, context.events_compaction_config
         told = None
-        compaction = context.events_compaction_config
         if run.is_live and not face.may_skip(*MODEL_EVENTS, *_TURN_EVENTS):
             told = (
                 "hooks see the tool calls of a live run alone, not what its model is sent or says"
@@ -384,12 +388,21 @@ class HooklinePlugin(BasePlugin):
                 "hooks do not see how the app's events are compacted; give its "
                 "EventsCompactionConfig a summarizer=HookedSummarizer(model, hooks=plugin)"
             )
-        if told is None:
-            return None
-        if not self._has_warned:
-            self._has_warned = True
-            face.warn(told)
+        if told is not None:
+            self._warn_once(face, told)
+        captured = os.environ.get(_CAPTURE, "").lower()
+        if captured not in _NOT_CAPTURED and not face.may_skip(HookEventName.AFTER_MODEL):
+            self._warn_once(
+                face,
+                f"{_CAPTURE} is {captured}: OpenTelemetry gets the model's responses as they are "
+                "before AfterModel hooks change them",
+            )
         return told if face.is_strict() else None
+
+    def _warn_once(self, face: Face, told: str) -> None:
+        if told not in self._told:
+            self._told.add(told)
+            face.warn(told)
 
 
 class _Front(BasePlugin):

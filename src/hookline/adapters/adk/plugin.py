@@ -115,7 +115,7 @@ class HooklinePlugin(BasePlugin):
         run = self._runs.get(invocation_context.invocation_id)
         if run is None:
             run = self._start_run(invocation_context)
-        run.is_live = invocation_context.live_request_queue is not None
+        run.live_queue = invocation_context.live_request_queue
         if run.outer is not None:
             return None
         refused = self._check_run(run, invocation_context)
@@ -256,7 +256,10 @@ class HooklinePlugin(BasePlugin):
     async def look_at(self, context: InvocationContext, event: Event) -> Event | None:
         """See an event before anybody else does."""
         run = self._runs.get(context.invocation_id)
-        if run is None or run.is_live:
+        if run is None:
+            return None
+        if run.is_live:
+            await self._look_at_results(run, event)
             return None
         if run.refusal is not None:
             if run.forgets_prompt and event.author == "model":

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from google.adk.agents.live_request_queue import LiveRequestQueue
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.models.llm_request import LlmRequest
@@ -61,7 +62,8 @@ class Run:
         self.outer = outer
         self._stop: str | None = None
         self.is_over = False
-        self.is_live = False
+        # Of a live run: what its user says, until somebody closes it.
+        self.live_queue: LiveRequestQueue | None = None
         self.turn: TurnGate | None = None
         # Whether the turn's beginning is settled, and why hooks refused its prompt.
         self.is_open = False
@@ -87,6 +89,11 @@ class Run:
         self.tools: dict[str, Mapping[str, BaseTool]] = {}
 
     @property
+    def is_live(self) -> bool:
+        """Whether the model is talked to in both directions at once."""
+        return self.live_queue is not None
+
+    @property
     def face(self) -> Face:
         """The events of the run's conversation."""
         return self.conversation.face
@@ -104,6 +111,8 @@ class Run:
     def end_loop(self, reason: str) -> None:
         """Have no tool run and no model be called any more."""
         self.root._stop = reason
+        if self.root.live_queue is not None:
+            self.root.live_queue.close()
         for step in (*self.calls.values(), *self.root.calls.values()):
             # A question beside the call that stopped the run would start it again.
             actions, id = step.context.actions, step.context.function_call_id

@@ -1,11 +1,12 @@
 """Scripted models of ADK's, and what came of the runs of their agents."""
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.agents._streaming_mode import StreamingMode
+from google.adk.agents.run_config import RunConfig
 from google.adk.apps import App
 from google.adk.events.event import Event
 from google.adk.models.base_llm import BaseLlm
@@ -42,9 +43,14 @@ class Script(BaseLlm):
     _replies: list[Reply] = PrivateAttr()
     _requests: list[LlmRequest] = PrivateAttr(default_factory=list)
 
-    def __init__(self, *replies: Reply) -> None:
-        super().__init__()
+    def __init__(self, *replies: Reply, **fields: Any) -> None:
+        super().__init__(**fields)
         self._replies = [*replies]
+
+    @classmethod
+    def of(cls, *replies: Reply) -> Self:
+        """A model of a subclass, whose own ``__init__`` is not known to type checkers."""
+        return cls(*replies)
 
     @property
     def requests(self) -> list[LlmRequest]:
@@ -111,11 +117,20 @@ class Chat:
             )
         ]
 
+    async def state(self) -> dict[str, Any]:
+        """The state of the session."""
+        session = await self.service.get_session(
+            app_name="app", user_id="user", session_id=self.session_id
+        )
+        assert session is not None
+        return dict(session.state)
+
     async def events(self) -> list[Event]:
         """What the session's service has stored."""
         session = await self.service.get_session(
             app_name="app", user_id="user", session_id=self.session_id
         )
+        assert session is not None
         return [*session.events]
 
     async def stored(self) -> str:
@@ -135,6 +150,16 @@ class Shell:
             return f"output of {command}"
 
         self.tool = shell
+
+
+def noting(seen: list[Any], field: str, answer: Any) -> Any:
+    """A hook that notes a field of its events, and answers."""
+
+    def hook(event: dict[str, Any]) -> Any:
+        seen.append(event[field])
+        return answer(event) if callable(answer) else answer
+
+    return hook
 
 
 def texts(events: Sequence[Event]) -> list[str]:

@@ -203,7 +203,7 @@ async def test_a_tool_that_asks_itself_fires_after_tool_when_it_is_done() -> Non
         if given is None:
             tool_context.request_confirmation(hint="how many?", payload={"days": 0})
             return {"status": "pending"}
-        return {"status": "booked", "days": given.payload["days"]}
+        return {"status": "booked", "days": (given.payload or {})["days"]}
 
     hooks = Hooks()
     hooks.on("AfterTool")(
@@ -228,7 +228,7 @@ async def test_a_callback_can_be_asked_instead() -> None:
 
     async def confirm(request: ConfirmationRequest) -> bool:
         requests.append(request)
-        return request.tool_input["command"] == "ls"
+        return bool(request.tool_input["command"] == "ls")
 
     model = Script([call("shell", command="ls"), call("shell", command="rm")], "Done.")
     chat = Chat(agent(model, shell.tool), HooklinePlugin(hooks, confirm=confirm))

@@ -27,6 +27,7 @@ from tests.adapters.adk.models import (
     Shell,
     agent,
     call,
+    noting,
     results,
     texts,
 )
@@ -91,7 +92,7 @@ async def test_a_stream_that_breaks_has_shown_nothing() -> None:
     hooks = Hooks()
     fired: list[Any] = []
     hooks.on("AfterModel")(fired.append)
-    chat = Chat(agent(Breaking(f"It is {SECRET}.")), HooklinePlugin(hooks), stream=True)
+    chat = Chat(agent(Breaking.of(f"It is {SECRET}.")), HooklinePlugin(hooks), stream=True)
     shown: list[Any] = []
     with pytest.raises(ConnectionError):
         shown += await chat.say("Tell me.")
@@ -186,7 +187,7 @@ async def test_nothing_beside_the_text_quotes_what_was_taken_out() -> None:
 
     hooks = Hooks()
     hooks.on("AfterModel")(redact)
-    chat = Chat(agent(Quoting(f"It is {SECRET}.")), HooklinePlugin(hooks), stream=True)
+    chat = Chat(agent(Quoting.of(f"It is {SECRET}.")), HooklinePlugin(hooks), stream=True)
     events = await chat.say("Tell me.")
     assert "swor" not in "".join(event.model_dump_json() for event in events)
     assert "swor" not in await chat.stored()
@@ -272,8 +273,7 @@ async def test_a_structured_answer_given_by_a_tool_is_shown_as_its_json(stream: 
     assert "[hidden]" in texts(events)[-1]
     assert "swor" not in await chat.stored()
     assert (tools, fired) == ([["shell"]], [])
-    session = await chat.service.get_session(app_name="app", user_id="user", session_id="chat")
-    assert session.state["capital"] == {"name": "Bern", "note": "[hidden]"}
+    assert (await chat.state())["capital"] == {"name": "Bern", "note": "[hidden]"}
 
 
 @pytest.mark.parametrize("by_tool", [False, True])
@@ -375,7 +375,7 @@ async def test_a_planner_does_not_come_between_hooks_and_the_text() -> None:
 async def test_code_that_the_model_runs_itself_survives_and_is_not_shown_to_hooks() -> None:
     hooks = Hooks()
     seen: list[Any] = []
-    hooks.on("AfterModel")(lambda event: seen.append(event["llm_response"]) or redact(event))
+    hooks.on("AfterModel")(noting(seen, "llm_response", redact))
     code = types.Part(
         executable_code=types.ExecutableCode(code="print(1)", language=types.Language.PYTHON)
     )

@@ -11,7 +11,7 @@ from google.genai import types
 
 from hookline import Hooks, add_context, deny, rewrite
 from hookline.adapters.adk import HooklinePlugin
-from tests.adapters.adk.models import Chat, Script, Shell, agent, call, results, texts
+from tests.adapters.adk.models import Chat, Script, Shell, agent, call, noting, results, texts
 
 SECRET = "swordfish"
 LS = call("shell", command="ls")
@@ -154,7 +154,7 @@ async def test_an_event_that_another_plugin_replaces_was_seen_before(place: str)
 @either_place
 async def test_a_message_that_another_plugin_changes_is_what_before_agent_sees(place: str) -> None:
     hooks, prompts = Hooks(), list[str]()
-    hooks.on("BeforeAgent")(lambda event: prompts.append(event["prompt"]) or deny("refused"))
+    hooks.on("BeforeAgent")(noting(prompts, "prompt", deny("refused")))
     changed = types.Content(role="user", parts=[types.Part(text="changed")])
     other = Other(on_user_message=changed)
     model = Script("Hello.", "Bye.")

@@ -24,6 +24,7 @@ from tests.adapters.adk.models import (
     agent,
     answer,
     call,
+    noting,
     question,
     texts,
 )
@@ -139,7 +140,7 @@ async def test_a_sequence_of_agents_ends_its_turn_once_and_cannot_be_sent_back(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     hooks, seen = Hooks(), list[str]()
-    hooks.on("AfterAgent")(lambda event: seen.append(event["prompt_response"]) or deny("again"))
+    hooks.on("AfterAgent")(noting(seen, "prompt_response", deny("again")))
     agents = [agent(Script(f"{name} is done."), name=name) for name in ("one", "two")]
     root = SequentialAgent(name="root", sub_agents=[*agents])
     events = await Chat(root, HooklinePlugin(hooks)).say("Go on.")
@@ -163,9 +164,7 @@ async def test_a_structured_answer_ends_a_turn_as_its_json() -> None:
         name: str
 
     hooks, seen, shell = Hooks(), list[str](), Shell()
-    hooks.on("AfterAgent")(
-        lambda event: seen.append(event["prompt_response"]) or send_back_once(event)
-    )
+    hooks.on("AfterAgent")(noting(seen, "prompt_response", send_back_once))
     replies = [call("set_model_response", name="Bern"), call("set_model_response", name="Berne")]
     root = agent(Script(*replies), shell.tool, output_schema=Capital)
     await Chat(root, HooklinePlugin(hooks)).say("Which?")

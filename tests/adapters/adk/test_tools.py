@@ -10,16 +10,19 @@ import pytest
 from google.adk.agents import LoopAgent, SequentialAgent
 from google.adk.agents.run_config import RunConfig, ToolThreadPoolConfig
 from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.mcp_tool.mcp_session_manager import StdioConnectionParams
 from google.adk.tools.mcp_tool.mcp_toolset import McpToolset
 from google.adk.tools.tool_context import ToolContext
+from google.adk.workflow import Workflow
 from google.genai import types
 from mcp import StdioServerParameters
 
 from hookline import (
     Hooks,
     add_context,
+    ask,
     combine,
     deny,
     message,
@@ -232,6 +235,25 @@ async def test_agents_in_sequence_are_guarded_each() -> None:
     events = await Chat(root, HooklinePlugin(hooks)).say("Go on.")
     assert shell.ran == ["ls -l", "ls -l"]
     assert texts(events) == ["one is done.", "two is done."]
+
+
+@pytest.mark.parametrize(
+    ("reply", "ran", "output"),
+    [
+        (deny("never"), [], {"error": "never"}),
+        (ask("really?"), [], {"error": "really? (nobody can be asked to confirm it)"}),
+        (rewrite(command="ls -l"), ["ls -l"], {"result": "[removed]"}),
+    ],
+)
+async def test_a_tool_that_is_a_node_of_a_workflow_is_guarded(
+    reply: Any, ran: list[str], output: Any
+) -> None:
+    hooks, shell = Hooks(), Shell()
+    hooks.on("BeforeTool")(lambda _: reply)
+    hooks.on("AfterTool")(lambda _: replace_result("[removed]"))
+    root = Workflow(name="root", edges=[("START", FunctionTool(shell.tool))])
+    events = await Chat(root, HooklinePlugin(hooks)).say('{"command": "ls"}')
+    assert (shell.ran, events[-1].output) == (ran, output)
 
 
 async def test_a_result_is_replaced_and_a_context_stands_beside_any_result() -> None:

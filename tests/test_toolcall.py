@@ -278,6 +278,15 @@ async def test_the_halves_are_the_whole_for_who_runs_the_tool_himself() -> None:
     assert blocking.finish(result="x").text == "x\n\nseen"
 
 
+async def test_a_gate_whose_hooks_have_answered_already_does_not_ask_them_again() -> None:
+    hooks = hooks_that("BeforeTool", deny("changed my mind"))
+    answered = {"decision": "ask", "hookSpecificOutput": {"tool_input": {"command": "pwd"}}}
+    gate = await hooks.tool_gate("t", {"command": "ls"}, confirm=lambda _: True, answered=answered)
+    assert (gate.refusal, gate.input) == (None, {"command": "pwd"})
+    refused = hooks.sync.tool_gate("t", {}, confirm=lambda _: False, answered=answered)
+    assert refused.refusal is not None
+
+
 async def test_a_gate_that_refuses_says_why_and_an_untouched_result_is_untouched() -> None:
     gate = await hooks_that("BeforeTool", deny("no")).tool_gate("shell", {})
     assert gate.refusal is not None

@@ -15,7 +15,8 @@ OWN = {
     "langchain": {"langchain", "langchain_core", "langgraph"},
     "pydantic_ai": {"pydantic_ai"},
     "openai_agents": {"agents"},
-    "adk": {"google.adk"},
+    # Its contents are those of google-genai, which it loads when it needs them.
+    "adk": {"google.adk", "google.genai"},
     "claude_agent": {"claude_agent_sdk"},
     "genai": {"google.genai"},
 }

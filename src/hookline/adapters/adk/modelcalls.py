@@ -1,0 +1,230 @@
+"""A model call of an agent, with everything applied that hooks say about it.
+
+A request and a response are edited in place: a value that a callback returns would silence the
+plugins behind it.
+"""
+
+import json
+from typing import Any, get_origin
+
+from google.adk.models.llm_response import LlmResponse
+from google.adk.tools.set_model_response_tool import SetModelResponseTool
+from google.genai import types
+from opentelemetry import trace
+from pydantic import TypeAdapter
+
+from hookline.adapters.adk.runs import MARK, ModelStep, Run
+from hookline.adapters.gates import split_json
+from hookline.toolcall import text_of
+from hookline.translate.genai import GenerateContentParameters
+from hookline.wire.events import HookEventName
+
+MODEL_EVENTS = (
+    HookEventName.BEFORE_TOOL_SELECTION,
+    HookEventName.BEFORE_MODEL,
+    HookEventName.AFTER_MODEL,
+)
+# The tool by whose call a model gives a structured answer.
+ANSWER_TOOL = SetModelResponseTool.NAME
+BLOCKED = "BLOCKED_BY_HOOK"
+# What a response says of its text beside the text itself.
+_ABOUT_THE_TEXT = ("citation_metadata", "logprobs_result", "avg_logprobs")
+_SPAN_RESPONSE = "gcp.vertex.agent.llm_response"
+
+
+async def open_step(run: Run, step: ModelStep, *, structured: bool) -> LlmResponse | None:
+    """Fire BeforeToolSelection and BeforeModel; the response in place of a call that must not be
+    made."""
+    request, shown = step.request, _show_request(step)
+    names = [name for name in request.tools_dict if name != ANSWER_TOOL]
+    gate = await run.face.model_gate(shown, available_tools=names or None)
+    step.allowed = gate.allowed
+    outcome = gate.outcome
+    if outcome is not None:
+        if outcome.message:
+            run.conversation.keep(f"[System] {outcome.message}")
+        content = outcome.response.candidates[0].content
+        answer = LlmResponse(content=content, finish_reason=types.FinishReason.STOP)
+        if outcome.blocked or outcome.stop is not None:
+            _reject(run, step, answer, outcome.reason, outcome.stop, structured=structured)
+        step.passed = answer.content
+        return answer
+    if gate.request is not shown:
+        request.model = gate.request.model or request.model
+        request.contents = gate.request.contents
+        request.config = gate.request.config or request.config
+    if gate.allowed is not None and ANSWER_TOOL in request.tools_dict:
+        _allow_answer(request.config)
+    return None
+
+
+async def close_step(run: Run, step: ModelStep, response: LlmResponse, *, schema: Any) -> None:
+    """Fire AfterModel with a complete response, and apply what hooks say to it in place."""
+    own = response.content
+    if own is None:
+        return
+    content = _show_answer(own)
+    candidate = types.Candidate(content=content, finish_reason=response.finish_reason, index=0)
+    shown = types.GenerateContentResponse(
+        candidates=[candidate], usage_metadata=response.usage_metadata
+    )
+    after = await run.face.after_model(_show_request(step), shown)
+    if after.message:
+        run.conversation.keep(f"[System] {after.message}")
+    if after.suppressed:
+        response.custom_metadata = {**(response.custom_metadata or {}), MARK: {"suppressed": True}}
+    if after.stopped or after.denied:
+        reason = after.reason or ""
+        response.content = _say(reason)
+        stop = reason if after.stopped else None
+        _reject(run, step, response, reason, stop, structured=schema is not None)
+    elif after.response is not shown:
+        candidates = after.response.candidates
+        changed = candidates[0].content if candidates else None
+        _put_content(run, response, changed, content, schema)
+    step.passed = response.content
+    if response.content is not own:
+        _forget_text(response)
+        _trace_again(response)
+
+
+def hold_back(response: LlmResponse) -> None:
+    """Empty a piece of a stream that hooks have not seen all of."""
+    for name in ("content", "grounding_metadata", "custom_metadata", "output_transcription"):
+        setattr(response, name, None)
+    _forget_text(response)
+
+
+def end_with(run: Run, step: ModelStep, reason: str, *, structured: bool) -> LlmResponse:
+    """The response that ends a loop."""
+    response = LlmResponse(content=_say(reason), finish_reason=types.FinishReason.STOP)
+    _reject(run, step, response, reason, reason, structured=structured)
+    step.passed = response.content
+    return response
+
+
+def _say(text: str) -> types.Content:
+    return types.Content(role="model", parts=[types.Part(text=text)])
+
+
+def _show_request(step: ModelStep) -> GenerateContentParameters:
+    request = step.request
+    return GenerateContentParameters(request.model or "", request.contents, request.config)
+
+
+def _reject(
+    run: Run,
+    step: ModelStep,
+    response: LlmResponse,
+    reason: str | None,
+    stop: str | None,
+    *,
+    structured: bool,
+) -> None:
+    """Have a response end the agent's turn."""
+    # A loop agent would ask again.
+    step.actions.escalate = True
+    if stop is not None:
+        run.end_loop(stop)
+    if structured:
+        # ADK would take a text for an answer, and raise as it is none of the schema.
+        response.content = None
+        response.error_code = BLOCKED
+        response.error_message = stop or reason or ""
+
+
+def _forget_text(response: LlmResponse) -> None:
+    """Leave nothing that quotes the text which hooks have taken out."""
+    for name in _ABOUT_THE_TEXT:
+        setattr(response, name, None)
+    grounding = response.grounding_metadata
+    if grounding is not None and grounding.grounding_supports:
+        response.grounding_metadata = grounding.model_copy(update={"grounding_supports": None})
+
+
+def _trace_again(response: LlmResponse) -> None:
+    """ADK has written the model's own response to its span already."""
+    span: Any = trace.get_current_span()
+    if span.is_recording() and (span.attributes or {}).get(_SPAN_RESPONSE, "{}") != "{}":
+        span.set_attribute(_SPAN_RESPONSE, response.model_dump_json(exclude_none=True))
+
+
+def _allow_answer(config: types.GenerateContentConfig) -> None:
+    """Have the tool of structured answers stay callable beside those that hooks allow."""
+    chosen = config.tool_config
+    calling = chosen and chosen.function_calling_config
+    if chosen is not None and calling and calling.allowed_function_names:
+        names = [*calling.allowed_function_names, ANSWER_TOOL]
+        calling = calling.model_copy(update={"allowed_function_names": names})
+        config.tool_config = chosen.model_copy(update={"function_calling_config": calling})
+
+
+def _is_answer(part: types.Part) -> bool:
+    return part.function_call is not None and part.function_call.name == ANSWER_TOOL
+
+
+def _show_answer(content: types.Content) -> types.Content:
+    """The content as hooks are shown it: a structured answer is the text of its JSON."""
+    parts = content.parts or []
+    if not any(map(_is_answer, parts)):
+        return content
+    shown = [
+        types.Part(text=text_of(part.function_call.args or {}))
+        if part.function_call is not None and _is_answer(part)
+        else part
+        for part in parts
+    ]
+    return content.model_copy(update={"parts": shown})
+
+
+def _put_content(
+    run: Run,
+    response: LlmResponse,
+    changed: types.Content | None,
+    shown: types.Content,
+    schema: Any,
+) -> None:
+    """Put what hooks made of a content in its place; a structured answer is a call again. Where
+    they left none, the response is rejected."""
+    own = response.content
+    assert own is not None
+    if changed is None:
+        response.content = own.model_copy(update={"parts": []})
+        return
+    try:
+        if shown is not own:
+            changed = _with_answer_call(changed, own)
+        elif schema is not None and not any(part.function_call for part in changed.parts or []):
+            _check_answer(schema, "".join(part.text or "" for part in changed.parts or []))
+    except ValueError as error:
+        reason = f"hooks left no structured answer in the model's response: {error}"
+        run.face.warn(reason)
+        response.content, response.error_code, response.error_message = None, BLOCKED, reason
+        return
+    response.content = changed
+
+
+def _with_answer_call(changed: types.Content, own: types.Content) -> types.Content:
+    """The content with the JSON of its answer as a call again; raises ValueError where hooks left
+    none."""
+    [call] = [part for part in own.parts or [] if _is_answer(part)][:1]
+    assert call.function_call is not None
+    parts = list(changed.parts or [])
+    texts = [place for place, part in enumerate(parts) if part.text and not part.thought]
+    if not texts:
+        raise ValueError("its text is empty")
+    said, answer = split_json(parts[texts[-1]].text or "")
+    function_call = call.function_call.model_copy(update={"args": answer})
+    parts[texts[-1] : texts[-1] + 1] = [
+        *([types.Part(text=said)] if said else []),
+        call.model_copy(update={"function_call": function_call}),
+    ]
+    return changed.model_copy(update={"parts": parts})
+
+
+def _check_answer(schema: Any, text: str) -> None:
+    """Raises ValueError for a text that is no answer of the schema."""
+    if isinstance(schema, type) or get_origin(schema) is not None:
+        TypeAdapter(schema).validate_json(text)
+    else:
+        json.loads(text)

@@ -1,0 +1,449 @@
+"""The plugin that users give their apps, and the one that it puts before all others.
+
+A value that a plugin returns silences those behind it. The plugin in front returns none: it notes
+which calls begin, and looks at the events that come of them, so that AfterModel and AfterTool hooks
+see what another plugin answered in their place.
+"""
+
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from hookline.adapters.adk.modelcalls import (
+    ANSWER_TOOL,
+    MODEL_EVENTS,
+    close_step,
+    end_with,
+    hold_back,
+    open_step,
+)
+from hookline.adapters.adk.results import holds_media
+from hookline.adapters.adk.runs import ModelStep, Run, ToolStep, mark, show_text
+from hookline.adapters.adk.summaries import HookedSummarizer
+from hookline.adapters.adk.toolcalls import ToolCalls
+from hookline.adapters.adk.turns import (
+    add_texts,
+    begin_turn,
+    end_run,
+    end_turn,
+    forget_prompt,
+    go_on,
+    is_chat_agent,
+    read_prompt,
+)
+from hookline.adapters.gates import Conversation, Conversations, Given
+from hookline.front import Face
+from hookline.toolcall import Confirm
+from hookline.wire.events import HookEventName
+
+_TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
+_TURN_EVENTS = (HookEventName.BEFORE_AGENT, HookEventName.AFTER_AGENT)
+# By which OpenTelemetry is told to keep the messages of models.
+_CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+_NOT_CAPTURED = ("", "0", "false", "no_content")
+# Runs that a plugin remembers: one that is cancelled never says that it is over.
+_MOST_RUNS = 10_000
+_running: ContextVar[tuple["HooklinePlugin", Run] | None] = ContextVar("hookline_adk", default=None)
+
+
+class HooklinePlugin(BasePlugin):
+    """Runs hooks on the turns, model calls and tool calls of an app's agents, each conversation
+    under the id of its ADK session.
+
+    ``hooks`` is a ``Hooks``, a ``hooks.session(id)``, a directory whose settings are loaded, or
+    None for the working directory's. A hook that asks pauses the run with ADK's own tool
+    confirmation; with ``confirm`` that function is asked instead. The runner's ``close()`` ends
+    the sessions.
+    """
+
+    def __init__(
+        self, hooks: Given = None, *, name: str = "hookline", confirm: Confirm | None = None
+    ) -> None:
+        super().__init__(name)
+        self._conversations = Conversations(hooks)
+        self._calls = ToolCalls(confirm)
+        self._front = _Front(self)
+        self._runs: OrderedDict[str, Run] = OrderedDict()
+        # The conversations of the last runs, by the runs' ids, which events carry.
+        self._recent: OrderedDict[str, Conversation] = OrderedDict()
+        self._told: set[str] = set()
+
+    async def close(self) -> None:
+        """Fire SessionEnd for every conversation."""
+        await self._conversations.end_all(blocking=False)
+
+    # -- the turn
+
+    async def on_user_message_callback(
+        self, *, invocation_context: InvocationContext, user_message: types.Content
+    ) -> types.Content | None:
+        """Fire SessionStart and BeforeAgent; a prompt that hooks refuse is not stored."""
+        run = self._start_run(invocation_context)
+        if run.outer is not None:
+            return None
+        await begin_turn(run, invocation_context, read_prompt(user_message))
+        if run.refusal is not None:
+            return forget_prompt(run)
+        # The caller's own stays as it is.
+        seen = user_message.model_copy(update={"parts": [*map(_copy, user_message.parts or [])]})
+        events = invocation_context.session.events
+        has_changed = await self._calls.see_results(run, events, seen)
+        return seen if has_changed else None
+
+    async def before_run_callback(
+        self, *, invocation_context: InvocationContext
+    ) -> types.Content | None:
+        """End a run whose prompt hooks have refused."""
+        manager = invocation_context.plugin_manager
+        if self._front not in manager.plugins:
+            # A list of its own, since the manager goes through the old one just now.
+            manager.plugins = [self._front, *manager.plugins]
+        run = self._runs.get(invocation_context.invocation_id)
+        if run is None:
+            run = self._start_run(invocation_context)
+        run.live_queue = invocation_context.live_request_queue
+        if run.outer is not None:
+            return None
+        refused = self._check_run(run, invocation_context)
+        if refused is not None:
+            return _say(refused)
+        if not run.is_open:
+            # Another plugin changed the message, or there is none.
+            events = invocation_context.session.events
+            last = events[-1] if events else None
+            prompt = None
+            if (
+                last is not None
+                and last.author == "user"
+                and last.invocation_id == invocation_context.invocation_id
+                and not run.is_live
+            ):
+                prompt = read_prompt(last.content)
+            await begin_turn(run, invocation_context, prompt)
+        if run.refusal is not None:
+            return _say(run.refusal)
+        await add_texts(run, invocation_context)
+        return None
+
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """Fire AfterAgent, where the run's end alone tells that the turn is over."""
+        run = self._runs.pop(invocation_context.invocation_id, None)
+        if run is None:
+            return
+        run.is_over = True
+        if run.outer is None:
+            await end_run(run, invocation_context)
+
+    async def on_run_error_callback(
+        self, *, invocation_context: InvocationContext, error: Exception
+    ) -> None:
+        """Forget a run that failed."""
+        run = self._runs.pop(invocation_context.invocation_id, None)
+        if run is not None:
+            run.is_over = True
+
+    # -- the model
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """Fire BeforeToolSelection and BeforeModel."""
+        run = self._find_run(callback_context)
+        if run.is_live:
+            return None
+        agent, branch = callback_context.agent_name, callback_context.branch
+        run.tools[agent] = llm_request.tools_dict
+        run.allowed.pop((agent, branch), None)
+        if run.stop is not None:
+            step = self._note_step(run, callback_context, llm_request)
+            structured = _schema_of(callback_context) is not None
+            return end_with(run, step, run.stop, structured=structured)
+        if run.send_back is not None:
+            await go_on(run, callback_context.get_invocation_context(), llm_request)
+        if kept := run.conversation.take():
+            content = types.Content(role="user", parts=[types.Part(text="\n\n".join(kept))])
+            llm_request.contents = [*llm_request.contents, content]
+        if run.face.may_skip(*MODEL_EVENTS):
+            return None
+        step = self._note_step(run, callback_context, llm_request)
+        structured = _schema_of(callback_context) is not None
+        response = await open_step(run, step, structured=structured)
+        if step.allowed is not None:
+            run.allowed[agent, branch] = step.allowed
+        return response
+
+    async def after_model_callback(
+        self, *, callback_context: CallbackContext, llm_response: LlmResponse
+    ) -> LlmResponse | None:
+        """Fire AfterModel with the complete response; nothing of it is shown before."""
+        run = self._find_run(callback_context)
+        if run.is_live or run.face.may_skip(HookEventName.AFTER_MODEL):
+            return None
+        step = run.models.get(id(callback_context.actions))
+        if llm_response.partial:
+            hold_back(llm_response)
+        elif step is not None:
+            schema = _schema_of(callback_context)
+            await close_step(run, step, llm_response, schema=schema)
+        return None
+
+    # -- tools
+
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
+    ) -> dict[str, Any] | None:
+        """Fire BeforeTool; what hooks rewrite is written into the arguments."""
+        run = self._find_run(tool_context)
+        # What the tool runs itself, an agent perhaps, is of this run.
+        _running.set((self, run))
+        step = run.calls.get(id(tool_context))
+        return None if step is None else await self._calls.open(run, step)
+
+    async def after_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
+    ) -> dict[str, Any] | None:
+        """Fire AfterTool, if the tool has run."""
+        run = self._find_run(tool_context)
+        step = run.calls.get(id(tool_context))
+        return None if step is None else await self._calls.close(run, step, result)
+
+    async def on_tool_error_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        error: BaseException,
+    ) -> dict[str, Any] | None:
+        """Fire AfterTool with the error of a tool that raised."""
+        run = self._find_run(tool_context)
+        step = run.calls.get(id(tool_context))
+        if step is None or not isinstance(error, Exception):
+            return None
+        return await self._calls.fail(run, step, error)
+
+    # -- what the plugin in front is asked
+
+    def note_model(self, context: CallbackContext, request: LlmRequest) -> None:
+        """A model call begins."""
+        run = self._find_run(context)
+        may_skip = run.face.may_skip
+        if not may_skip(HookEventName.AFTER_MODEL) or not may_skip(HookEventName.AFTER_AGENT):
+            self._note_step(run, context, request)
+
+    def note_tool(self, tool: BaseTool, args: dict[str, Any], context: ToolContext) -> None:
+        """A tool call begins."""
+        run, name = self._find_run(context), tool.name
+        is_free = run.stop is None and not run.allowed and not isinstance(tool, AgentTool)
+        if not is_free or not run.face.may_skip(*_TOOL_EVENTS, target=name):
+            may_answer = run.face.may_answer(HookEventName.AFTER_TOOL, name)
+            run.calls[id(context)] = ToolStep(tool, args, context, may_answer=may_answer)
+
+    async def look_at(self, context: InvocationContext, event: Event) -> Event | None:
+        """See an event before anybody else does."""
+        run = self._runs.get(context.invocation_id)
+        if run is None:
+            return None
+        if run.is_live:
+            await self._look_at_results(run, event)
+            return None
+        if run.refusal is not None:
+            if run.forgets_prompt and event.author == "model":
+                event.actions.rewind_before_invocation_id = context.invocation_id
+            return None
+        step = run.models.get(id(event.actions))
+        if step is not None and event.content is not None:
+            await self._look_at_response(run, step, context, event)
+        if event.partial:
+            return None
+        await self._look_at_results(run, event)
+        return await self._look_at_answer(run, step, context, event)
+
+    async def _look_at_response(
+        self, run: Run, step: ModelStep, context: InvocationContext, event: Event
+    ) -> None:
+        """Have AfterModel hooks see what came of a model call behind their back."""
+        if event.content is step.passed or run.face.may_skip(HookEventName.AFTER_MODEL):
+            return
+        if event.partial:
+            event.content = None
+            return
+        schema = getattr(_find_agent(context, event.author), "output_schema", None)
+        # In place, and before the agent runs the calls in it.
+        await close_step(run, step, event, schema=schema)
+
+    async def _look_at_results(self, run: Run, event: Event) -> None:
+        """Have AfterTool hooks see results that came of a call behind their back, and note what
+        BeforeTool hooks said to calls that wait."""
+        records: dict[str, Any] = {}
+        for response in event.get_function_responses():
+            run.has_structured_answer = response.name == ANSWER_TOOL
+            step = run.take_call(response.id)
+            if step is None:
+                continue
+            if (
+                step.record is not None
+                and response.id in event.actions.requested_tool_confirmations
+            ):
+                records[response.id or ""] = step.record
+            passed = step.passed if isinstance(step.passed, dict) else {"result": step.passed}
+            is_seen = step.has_passed and (passed == response.response or holds_media(passed))
+            # ADK itself answers for a tool that is not there, after hooks heard of it.
+            is_seen = is_seen or (step.has_failed and type(step.tool) is BaseTool)
+            if is_seen or not step.may_answer:
+                continue
+            if step.has_passed:
+                # Another plugin put something else in the place of what hooks have seen.
+                step.gate = None
+            changed = await self._calls.close(run, step, response.response or {})
+            if changed is not None:
+                response.response = changed
+        if records:
+            mark(event, calls=records)
+
+    async def _look_at_answer(
+        self, run: Run, step: ModelStep | None, context: InvocationContext, event: Event
+    ) -> Event | None:
+        """Fire AfterAgent with an answer that ends the turn."""
+        if event.long_running_tool_ids:
+            run.is_paused = True
+            return None
+        if run.outer is not None or run.turn is None or event.author == "user":
+            return None
+        text = show_text(event.content) or event.error_message
+        if not text or not event.is_final_response() or event.get_function_responses():
+            return None
+        run.is_paused, run.answer = False, text
+        if (
+            (step is not None or run.has_structured_answer)
+            and event.content is not None
+            and not event.branch
+            and is_chat_agent(context, event.author)
+        ):
+            return await end_turn(run, event, text)
+        return None
+
+    # -- runs
+
+    def _start_run(self, context: InvocationContext) -> Run:
+        running = _running.get()
+        outer = None
+        if running is not None and running[0] is self and not running[1].is_over:
+            outer = running[1]
+        return self._add_run(context.invocation_id, context.session.id, outer)
+
+    def _find_run(self, context: CallbackContext) -> Run:
+        run = self._runs.get(context.invocation_id)
+        # ADK's evaluation calls the callbacks of a model without a run.
+        return run or self._add_run(context.invocation_id, context.session.id)
+
+    def _add_run(self, id: str, session_id: str, outer: Run | None = None) -> Run:
+        run = self._runs[id] = Run(self._conversations.of(session_id), outer)
+        self._recent[id] = run.conversation
+        for kept in (self._runs, self._recent):
+            if len(kept) > _MOST_RUNS:
+                kept.popitem(last=False)
+        return run
+
+    def find_conversation_of(self, events: Sequence[Event]) -> Conversation:
+        """The conversation that events are of."""
+        for event in reversed(events):
+            if event.invocation_id in self._recent:
+                return self._recent[event.invocation_id]
+        return self._conversations.of(None)
+
+    def _note_step(self, run: Run, context: CallbackContext, request: LlmRequest) -> ModelStep:
+        actions = context.actions
+        step = run.models.get(id(actions))
+        if step is None:
+            step = ModelStep(actions, request)
+            run.add_step((context.agent_name, context.branch), step)
+        return step
+
+    def _check_run(self, run: Run, context: InvocationContext) -> str | None:
+        """Why a run that hooks do not see all of must not begin; people are warned of it once."""
+        face, compaction = run.face, context.events_compaction_config
+        told = None
+        if run.is_live and not face.may_skip(*MODEL_EVENTS, *_TURN_EVENTS):
+            told = (
+                "hooks see the tool calls of a live run alone, not what its model is sent or says"
+            )
+        elif (
+            compaction is not None
+            and not isinstance(compaction.summarizer, HookedSummarizer)
+            and not face.may_skip(HookEventName.PRE_COMPRESS, *MODEL_EVENTS)
+        ):
+            told = (
+                "hooks do not see how the app's events are compacted; give its "
+                "EventsCompactionConfig a summarizer=HookedSummarizer(model, hooks=plugin)"
+            )
+        if told is not None:
+            self._warn_once(face, told)
+        captured = os.environ.get(_CAPTURE, "").lower()
+        if captured not in _NOT_CAPTURED and not face.may_skip(HookEventName.AFTER_MODEL):
+            self._warn_once(
+                face,
+                f"{_CAPTURE} is {captured}: OpenTelemetry gets the model's responses as they are "
+                "before AfterModel hooks change them",
+            )
+        return told if face.is_strict() else None
+
+    def _warn_once(self, face: Face, told: str) -> None:
+        if told not in self._told:
+            self._told.add(told)
+            face.warn(told)
+
+
+class _Front(BasePlugin):
+    """The plugin before all others."""
+
+    def __init__(self, plugin: HooklinePlugin) -> None:
+        super().__init__(f"{plugin.name} (front)")
+        self._plugin = plugin
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> None:
+        self._plugin.note_model(callback_context, llm_request)
+
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
+    ) -> None:
+        self._plugin.note_tool(tool, tool_args, tool_context)
+
+    async def on_event_callback(
+        self, *, invocation_context: InvocationContext, event: Event
+    ) -> Event | None:
+        return await self._plugin.look_at(invocation_context, event)
+
+
+def _copy(part: types.Part) -> types.Part:
+    return part.model_copy()
+
+
+def _say(text: str) -> types.Content:
+    return types.Content(role="model", parts=[types.Part(text=text)])
+
+
+def _schema_of(context: CallbackContext) -> Any:
+    """What the answers of the running agent have to look like."""
+    return getattr(context.get_invocation_context().agent, "output_schema", None)
+
+
+def _find_agent(context: InvocationContext, name: str) -> BaseAgent | None:
+    running = context.agent
+    return running.root_agent.find_agent(name) if isinstance(running, BaseAgent) else None

@@ -1,0 +1,72 @@
+"""What tools of ADK return, as hooks are shown it and with what hooks say applied."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from google.genai import types
+
+from hookline.adapters.gates import ToolOutcome
+from hookline.toolcall import ToolError, ToolResult, as_tool_result, text_of
+
+ADDED = "additional_context"
+
+
+def read_result(value: Any) -> ToolResult:
+    """What hooks are shown of a tool's result: what the model reads of it."""
+    if isinstance(value, Mapping):
+        content = value.get("content")
+        if isinstance(content, list) and value.keys() & {"isError", "structuredContent", "content"}:
+            # What an MCP server answered.
+            error = ToolError("tool_failed", text_of(content)) if value.get("isError") else None
+            structured = value.get("structuredContent")
+            rest = [] if structured is None else [{"text": text_of(structured)}]
+            return ToolResult([*content, *rest], error=error)
+        if value.keys() == {"result"}:
+            return read_result(value["result"])
+        if value.keys() == {"error"}:
+            said = text_of(value["error"])
+            return ToolResult(said, error=ToolError("tool_failed", said))
+    if holds_media(value):
+        items = value if isinstance(value, list | tuple) else [value]
+        return ToolResult([_show_item(item) for item in items])
+    if value is None or isinstance(value, str):
+        return as_tool_result(value)
+    # A list of data is not one of parts.
+    return ToolResult(text_of(value))
+
+
+def holds_media(value: Any) -> bool:
+    """Whether parts of a model's content are in a result, which ADK takes out of it."""
+    if isinstance(value, Mapping):
+        return any(map(holds_media, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(holds_media, value))
+    return isinstance(value, types.Part)
+
+
+def _show_item(item: Any) -> dict[str, Any]:
+    if isinstance(item, types.Part):
+        media = item.inline_data or item.file_data
+        if media is not None:
+            return {"type": "media", "mimeType": media.mime_type}
+        return {"text": item.text or ""}
+    return {"text": text_of(item)}
+
+
+def apply_outcome(outcome: ToolOutcome) -> dict[str, Any] | None:
+    """The result in the place of the tool's own; None where hooks changed nothing."""
+    value, added = outcome.value, outcome.added
+    if outcome.replaced or outcome.followed or not outcome.ran:
+        if outcome.followed and not outcome.replaced and outcome.ran:
+            return _add(value, added)
+        is_error = outcome.result.error is not None or not outcome.ran
+        return {"error" if is_error else "result": outcome.text}
+    return _add(value, added) if added else None
+
+
+def _add(value: Any, added: str) -> dict[str, Any]:
+    """A result with a hook's text beside it."""
+    if isinstance(value, str):
+        return {"result": f"{value}\n\n{added}".strip() if added else value}
+    result = {**value} if isinstance(value, Mapping) else {"result": value}
+    return {**result, ADDED: added} if added else result

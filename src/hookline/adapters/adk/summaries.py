@@ -1,0 +1,87 @@
+"""ADK's compaction of a session's events, with the hooks of it and of the model that does it."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextvars import ContextVar
+from typing import Protocol
+
+from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
+from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+
+from hookline.adapters.adk.modelcalls import close_step, open_step
+from hookline.adapters.adk.runs import ModelStep, Run
+from hookline.adapters.gates import Conversation
+from hookline.wire.events import SessionStartSource
+
+
+class KnowsConversations(Protocol):
+    """Who can tell whose events they are."""
+
+    def find_conversation_of(self, events: Sequence[Event]) -> Conversation:
+        """The conversation that events are of."""
+        ...
+
+
+class HookedSummarizer(BaseEventsSummarizer):
+    """A summarizer for ``EventsCompactionConfig`` that fires PreCompress before it summarizes, and
+    SessionStart with source ``compress`` after it.
+
+    It is made of a model, whose call goes through the hooks of model calls then, or of another
+    summarizer. ``hooks`` is the app's ``HooklinePlugin``.
+    """
+
+    def __init__(
+        self, summarizer: BaseLlm | BaseEventsSummarizer, *, hooks: KnowsConversations
+    ) -> None:
+        if isinstance(summarizer, BaseLlm):
+            summarizer = LlmEventSummarizer(_GuardedLlm(model=summarizer.model, llm=summarizer))
+        self._summarizer = summarizer
+        self._hookline = hooks
+
+    async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
+        """Summarize events between the hooks of it."""
+        if not events:
+            return None
+        conversation = self._hookline.find_conversation_of(events)
+        face = conversation.face
+        for text in (await face.pre_compress("auto")).texts_for_model:
+            conversation.keep(text)
+        token = _compressed.set(conversation)
+        try:
+            summary = await self._summarizer.maybe_summarize_events(events=events)
+        finally:
+            _compressed.reset(token)
+        if summary is not None:
+            for text in (await face.session_start(SessionStartSource.COMPRESS)).texts_for_model:
+                conversation.keep(text)
+        return summary
+
+
+_compressed: ContextVar[Conversation] = ContextVar("hookline_adk_compressed")
+
+
+class _GuardedLlm(BaseLlm):
+    """The model of a summarizer behind hooks: what they take out of requests is in the history."""
+
+    llm: BaseLlm
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        # A stop ends nothing but this call: a run of its own.
+        run = Run(_compressed.get())
+        step = ModelStep(EventActions(), llm_request)
+        response = await open_step(run, step, structured=True)
+        if response is not None:
+            # Without a content there is no summary, and the history stays as it is.
+            yield response
+            return
+        async for response in self.llm.generate_content_async(llm_request, stream=False):
+            await close_step(run, step, response, schema=None)
+            if step.actions.escalate:
+                response.content = None
+            yield response

@@ -1,0 +1,295 @@
+"""A tool call of an agent, with everything applied that hooks say about it.
+
+ADK calls back before a tool and after it. A call that waits for the user's confirmation is called
+again from the start: what BeforeTool hooks said is noted on the event that asks, so that they are
+not asked twice.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from google.adk.events.event import Event
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from hookline.adapters.adk.modelcalls import ANSWER_TOOL
+from hookline.adapters.adk.results import apply_outcome, read_result
+from hookline.adapters.adk.runs import Run, ToolStep, read_marks
+from hookline.adapters.gates import (
+    ToolGate,
+    ToolOutcome,
+    announce_question,
+    describe_refused_call,
+)
+from hookline.toolcall import Confirm, ConfirmationRequest, Deferred, Execute, ToolInput, text_of
+from hookline.wire.events import HookEventName
+
+# Calls of ADK's own, by which a user is asked.
+_ASKS = ("adk_request_confirmation", "adk_request_credential", "adk_request_input")
+_WAITING = "This tool call waits for the user's confirmation."
+
+
+class ToolCalls:
+    """The tool calls of a plugin's runs; ``confirm`` asks the user at once."""
+
+    def __init__(self, confirm: Confirm | None) -> None:
+        self._confirm = confirm
+
+    async def open(self, run: Run, step: ToolStep) -> dict[str, Any] | None:
+        """Fire BeforeTool; the result in place of a tool that must not run."""
+        context, name, args = step.context, step.tool.name, step.args
+        if name == ANSWER_TOOL:
+            return None
+        refused = self._find_refusal(run, step)
+        if refused is not None:
+            step.is_settled = True
+            return {"error": refused}
+        record = _find_record(context) if context.tool_confirmation is not None else None
+        asked: list[ConfirmationRequest] = []
+        # The gate's own, since a rewritten input takes the place of the original in ADK's.
+        given = {**args}
+        try:
+            gate = await self._open_gate(run, step, given, self._ask(run, step, asked), record)
+        except Deferred:
+            return await self._pause(run, step, asked[0])
+        step.gate = gate
+        if gate.refusal is not None:
+            step.is_settled = True
+            if gate.refusal.stop_reason is not None:
+                run.end_loop(gate.refusal.stop_reason)
+            return {"error": text_of(gate.refusal.llm_content)}
+        if gate.input is not given:
+            rewritten = {**gate.input}
+            step.record = _make_record(gate, rewritten)
+            args.clear()
+            args.update(rewritten)
+        return None
+
+    async def close(self, run: Run, step: ToolStep, result: Any) -> dict[str, Any] | None:
+        """Fire AfterTool; the result in place of the tool's own, None where hooks leave it."""
+        if step.is_settled or await self._is_waiting(step, result) or step.tool.name == ANSWER_TOOL:
+            return None
+        gate = step.gate
+        if gate is None:
+            if not step.may_answer:
+                return None
+            # Another plugin answered in the tool's place, before BeforeTool hooks were asked.
+            gate = await self._open_gate(run, step, {**step.args}, None, {})
+        outcome = await gate.finish(result=result)
+        outcome = await gate.follow(outcome, self._find_tool(run, step), confirm=self._confirm)
+        changed = self._apply(run, outcome)
+        step.has_passed, step.passed = True, result if changed is None else changed
+        return changed
+
+    async def fail(self, run: Run, step: ToolStep, error: Exception) -> dict[str, Any] | None:
+        """Fire AfterTool for a tool that raised; the result in place of the exception, which goes
+        on if there is none."""
+        if step.gate is None:
+            return None
+        step.has_failed = True
+        outcome = await step.gate.finish(error=error)
+        if outcome.stop is not None:
+            run.end_loop(outcome.stop)
+        if outcome.replaced:
+            step.is_settled = True
+            return {"error": outcome.text}
+        if outcome.added:
+            run.conversation.keep(outcome.added)
+        return None
+
+    async def see_results(self, run: Run, events: Sequence[Event], message: types.Content) -> bool:
+        """Fire AfterTool with results that come from outside, of tools that run long, and put into
+        the message what hooks say; True if they changed it."""
+        calls = {c.id: c for event in events for c in event.get_function_calls()}
+        has_changed = False
+        for part in message.parts or []:
+            response = part.function_response
+            call = None if response is None else calls.get(response.id)
+            if response is None or call is None or call.name is None or call.name in _ASKS:
+                continue
+            if not run.face.may_answer(HookEventName.AFTER_TOOL, call.name):
+                continue
+            gate = await run.face.tool_gate(
+                call.name, call.args or {}, read=read_result, answered={}
+            )
+            changed = self._apply(run, await gate.finish(result=response.response or {}))
+            if changed is not None:
+                part.function_response = response.model_copy(update={"response": changed})
+                has_changed = True
+        return has_changed
+
+    def _find_refusal(self, run: Run, step: ToolStep) -> str | None:
+        """Why a call is not to run, whatever its hooks say."""
+        name, tool = step.tool.name, step.tool
+        if run.stop is not None:
+            return run.stop
+        allowed = run.allowed.get((step.context.agent_name, step.context.branch))
+        if allowed is not None and name not in allowed:
+            return describe_refused_call(name)
+        if isinstance(tool, AgentTool) and not tool.include_plugins:
+            told = (
+                f"hooks do not see what the agent {name} does, because its AgentTool has "
+                "include_plugins=False"
+            )
+            run.face.warn(told)
+            if run.face.is_strict():
+                return told
+        return None
+
+    async def _open_gate(
+        self,
+        run: Run,
+        step: ToolStep,
+        given: ToolInput,
+        confirm: Confirm | None,
+        answered: Mapping[str, Any] | None,
+    ) -> ToolGate:
+        return await run.face.tool_gate(
+            step.tool.name,
+            given,
+            confirm=confirm,
+            mcp_context=_describe_server(step.tool),
+            read=read_result,
+            answered=answered,
+        )
+
+    def _ask(self, run: Run, step: ToolStep, asked: list[ConfirmationRequest]) -> Confirm | None:
+        """How the user is asked about a call; None if nobody can be."""
+        context = step.context
+        answer = context.tool_confirmation
+        if answer is not None:
+            return lambda _request: answer.confirmed
+        confirm = self._confirm
+        if confirm is not None:
+
+            async def ask(request: ConfirmationRequest) -> bool:
+                await announce_question(run.face, request)
+                answered: Any = confirm(request)
+                return (await answered if hasattr(answered, "__await__") else answered) is True
+
+            return ask
+        if run.outer is not None or run.is_live or not _is_in_session(context):
+            # ADK could not call it again.
+            return None
+
+        def pause(request: ConfirmationRequest) -> bool:
+            asked.append(request)
+            raise Deferred
+
+        return pause
+
+    async def _pause(
+        self, run: Run, step: ToolStep, request: ConfirmationRequest
+    ) -> dict[str, Any]:
+        """Have ADK ask the user, and call again with the answer."""
+        await announce_question(run.face, request)
+        hint = request.reason
+        if request.system_message:
+            hint += f"\n\n{request.system_message}"
+        answered: dict[str, Any] = {"decision": "ask", "reason": request.reason}
+        if request.system_message:
+            answered["systemMessage"] = request.system_message
+        if request.tool_input != step.args:
+            hint += f"\n\nIt would run with {text_of(request.tool_input)}"
+            answered["hookSpecificOutput"] = {"tool_input": json.loads(text_of(request.tool_input))}
+        step.is_settled, step.record = True, answered
+        if run.stop is not None:
+            return {"error": run.stop}
+        step.context.request_confirmation(hint=hint)
+        # ADK would ask the model at once what to do about the call.
+        step.context.actions.skip_summarization = True
+        return {"error": _WAITING}
+
+    async def _is_waiting(self, step: ToolStep, result: Any) -> bool:
+        """Whether a result says only that the tool has not run, or is not done."""
+        context, tool = step.context, step.tool
+        id = context.function_call_id
+        actions = context.actions
+        if id in actions.requested_tool_confirmations or id in actions.requested_auth_configs:
+            step.is_settled = True
+        elif tool.is_long_running and not result:
+            return True
+        elif context.tool_confirmation is not None and not context.tool_confirmation.confirmed:
+            # Only then has ADK itself refused the call.
+            step.is_settled = await tool.check_require_confirmation(step.args, context) is True
+        return step.is_settled
+
+    def _apply(self, run: Run, outcome: ToolOutcome) -> dict[str, Any] | None:
+        if outcome.stop is not None:
+            run.end_loop(outcome.stop)
+        return apply_outcome(outcome)
+
+    def _find_tool(self, run: Run, step: ToolStep) -> Callable[[str], Execute | None]:
+        """How to run another tool of the agent."""
+        context = step.context
+        tools = run.tools.get(context.agent_name, {})
+
+        def find(name: str) -> Execute | None:
+            tool = tools.get(name)
+            if tool is None or name == ANSWER_TOOL:
+                return None
+
+            async def execute(args: ToolInput) -> Any:
+                if await tool.check_require_confirmation(args, context) is True:
+                    return {"error": f"{name} has to be confirmed first, so it did not run"}
+                try:
+                    return await tool.run_async(args={**args}, tool_context=context)
+                except Exception as error:
+                    run.face.warn(f"{name}, which hooks had called, raised: {error}")
+                    return {"error": str(error)}
+
+            return execute
+
+        return find
+
+
+def _make_record(gate: ToolGate, rewritten: ToolInput) -> dict[str, Any]:
+    """What BeforeTool hooks said to a call, as JSON."""
+    record: dict[str, Any] = {"hookSpecificOutput": {"tool_input": json.loads(text_of(rewritten))}}
+    if gate.before.message:
+        record["systemMessage"] = gate.before.message
+    return record
+
+
+def _find_record(context: ToolContext) -> Mapping[str, Any] | None:
+    """What BeforeTool hooks said before the user was asked about this call."""
+    for event in reversed(context.session.events):
+        calls = read_marks(event).get("calls")
+        if isinstance(calls, Mapping) and isinstance(
+            record := calls.get(context.function_call_id), Mapping
+        ):
+            return record
+    return None
+
+
+def _is_in_session(context: ToolContext) -> bool:
+    """Whether the call is one of a model's, which ADK finds again in the session."""
+    id = context.function_call_id
+    return id is not None and any(
+        call.id == id
+        for event in reversed(context.session.events)
+        for call in event.get_function_calls()
+    )
+
+
+def _describe_server(tool: BaseTool) -> dict[str, Any] | None:
+    """The server of an MCP tool."""
+    # Not by its class, which cannot be imported where the mcp package is not installed.
+    raw = getattr(tool, "raw_mcp_tool", None)
+    if raw is None:
+        return None
+    described: dict[str, Any] = {"tool_name": raw.name}
+    manager = getattr(tool, "_mcp_session_manager", None)
+    params = getattr(manager, "_connection_params", None)
+    params = getattr(params, "server_params", params)
+    for name in ("command", "args", "cwd", "url"):
+        value = getattr(params, name, None)
+        if value:
+            described[name] = value if isinstance(value, list) else str(value)
+    server = described.get("url") or " ".join(
+        [described.get("command", ""), *described.get("args", ())]
+    )
+    return {"server_name": server.strip(), **described}

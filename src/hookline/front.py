@@ -293,14 +293,16 @@ class Face:
         deferrals: tuple[type[BaseException], ...] = (),
         mcp_context: Mapping[str, Any] | None = None,
         read: Callable[[Any], ToolResult] | None = None,
+        answered: Mapping[str, Any] | None = None,
     ) -> ToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves: whether it may
         run (``gate.refusal``) and with what (``gate.input``). ``gate.finish()`` is the other;
-        ``read`` makes a result of what it is given."""
+        ``read`` makes a result of what it is given. ``answered`` is what BeforeTool hooks said
+        before the call was deferred."""
         call = self._call(name, tool_input, confirm, deferrals, mcp_context)
-        return await open_gate(
-            self._engine, call if read is None else msgspec.structs.replace(call, read=read)
-        )
+        if read is not None or answered is not None:
+            call = msgspec.structs.replace(call, read=read, answered=answered)
+        return await open_gate(self._engine, call)
 
     async def run_tool(
         self,

@@ -771,6 +771,7 @@ class SyncHooks:
         deferrals: tuple[type[BaseException], ...] = (),
         mcp_context: Mapping[str, Any] | None = None,
         read: Callable[[Any], ToolResult] | None = None,
+        answered: Mapping[str, Any] | None = None,
     ) -> SyncToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves."""
         opening = self._face.tool_gate(
@@ -780,6 +781,7 @@ class SyncHooks:
             deferrals=deferrals,
             mcp_context=mcp_context,
             read=read,
+            answered=answered,
         )
         return SyncToolGate(complete(opening))
 

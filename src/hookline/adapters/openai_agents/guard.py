@@ -9,10 +9,11 @@ from weakref import WeakKeyDictionary
 from agents import Agent, FunctionTool, Handoff, Model, RunContextWrapper, Tool
 
 from hookline.adapters.gates import Conversations, Given, complete
+from hookline.adapters.openai_agents.localtools import guard_tool
 from hookline.adapters.openai_agents.model import hook_model
 from hookline.adapters.openai_agents.runner import find_bypass, install_runner
 from hookline.adapters.openai_agents.runs import Run, outer_run, run_facts
-from hookline.adapters.openai_agents.toolcalls import guard_tool, hook_agent_tool, tool_name
+from hookline.adapters.openai_agents.toolcalls import hook_agent_tool, tool_name
 from hookline.errors import StoppedByHook
 from hookline.toolcall import Confirm
 

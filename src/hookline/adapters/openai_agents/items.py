@@ -46,12 +46,12 @@ def read_mark(item: object) -> Mapping[str, Any]:
     return mark if isinstance(mark, Mapping) else {}
 
 
-def mark_question(item: Any, gate: ToolGate, given: ToolInput, session_id: str | None) -> Any:
+def mark_question(item: Any, gate: ToolGate, session_id: str) -> Any:
     """The call with what hooks answered to it: they are not asked again when the run goes on."""
     answered: dict[str, Any] = {"decision": "ask", "reason": gate.before.reason or ""}
     if gate.before.message:
         answered["systemMessage"] = gate.before.message
-    if gate.input is not given:
+    if gate.is_rewritten:
         answered["hookSpecificOutput"] = {"tool_input": gate.input}
     return put(item, {MARK: {"session_id": session_id, "answered": answered}})
 

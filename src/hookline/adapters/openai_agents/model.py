@@ -41,6 +41,11 @@ _EVENTS = (
 # What hooks may set -> the SDK's names.
 _SETTINGS = {"temperature": "temperature", "max_output_tokens": "max_tokens", "top_p": "top_p"}
 _BROKEN = ("response.incomplete", "response.failed")
+# What a model is called with, in the order of the SDK.
+_NAMES = (
+    *("system_instructions", "input", "model_settings", "tools", "output_schema", "handoffs"),
+    "tracing",
+)
 Arguments: TypeAlias = dict[str, Any]
 
 
@@ -66,14 +71,19 @@ class HookedModel(Model):
         **more: Any,
     ) -> ModelResponse:
         """Call the model between its hooks."""
-        positional = (
-            *(system_instructions, drop_marks(input), model_settings, tools, output_schema),
-            *(handoffs, tracing),
+        given = (
+            system_instructions,
+            input,
+            model_settings,
+            tools,
+            output_schema,
+            handoffs,
+            tracing,
         )
-        run = current_run()
-        call = None if run is None else ModelCall.of(run, self, positional, more)
+        arguments = _read_arguments(given, more)
+        call = ModelCall.of(current_run(), self, arguments)
         if call is None:
-            return await self.wrapped.get_response(*positional, **more)
+            return await self.wrapped.get_response(**arguments)
         spent = Usage()
         while True:
             reply = await call.open()
@@ -101,14 +111,19 @@ class HookedModel(Model):
         **more: Any,
     ) -> AsyncIterator[Any]:
         """Stream the model's response, as it comes if no AfterModel hook has a say in it."""
-        positional = (
-            *(system_instructions, drop_marks(input), model_settings, tools, output_schema),
-            *(handoffs, tracing),
+        given = (
+            system_instructions,
+            input,
+            model_settings,
+            tools,
+            output_schema,
+            handoffs,
+            tracing,
         )
-        run = current_run()
-        call = None if run is None else ModelCall.of(run, self, positional, more)
+        arguments = _read_arguments(given, more)
+        call = ModelCall.of(current_run(), self, arguments)
         if call is None:
-            async with aclosing(_own(self.wrapped.stream_response(*positional, **more))) as stream:
+            async with aclosing(_open_stream(self.wrapped, arguments)) as stream:
                 async for event in stream:
                     yield event
             return
@@ -122,8 +137,7 @@ class HookedModel(Model):
             held: list[Any] = []
             done: list[Any] = []
             end = None
-            stream = _own(self.wrapped.stream_response(**call.arguments))
-            async with aclosing(stream):
+            async with aclosing(_open_stream(self.wrapped, call.arguments)) as stream:
                 async for event in stream:
                     if get(event, "type") == "response.output_item.done":
                         done.append(get(event, "item"))
@@ -172,8 +186,16 @@ class HookedModel(Model):
         await self.wrapped._cleanup_on_run_end(owner)
 
 
-def _own(stream: Any) -> Any:
-    """A stream that can be closed, whatever a model gives."""
+def _read_arguments(given: tuple[Any, ...], more: Arguments) -> Arguments:
+    arguments = {**dict(zip(_NAMES, given, strict=True)), **more}
+    arguments["input"] = drop_marks(arguments["input"])
+    return arguments
+
+
+def _open_stream(model: Model, arguments: Arguments) -> Any:
+    """A model's stream, asked for as the SDK does, which can be closed whatever the model gives."""
+    more = {name: value for name, value in arguments.items() if name not in _NAMES}
+    stream = model.stream_response(*(arguments[name] for name in _NAMES), **more)
     return stream if hasattr(stream, "aclose") else _pass(stream)
 
 
@@ -241,23 +263,20 @@ class ModelCall:
         self._gate: ModelGate | None = None
 
     @classmethod
-    def of(
-        cls, run: Run, model: HookedModel, positional: tuple[Any, ...], more: Arguments
-    ) -> "ModelCall | None":
+    def of(cls, run: Run | None, model: HookedModel, arguments: Arguments) -> "ModelCall | None":
         """The call with its hooks; None if it may be made without."""
-        names = (
-            *("system_instructions", "input", "model_settings", "tools", "output_schema"),
-            *("handoffs", "tracing"),
-        )
+        if run is None:
+            return None
+        run.has_called = True
         run.allowed = None
         run.gates.clear()
         is_over = run.root.stop is not None or run.refusal is not None
         if not is_over and not run.added and run.face.may_skip(*_EVENTS):
-            may_answer = run.face.may_answer
-            called = (tool_name(t) for t in positional[3] if isinstance(t, FunctionTool))
-            if not any(may_answer(HookEventName.BEFORE_TOOL, name) for name in called):
+            tools = arguments["tools"]
+            called = (tool_name(tool) for tool in tools if isinstance(tool, FunctionTool))
+            if not any(map(run.may_answer, called)):
                 return None
-        return cls(run, model, {**dict(zip(names, positional, strict=True)), **more})
+        return cls(run, model, arguments)
 
     @property
     def holds_back(self) -> bool:
@@ -271,7 +290,8 @@ class ModelCall:
         if run.root is run and run.turn is None and run.refusal is None and run.root.stop is None:
             await self._open_turn()
         if run.root.stop is not None:
-            return self._reply(run.root.stop, StoppedByHook(run.root.stop))
+            reply = self._reply(run.root.stop, StoppedByHook(run.root.stop))
+            return await self._close_turn(reply, may_send_back=False)
         if run.refusal is not None:
             return self._reply(run.refusal, BlockedByHook("the turn", run.refusal))
         if kept := run.conversation.take():
@@ -291,7 +311,8 @@ class ModelCall:
         reason = outcome.reason or ""
         if outcome.stop is not None:
             run.end(outcome.stop)
-            return self._reply(outcome.stop, StoppedByHook(outcome.stop))
+            reply = self._reply(outcome.stop, StoppedByHook(outcome.stop))
+            return await self._close_turn(reply, may_send_back=False)
         reply = self._reply(outcome.response, BlockedByHook("the model call", reason))
         return await self._close_turn(reply, may_send_back=False)
 
@@ -307,10 +328,12 @@ class ModelCall:
             if outcome.stop is not None:
                 run.end(outcome.stop)
                 reply = self._reply(outcome.stop, StoppedByHook(outcome.stop))
-                return put_output(response, reply.output)
-            if outcome.blocked:
+            elif outcome.blocked:
                 end = BlockedByHook("the model's response", outcome.reason or "")
                 reply = self._reply(outcome.response, end)
+            else:
+                reply = None
+            if reply is not None:
                 kept = put_output(response, reply.output)
                 return await self._close_turn(kept, may_send_back=False)
             if outcome.response is not response:

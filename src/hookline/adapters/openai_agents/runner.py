@@ -6,15 +6,18 @@ that are looked up by a name, and leaves everything else to the runner that was 
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from agents import Agent, Model, RunConfig, RunResult, RunResultStreaming, RunState
 from agents.models.multi_provider import MultiProvider
 from agents.run import AgentRunner, get_default_agent_runner, set_default_agent_runner
 
-from hookline.adapters.openai_agents.items import read_mark
+from hookline.adapters.openai_agents.items import MARK, read_mark
 from hookline.adapters.openai_agents.model import HookedModel, HookedProvider
 from hookline.adapters.openai_agents.runs import Facts, agent_instead, noting
+from hookline.translate.values import put
+
+R = TypeVar("R", RunResult, RunResultStreaming)
 
 
 class NotingRunner(AgentRunner):
@@ -27,19 +30,22 @@ class NotingRunner(AgentRunner):
         """Run an agent, with what is known of the run at hand."""
         agent, options, facts = _prepare(starting_agent, input, options)
         with noting(facts):
-            return await self._inner.run(agent, input, **options)
+            return _mark_again(await self._inner.run(agent, input, **options), facts)
 
     def run_sync(self, starting_agent: Any, input: Any, **options: Any) -> RunResult:
         """Run an agent in the thread's own event loop."""
         agent, options, facts = _prepare(starting_agent, input, options)
         with noting(facts):
-            return self._inner.run_sync(agent, input, **options)
+            return _mark_again(self._inner.run_sync(agent, input, **options), facts)
 
     def run_streamed(self, starting_agent: Any, input: Any, **options: Any) -> RunResultStreaming:
         """Run an agent in a task of its own."""
         agent, options, facts = _prepare(starting_agent, input, options)
         with noting(facts):
-            return self._inner.run_streamed(agent, input, **options)
+            result = self._inner.run_streamed(agent, input, **options)
+        if facts.marks and result.run_loop_task is not None:
+            result.run_loop_task.add_done_callback(lambda _task: _mark_again(result, facts))
+        return result
 
 
 def install_runner() -> None:
@@ -49,12 +55,22 @@ def install_runner() -> None:
         set_default_agent_runner(NotingRunner(runner))
 
 
+def _mark_again(result: R, facts: Facts) -> R:
+    """The result, whose open questions say again what hooks answered: the SDK makes new items of
+    those that a run was interrupted for before."""
+    for item in result.interruptions:
+        mark = facts.marks.get(item.call_id or "")
+        if mark is not None and not read_mark(item.raw_item):
+            item.raw_item = put(item.raw_item, {MARK: mark})
+    return result
+
+
 def _prepare(
     agent: Agent[Any], given: object, options: dict[str, Any]
 ) -> tuple[Agent[Any], dict[str, Any], Facts]:
     agent = agent_instead(agent)
     config = options.get("run_config")
-    told = config.get if isinstance(config, dict) else lambda name: getattr(config, name, None)
+    given_config = config if isinstance(config, dict) else {} if config is None else vars(config)
     marks: dict[str, Mapping[str, Any]] = {}
     if isinstance(given, RunState):
         for item in given.get_interruptions():
@@ -64,14 +80,14 @@ def _prepare(
     ids = (
         options.get("conversation_id"),
         getattr(session, "session_id", None),
-        told("group_id"),
+        given_config.get("group_id"),
         *(mark.get("session_id") for mark in marks.values()),
     )
     is_hooked = hasattr(type(agent), "_hookline")
     if is_hooked:
         options = {**options, "run_config": _hook_names(config)}
     facts = Facts(
-        model=told("model"),
+        model=given_config.get("model"),
         session_id=next((id for id in ids if isinstance(id, str) and id.strip()), None),
         is_resumed=isinstance(given, RunState),
         marks=marks,

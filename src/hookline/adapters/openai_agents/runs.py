@@ -21,13 +21,13 @@ from hookline.adapters.gates import (
 from hookline.errors import HooklineError
 from hookline.front import Face
 from hookline.toolcall import ConfirmationRequest, ToolInput
-from hookline.wire.events import SessionStartSource
+from hookline.wire.events import HookEventName, SessionStartSource
 
 if TYPE_CHECKING:
     from hookline.adapters.openai_agents.guard import Guard
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class Facts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What the runner knows of a run. ``marks`` are those of the calls that the user was asked
     about before the run was interrupted, by the calls' ids; ``hooks_names``: models that are
     looked up by a name are hooked."""
@@ -95,6 +95,8 @@ class Run:
         self.refusal: str | None = None
         self.turn: TurnGate | None = None
         self.has_begun = False
+        # Whether the model was called since the run began here.
+        self.has_called = False
         # What hooks put into the conversation, and how many items stand before it.
         self.added: list[tuple[int, list[Any]]] = []
         self.allowed: frozenset[str] | None = None
@@ -119,6 +121,11 @@ class Run:
     def face(self) -> Face:
         return self.conversation.face
 
+    def may_answer(self, name: str) -> bool:
+        """Whether BeforeTool hooks have a say in a tool. A run that is read from a store does not
+        know its session yet."""
+        return self.guard.conversations.hooks.may_answer(HookEventName.BEFORE_TOOL, name)
+
     async def begin(self, *, goes_on: bool) -> None:
         """Fire SessionStart if it is the first that happens in this conversation."""
         if not self.has_begun:
@@ -139,7 +146,7 @@ class Run:
         self._told.add(problem)
         if self.guard.is_strict():
             raise HooklineError(problem)
-        self.face.warn(problem)
+        self.guard.conversations.hooks.warn(problem)
 
     def find_hindrance(self, name: str) -> str | None:
         """Why a tool may not run, whatever its hooks say; None if it may."""

@@ -1,4 +1,4 @@
-"""Tools behind hooks: copies for one turn of a run, each of the class of its original.
+"""Function tools behind hooks: copies for one turn of a run.
 
 The SDK asks for an approval before it runs a tool. BeforeTool fires when the model has called the
 tool, or with that question where hooks do not see the model, and at the latest when the tool is to
@@ -6,42 +6,29 @@ run; what hooks answered is kept under the call's id in between.
 """
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
 from functools import partial
-from inspect import isawaitable
+from inspect import Parameter, Signature, isawaitable
 from typing import Any, TypeVar
 
 from agents import (
     Agent,
-    ApplyPatchTool,
-    ComputerTool,
-    CustomTool,
     FunctionTool,
-    LocalShellTool,
-    ShellTool,
     Tool,
     ToolOutputFileContent,
     ToolOutputImage,
     ToolOutputText,
 )
 from agents.agent_tool_state import get_agent_tool_state_scope, peek_agent_tool_run_result
-from agents.editor import ApplyPatchOperation, ApplyPatchResult
 from agents.run_context import RunContextWrapper
-from agents.tool import (
-    LocalShellCommandRequest,
-    ShellActionRequest,
-    ShellCommandRequest,
-    ShellResult,
-    invoke_function_tool,
-)
+from agents.tool import invoke_function_tool
 from agents.tool_context import ToolContext
 from openai.types.responses import Response
 
 from hookline.adapters.gates import ToolGate, ToolOutcome
 from hookline.adapters.openai_agents.items import (
     mark_question,
+    name_call,
     put_output,
     read_arguments,
     read_mark,
@@ -56,6 +43,8 @@ _EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 _STRUCTURED = (ToolOutputText, ToolOutputImage, ToolOutputFileContent)
 # The attribute by which the SDK knows that a text stands in for an output that has a schema.
 _STANDS_IN = "_function_tool_default_failure_handled"
+# The method of invokers that the SDK makes itself, of decorated functions and the like.
+_BINDS = "__agents_bind_function_tool__"
 
 
 def tool_name(tool: Any) -> str:
@@ -64,67 +53,54 @@ def tool_name(tool: Any) -> str:
     return f"{space}.{tool.name}" if space else str(tool.name)
 
 
-def guard_tool(run: Run, tool: Tool) -> Tool:
-    """A tool behind the hooks of a run. One that the provider runs is the tool itself: hooks cannot
-    see what it does."""
-    if isinstance(tool, FunctionTool):
-        return _GuardedFunction(run, tool).make_tool()
-    if isinstance(tool, CustomTool):
-        return _guard_custom(run, tool)
-    if isinstance(tool, ShellTool) and tool.executor is not None:
-        return _guard_shell(run, tool)
-    if isinstance(tool, LocalShellTool):
-        return _copy(tool, executor=partial(_run_local_shell, run, tool))
-    if isinstance(tool, ApplyPatchTool):
-        return _guard_patches(run, tool)
-    if isinstance(tool, ComputerTool) and run.face.may_answer(HookEventName.BEFORE_TOOL, tool.name):
-        run.notice(
-            f"BeforeTool and AfterTool hooks do not see what {tool.name} does on a computer, and "
-            "cannot keep it from anything; take ComputerTool away from the agent, or match other "
-            "tools alone"
-        )
-    return tool
-
-
 async def open_calls(run: Run, response: Response, tools: Sequence[Tool]) -> Response:
     """Fire BeforeTool for the calls of a response, so that a call that the user is asked about
     says what hooks answered; the same response if there is none."""
-    functions = {tool.name: tool for tool in tools if isinstance(tool, FunctionTool)}
-    pending: dict[int, tuple[Any, _GuardedFunction]] = {}
+    functions = {tool_name(tool): tool for tool in tools if isinstance(tool, FunctionTool)}
+    pending: dict[int, tuple[Any, GuardedFunction]] = {}
     for place, item in enumerate(response.output):
-        tool = functions.get(get(item, "name")) if get(item, "type") == "function_call" else None
+        is_function = get(item, "type") == "function_call"
+        tool = functions.get(name_call(item) or "") if is_function else None
         guarded = getattr(tool, "on_invoke_tool", None)
-        if isinstance(guarded, _GuardedFunction) and guarded.may_be_asked:
+        if isinstance(guarded, GuardedFunction) and guarded.may_be_asked:
             pending[place] = (item, guarded)
     if not pending:
         return response
-    given = {place: read_arguments(get(item, "arguments")) for place, (item, _) in pending.items()}
-    gates = await asyncio.gather(
-        *(guarded.open(given[place]) for place, (_, guarded) in pending.items())
+    opening = (
+        guarded.open(read_arguments(get(item, "arguments"))) for item, guarded in pending.values()
     )
+    gates = await asyncio.gather(*opening)
     output = list(response.output)
-    settled: dict[int, FunctionTool] = {}
-    kept: set[int] = set()
+    asked: set[int] = set()
     for (place, (item, guarded)), gate in zip(pending.items(), gates, strict=True):
         run.gates[get(item, "call_id")] = gate
-        tool = functions[get(item, "name")]
-        settled[id(tool)] = tool
+        tool = functions[name_call(item) or ""]
         if run.is_deferred(gate):
-            output[place] = mark_question(item, gate, given[place], run.root.session_id)
-        if gate.refusal is not None or run.is_deferred(gate):
-            kept.add(id(tool))
-    for key, tool in settled.items():
-        if key not in kept:
+            output[place] = mark_question(item, gate, run.root.session_id)
+            asked.add(id(tool))
+        elif gate.refusal is not None and guarded.tool.needs_approval is not False:
+            # The user must not be asked about what does not run.
+            asked.add(id(tool))
+    for item, guarded in pending.values():
+        tool = functions[name_call(item) or ""]
+        if id(tool) not in asked:
             # Where the SDK has a function to ask, it has the user asked about all arguments that
             # it cannot read.
-            assert isinstance(tool.on_invoke_tool, _GuardedFunction)
-            tool.needs_approval = tool.on_invoke_tool.tool.needs_approval
+            tool.needs_approval = guarded.tool.needs_approval
     is_marked = any(new is not old for new, old in zip(output, response.output, strict=True))
     return put_output(response, output) if is_marked else response
 
 
-class _GuardedFunction:
+class GuardedFunction:
     """How a function tool is called behind hooks, MCP tools and agents as tools among them."""
+
+    # The SDK asks for it with every call, and it is long to be found.
+    __signature__ = Signature(
+        [
+            Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=ToolContext[Any]),
+            Parameter("arguments", Parameter.POSITIONAL_OR_KEYWORD, annotation=str),
+        ]
+    )
 
     def __init__(self, run: Run, tool: FunctionTool) -> None:
         self.tool = tool
@@ -133,13 +109,13 @@ class _GuardedFunction:
 
     def make_tool(self) -> FunctionTool:
         changes: dict[str, Any] = {"on_invoke_tool": self, "timeout_seconds": None}
-        if self.may_be_asked or self._run.facts is None or self._run.facts.marks:
+        if self.may_be_asked:
             changes["needs_approval"] = self._needs_approval
-        return _copy(self.tool, **changes)
+        return copy_with(self.tool, **changes)
 
     @property
     def may_be_asked(self) -> bool:
-        return self._run.face.may_answer(HookEventName.BEFORE_TOOL, self.name)
+        return self._run.may_answer(self.name)
 
     async def open(self, given: ToolInput, answered: Mapping[str, Any] | None = None) -> ToolGate:
         """Fire BeforeTool, unless hooks have answered already."""
@@ -169,16 +145,14 @@ class _GuardedFunction:
             if gate.refusal.stop_reason is not None:
                 run.end(gate.refusal.stop_reason)
             return self._put_text(ctx, text_of(gate.refusal.llm_content))
-        if run.is_deferred(gate) and not _is_approved(ctx, self.tool):
+        if run.is_deferred(gate) and not is_approved(ctx, self.tool):
             said = gate.before.reason or ""
             return self._put_text(ctx, f"{said} ({NOBODY_TO_ASK})")
-        return await self._run_tool(ctx, gate, given, arguments)
+        return await self._run_tool(ctx, gate, arguments)
 
-    async def _run_tool(
-        self, ctx: ToolContext[Any], gate: ToolGate, given: ToolInput, arguments: str
-    ) -> Any:
+    async def _run_tool(self, ctx: ToolContext[Any], gate: ToolGate, arguments: str) -> Any:
         run, errors = self._run, list[Exception]()
-        if gate.input is not given:
+        if gate.is_rewritten:
             arguments = text_of(gate.input)
         try:
             value = await self._invoke(_note_errors(self.tool, errors), ctx, arguments)
@@ -208,17 +182,19 @@ class _GuardedFunction:
 
     async def _invoke(self, tool: FunctionTool, ctx: ToolContext[Any], arguments: str) -> Any:
         with self._run.inside_tool():
+            if tool.timeout_seconds is None and hasattr(tool.on_invoke_tool, _BINDS):
+                return await tool.on_invoke_tool(ctx, arguments)
+            # Others may have to be timed, or want another context.
             return await invoke_function_tool(function_tool=tool, context=ctx, arguments=arguments)
 
     async def _needs_approval(
         self, ctx: RunContextWrapper[Any], params: dict[str, Any], call_id: str
     ) -> bool:
         run = self._run
-        if run.facts is not None and call_id in run.facts.marks:
-            # The user has not answered yet.
-            return True
         gate = run.gates.get(call_id)
-        if gate is None and self.may_be_asked and run.find_hindrance(self.name) is None:
+        # What was called before the run was interrupted has been through its hooks.
+        is_new = run.has_called or run.facts is None or not run.facts.is_resumed
+        if gate is None and is_new and run.find_hindrance(self.name) is None:
             gate = run.gates[call_id] = await self.open(params)
         if gate is not None:
             if gate.refusal is not None:
@@ -226,7 +202,7 @@ class _GuardedFunction:
             if run.is_deferred(gate):
                 return True
             params = gate.input
-        return await _ask(self.tool.needs_approval, ctx, params, call_id)
+        return await ask_policy(self.tool.needs_approval, ctx, params, call_id)
 
     def _put_text(self, ctx: ToolContext[Any], result: Any) -> Any:
         """A result in the place of the tool's own."""
@@ -261,7 +237,7 @@ class _GuardedFunction:
 def hook_agent_tool(tool: FunctionTool, agent: Agent[Any]) -> FunctionTool:
     """A tool that runs an agent, with that agent's hooked one in its place."""
     invoker = _AgentInvoker(tool.on_invoke_tool, tool._agent_instance, agent)
-    return _copy(tool, on_invoke_tool=invoker, _agent_instance=agent)
+    return copy_with(tool, on_invoke_tool=invoker, _agent_instance=agent)
 
 
 class _AgentInvoker:
@@ -288,7 +264,7 @@ def _is_continued(ctx: ToolContext[Any]) -> bool:
     return bool(getattr(held, "interruptions", None))
 
 
-def _is_approved(ctx: RunContextWrapper[Any], tool: Any, call_id: str | None = None) -> bool:
+def is_approved(ctx: RunContextWrapper[Any], tool: Any, call_id: str | None = None) -> bool:
     """Whether the SDK's user has approved a call."""
     if call_id is None:
         assert isinstance(ctx, ToolContext)
@@ -299,10 +275,10 @@ def _is_approved(ctx: RunContextWrapper[Any], tool: Any, call_id: str | None = N
 
 def _note_errors(tool: FunctionTool, errors: list[Exception]) -> FunctionTool:
     """The tool, which notes what its function raises before the SDK makes a text of it."""
-    bind = getattr(tool.on_invoke_tool, "__agents_bind_function_tool__", None)
+    bind = getattr(tool.on_invoke_tool, _BINDS, None)
     if bind is None:
         return tool
-    copied = _copy(tool)
+    copied = copy_with(tool)
     bound = copied.on_invoke_tool = bind(copied)
     invoker = bound.invoker if isinstance(bound, _AgentInvoker) else bound
     call = getattr(invoker, "_invoke_tool_impl", None)
@@ -362,233 +338,15 @@ def _apply(outcome: ToolOutcome) -> Any:
     return outcome.text
 
 
-async def _ask(policy: Any, *given: Any) -> bool:
+async def ask_policy(policy: Any, *given: Any) -> bool:
     """What a tool's own policy says of an approval."""
     answer = policy(*given) if callable(policy) else policy
     return bool(await answer if isawaitable(answer) else answer)
 
 
-def _copy(value: T, **changes: Any) -> T:
+def copy_with(value: T, **changes: Any) -> T:
     """A copy of the same class whose constructor does not run: it would normalize all anew."""
     copied = object.__new__(type(value))
     copied.__dict__.update(value.__dict__)
     copied.__dict__.update(changes)
     return copied
-
-
-# -- tools that are no functions
-
-
-async def _call_guarded(
-    run: Run,
-    name: str,
-    given: ToolInput,
-    execute: Callable[[ToolInput], Awaitable[Any]],
-    *,
-    key: str,
-    is_approved: bool | None = None,
-    read: Callable[[Any], ToolResult] | None = None,
-) -> ToolOutcome:
-    """Run a tool between its hooks. ``is_approved`` is what the SDK's user said of the call, None
-    for a tool that the SDK cannot ask about."""
-    hindrance = run.find_hindrance(name)
-    if hindrance is not None:
-        return ToolOutcome(result=ToolResult(hindrance), ran=False, blocked=True)
-    await run.begin(goes_on=False)
-    gate = run.gates.pop(key, None)
-    if gate is None:
-        gate = await run.open_gate(name, given, can_defer=is_approved is not None, read=read)
-    refusal = gate.refusal
-    if refusal is None and run.is_deferred(gate) and not is_approved:
-        refusal = ToolResult(f"{gate.before.reason or ''} ({NOBODY_TO_ASK})")
-    if refusal is not None:
-        stop = refusal.stop_reason
-        outcome = ToolOutcome(result=refusal, ran=False, blocked=stop is None, stop=stop)
-    else:
-        try:
-            with run.inside_tool():
-                value = await execute(gate.input)
-        except Exception as error:
-            outcome = await gate.finish(error=error)
-            run.note_outcome(outcome)
-            if not outcome.replaced:
-                raise
-            return outcome
-        outcome = await gate.finish(result=value)
-        outcome = await gate.follow(outcome, lambda _name: None)
-    run.note_outcome(outcome)
-    return outcome
-
-
-async def _needs_approval(
-    run: Run, name: str, given: ToolInput, key: str, policy: Any, *arguments: Any
-) -> bool:
-    """Whether the user is asked about a call of a tool that is no function."""
-    if run.find_hindrance(name) is not None:
-        return False
-    if run.face.may_answer(HookEventName.BEFORE_TOOL, name):
-        gate = run.gates[key] = await run.open_gate(name, given)
-        if gate.refusal is not None:
-            return False
-        if run.is_deferred(gate):
-            return True
-    return await _ask(policy, *arguments)
-
-
-async def _settle(value: Any) -> Any:
-    return await value if isawaitable(value) else value
-
-
-def _guard_custom(run: Run, tool: CustomTool) -> CustomTool:
-    async def invoke(ctx: ToolContext[Any], text: str) -> Any:
-        outcome = await _call_guarded(
-            run,
-            tool.name,
-            {"input": text},
-            lambda given: _settle(tool.on_invoke_tool(ctx, given["input"])),
-            key=ctx.tool_call_id,
-            is_approved=_is_approved(ctx, tool),
-        )
-        return outcome.value if outcome.ran and not _is_changed(outcome) else outcome.text
-
-    async def ask(ctx: RunContextWrapper[Any], text: str, call_id: str) -> bool:
-        given = {"input": text}
-        policy = tool.runtime_needs_approval()
-        return await _needs_approval(run, tool.name, given, call_id, policy, ctx, text, call_id)
-
-    return _copy(tool, on_invoke_tool=invoke, needs_approval=ask)
-
-
-def _is_changed(outcome: ToolOutcome) -> bool:
-    return outcome.replaced or bool(outcome.added)
-
-
-def _guard_shell(run: Run, tool: ShellTool) -> ShellTool:
-    def show(action: ShellActionRequest) -> ToolInput:
-        return {name: value for name, value in asdict(action).items() if value is not None}
-
-    async def execute(request: ShellCommandRequest) -> Any:
-        data, executor = request.data, tool.executor
-        assert executor is not None
-
-        async def call(given: ToolInput) -> Any:
-            action = ShellActionRequest(**given)
-            return await _settle(executor(replace(request, data=replace(data, action=action))))
-
-        outcome = await _call_guarded(
-            run,
-            tool.name,
-            show(data.action),
-            call,
-            key=data.call_id,
-            is_approved=_is_approved(request.ctx_wrapper, tool, data.call_id),
-            read=_read_shell,
-        )
-        value, added = outcome.value, outcome.added
-        if outcome.replaced or not outcome.ran or not isinstance(value, ShellResult):
-            return value if outcome.ran and not _is_changed(outcome) else outcome.text
-        if added:
-            last = replace(value.output[-1], stdout=f"{value.output[-1].stdout}\n\n{added}")
-            return replace(value, output=[*value.output[:-1], last])
-        return value
-
-    async def ask(ctx: RunContextWrapper[Any], action: ShellActionRequest, call_id: str) -> bool:
-        policy = tool.needs_approval
-        return await _needs_approval(
-            run, tool.name, show(action), call_id, policy, ctx, action, call_id
-        )
-
-    return _copy(tool, executor=execute, needs_approval=ask)
-
-
-def _read_shell(value: Any) -> ToolResult:
-    """What hooks are shown of a shell's output: what the commands printed."""
-    if not isinstance(value, ShellResult):
-        return as_tool_result(value)
-    texts = (text for output in value.output for text in (output.stdout, output.stderr) if text)
-    return ToolResult("\n".join(texts))
-
-
-async def _run_local_shell(
-    run: Run, tool: LocalShellTool, request: LocalShellCommandRequest
-) -> str:
-    call = request.data
-    given = call.action.model_dump(exclude={"type"}, exclude_none=True)
-
-    async def execute(wanted: ToolInput) -> Any:
-        action = call.action.model_copy(update=wanted)
-        data = call.model_copy(update={"action": action})
-        return await _settle(tool.executor(replace(request, data=data)))
-
-    outcome = await _call_guarded(run, tool.name, given, execute, key=call.call_id)
-    return outcome.text
-
-
-def _guard_patches(run: Run, tool: ApplyPatchTool) -> ApplyPatchTool:
-    async def ask(ctx: RunContextWrapper[Any], change: ApplyPatchOperation, call_id: str) -> bool:
-        given, policy = _show_change(change), tool.needs_approval
-        return await _needs_approval(
-            run, tool.name, given, _key_change(change), policy, ctx, change, call_id
-        )
-
-    return _copy(tool, editor=_GuardedEditor(run, tool), needs_approval=ask)
-
-
-def _show_change(change: ApplyPatchOperation) -> ToolInput:
-    shown = {"type": change.type, "path": change.path, "diff": change.diff}
-    return {name: value for name, value in shown.items() if value is not None}
-
-
-def _key_change(change: ApplyPatchOperation) -> str:
-    return json.dumps(["apply_patch", change.type, change.path, change.diff])
-
-
-class _GuardedEditor:
-    """An editor each of whose changes is a call of its own for hooks."""
-
-    def __init__(self, run: Run, tool: ApplyPatchTool) -> None:
-        self._run, self._tool = run, tool
-
-    async def create_file(self, operation: ApplyPatchOperation) -> Any:
-        """Make a file, if hooks let it."""
-        return await self._change(operation)
-
-    async def update_file(self, operation: ApplyPatchOperation) -> Any:
-        """Change a file, if hooks let it."""
-        return await self._change(operation)
-
-    async def delete_file(self, operation: ApplyPatchOperation) -> Any:
-        """Delete a file, if hooks let it."""
-        return await self._change(operation)
-
-    async def _change(self, operation: ApplyPatchOperation) -> Any:
-        editor = self._tool.editor
-
-        async def execute(given: ToolInput) -> Any:
-            wanted = replace(operation, **given)
-            ways = {
-                "create_file": editor.create_file,
-                "update_file": editor.update_file,
-                "delete_file": editor.delete_file,
-            }
-            return await _settle(ways[wanted.type](wanted))
-
-        outcome = await _call_guarded(
-            self._run,
-            self._tool.name,
-            _show_change(operation),
-            execute,
-            key=_key_change(operation),
-            # The SDK asks about the whole patch, and makes no change before it is answered.
-            is_approved=True,
-            read=_read_change,
-        )
-        if outcome.ran and not _is_changed(outcome):
-            return outcome.value
-        status = "completed" if outcome.ran and not outcome.replaced else "failed"
-        return ApplyPatchResult(status=status, output=outcome.text)
-
-
-def _read_change(value: Any) -> ToolResult:
-    text = value.output if isinstance(value, ApplyPatchResult) else value
-    return as_tool_result(text)

@@ -117,7 +117,7 @@ def play(kind: str, hooks: Hooks) -> tuple[Recorder, Any, Any]:
 
 def read(model: Any) -> str:
     """What the model read of the call."""
-    return str([item for item in model.calls[-1].input if "output" in item["type"]])
+    return str([item for item in model.calls[-1].input if "output" in item.get("type", "")])
 
 
 @each_kind

@@ -106,13 +106,19 @@ async def _call_guarded(
 
 
 async def _needs_approval(
-    run: Run, name: str, given: ToolInput, key: str, policy: Any, *arguments: Any
+    run: Run,
+    name: str,
+    given: ToolInput,
+    policy: Any,
+    *arguments: Any,
+    key: str,
+    read: Callable[[Any], ToolResult] | None = None,
 ) -> bool:
     """Whether the user is asked about a call of a tool that is no function."""
     if run.find_hindrance(name) is not None:
         return False
     if run.may_answer(name):
-        gate = run.gates[key] = await run.open_gate(name, given)
+        gate = run.gates[key] = await run.open_gate(name, given, read=read)
         if gate.refusal is not None:
             return False
         if run.is_deferred(gate):
@@ -139,7 +145,7 @@ def _guard_custom(run: Run, tool: CustomTool) -> CustomTool:
     async def ask(ctx: RunContextWrapper[Any], text: str, call_id: str) -> bool:
         given = {"input": text}
         policy = tool.runtime_needs_approval()
-        return await _needs_approval(run, tool.name, given, call_id, policy, ctx, text, call_id)
+        return await _needs_approval(run, tool.name, given, policy, ctx, text, call_id, key=call_id)
 
     return copy_with(tool, on_invoke_tool=invoke, needs_approval=ask)
 
@@ -180,7 +186,13 @@ def _guard_shell(run: Run, tool: ShellTool) -> ShellTool:
     async def ask(ctx: RunContextWrapper[Any], action: ShellActionRequest, call_id: str) -> bool:
         policy = tool.needs_approval
         return await _needs_approval(
-            run, tool.name, show(action), call_id, policy, ctx, action, call_id
+            run,
+            tool.name,
+            show(action),
+            policy,
+            *(ctx, action, call_id),
+            key=call_id,
+            read=_read_shell,
         )
 
     return copy_with(tool, executor=execute, needs_approval=ask)
@@ -213,7 +225,13 @@ def _guard_patches(run: Run, tool: ApplyPatchTool) -> ApplyPatchTool:
     async def ask(ctx: RunContextWrapper[Any], change: ApplyPatchOperation, call_id: str) -> bool:
         given, policy = _show_change(change), tool.needs_approval
         return await _needs_approval(
-            run, tool.name, given, _key_change(change), policy, ctx, change, call_id
+            run,
+            tool.name,
+            given,
+            policy,
+            *(ctx, change, call_id),
+            key=_key_change(change),
+            read=_read_change,
         )
 
     return copy_with(tool, editor=_GuardedEditor(run, tool), needs_approval=ask)

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from agents import FunctionTool, Model, ModelProvider, ModelResponse, ModelTracing, Usage
 from agents.exceptions import ModelBehaviorError
-from openai.types.responses import Response, ResponseCompletedEvent
+from openai.types.responses import Response, ResponseCompletedEvent, ResponseUsage
 
 from hookline.adapters.gates import ModelGate, TurnGate
 from hookline.adapters.openai_agents.items import (
@@ -127,7 +127,7 @@ class HookedModel(Model):
                 async for event in stream:
                     yield event
             return
-        spent: Any = None
+        spent: ResponseUsage | None = None
         while True:
             reply = await call.open()
             if reply is not None:
@@ -215,11 +215,17 @@ def _with_response(event: Any, response: Response) -> Any:
     return put(event, {"response": response})
 
 
-def _sum_usage(first: Any, second: Any) -> Any:
+def _sum_usage(first: ResponseUsage | None, second: ResponseUsage | None) -> ResponseUsage | None:
     if first is None or second is None:
         return second if first is None else first
-    names = ("input_tokens", "output_tokens", "total_tokens")
-    return put(second, {name: getattr(first, name) + getattr(second, name) for name in names})
+    # A new one: the SDK hangs what it made of a usage onto it.
+    return ResponseUsage(
+        input_tokens=first.input_tokens + second.input_tokens,
+        input_tokens_details=second.input_tokens_details,
+        output_tokens=first.output_tokens + second.output_tokens,
+        output_tokens_details=second.output_tokens_details,
+        total_tokens=first.total_tokens + second.total_tokens,
+    )
 
 
 class HookedProvider(ModelProvider):

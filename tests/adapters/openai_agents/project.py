@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agents import Agent, Runner, RunState, function_tool, set_tracing_disabled
+from agents import Agent, Runner, RunState, Tool, function_tool, set_tracing_disabled
 
 from hookline import Hooks
 from hookline.adapters.openai_agents import close, hooked, read_question
@@ -23,7 +23,7 @@ def make_agent(project: Path, hooks: Hooks, model: Any) -> Agent[Any]:
         return f"paid {amount} to {to}"
 
     expert: Agent[Any] = Agent(name="expert", model=model, tools=[pay])
-    tools = [pay, expert.as_tool("ask_expert", "Ask an expert.")]
+    tools: list[Tool] = [pay, expert.as_tool("ask_expert", "Ask an expert.")]
     clerk: Agent[Any] = Agent(name="clerk", model=model, tools=tools)
     clerk.handoffs = [Agent(name="cashier", model=model, tools=[pay], handoffs=[clerk])]
     return hooked(clerk, hooks)

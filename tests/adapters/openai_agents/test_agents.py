@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +29,6 @@ from pydantic import BaseModel
 
 from hookline import Hooks, ask, deny, stop
 from hookline.adapters.openai_agents import close, hooked, read_question
-from hookline.config import Config
 from hookline.errors import HooklineError
 from tests.adapters.openai_agents.playing import PLAYS, call, note, results, script, texts
 
@@ -81,8 +81,10 @@ async def test_handoffs_may_lead_back_and_are_found_when_they_are_added_later() 
     result = await Runner.run(a, "Go on.")
     assert result.final_output == "Done."
     assert "not here" in results(model)
-    assert a.handoffs[0] is a.handoffs[0]
-    assert a.handoffs[0].handoffs[0] is a
+    there = a.handoffs[0]
+    assert isinstance(there, Agent)
+    assert there is a.handoffs[0]
+    assert there.handoffs[0] is a
 
 
 async def test_handoff_objects_keep_their_callbacks_their_input_and_their_filter() -> None:
@@ -330,10 +332,9 @@ async def test_one_agent_serves_many_runs_at_once() -> None:
 @pytest.mark.parametrize("strict", [False, True])
 @each_play
 async def test_a_run_that_goes_around_our_model_is_noticed(
-    play: Any, strict: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    play: Any, strict: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(Config, "is_strict", lambda _config: strict)
-    hooks = no_tools(Hooks())
+    hooks = no_tools(Hooks(strict=strict))
     seen = note(hooks, "BeforeModel")
     other = script(call("shell", command="ls"), "I went around.")
     agent = hooked(clerk(script("Never.")), hooks)
@@ -349,6 +350,26 @@ async def test_a_run_that_goes_around_our_model_is_noticed(
     assert not seen
     # The hooks of its tools have their say all the same.
     assert results(other) == ["not here"]
+
+
+async def test_a_run_that_goes_around_our_model_is_refused_where_settings_are_strict(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / ".hookline").mkdir()
+    (tmp_path / ".hookline" / "settings.json").write_text('{"strict": true}')
+    other, config_of = script("Never."), Hooks.load(tmp_path, trusted=True)
+    agent = hooked(clerk(script()), config_of)
+    with pytest.raises(HooklineError, match="goes around hooks"):
+        await Runner.run(agent, "Go on.", run_config=RunConfig(model=other))
+    assert not other.calls
+
+
+async def test_nobody_is_told_of_a_run_that_goes_around_hooks_that_are_disabled(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    agent = hooked(clerk(script()), Hooks(enable_hooks=False))
+    await Runner.run(agent, "Go on.", run_config=RunConfig(model=script("Fine.")))
+    assert not caplog.text
 
 
 async def test_a_run_that_goes_around_our_model_notices_a_stop_and_asks_all_the_same() -> None:

@@ -127,7 +127,7 @@ async def test_confirm_asks_at_once_and_the_run_is_not_interrupted() -> None:
 
     async def confirm(request: ConfirmationRequest) -> bool:
         asked.append(request)
-        return request.tool_input["to"] == "ann"
+        return "ann" in request.tool_input.values()
 
     hooks = Hooks()
     hooks.on("BeforeTool")(lambda event: ask(f"pay {event['tool_input']['to']}?"))

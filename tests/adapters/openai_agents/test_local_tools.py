@@ -20,6 +20,7 @@ from agents import (
 from agents.editor import ApplyPatchOperation, ApplyPatchResult
 from openai.types.responses import (
     ResponseApplyPatchToolCall,
+    ResponseComputerToolCall,
     ResponseCustomToolCall,
     ResponseFunctionShellToolCall,
 )
@@ -27,7 +28,6 @@ from openai.types.responses.response_output_item import LocalShellCall
 
 from hookline import Hooks, add_context, ask, deny, replace_result, rewrite, stop
 from hookline.adapters.openai_agents import hooked
-from hookline.config import Config
 from hookline.errors import HooklineError
 from tests.adapters.openai_agents.playing import note, script
 
@@ -81,12 +81,13 @@ class Recorder:
             self.ran.append(text)
             return "fine"
 
-        return {
-            "shell": lambda: ShellTool(executor=shell),
-            "local_shell": lambda: LocalShellTool(executor=local_shell),
-            "poem": lambda: CustomTool(name="poem", description="", on_invoke_tool=custom),
-            "apply_patch": lambda: ApplyPatchTool(editor=self),
-        }[kind]()
+        tools = {
+            "shell": ShellTool(executor=shell),
+            "local_shell": LocalShellTool(executor=local_shell),
+            "poem": CustomTool(name="poem", description="", on_invoke_tool=custom),
+            "apply_patch": ApplyPatchTool(editor=self),
+        }
+        return tools[kind]
 
     def create_file(self, operation: ApplyPatchOperation) -> ApplyPatchResult:
         self.ran.append(operation.path)
@@ -210,12 +211,10 @@ class Screen(AsyncComputer):
 
 @pytest.mark.parametrize("strict", [False, True])
 async def test_a_computer_is_warned_of_and_refused_in_strict_mode(
-    strict: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    strict: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(Config, "is_strict", lambda _config: strict)
-
     def run(matcher: str) -> Any:
-        hooks = Hooks()
+        hooks = Hooks(strict=strict)
         hooks.on("BeforeTool", matcher=matcher)(lambda _event: None)
         tools: list[Any] = [ComputerTool(computer=Screen())]
         return Runner.run(hooked(Agent(name="a", model=script("Hi."), tools=tools), hooks), "Hi.")
@@ -228,6 +227,26 @@ async def test_a_computer_is_warned_of_and_refused_in_strict_mode(
     else:
         assert (await run(".*")).final_output == "Hi."
         assert "take ComputerTool away" in caplog.text
+
+
+async def test_a_computer_is_not_used_where_hooks_restrict_the_tools() -> None:
+    clicked = ResponseComputerToolCall.model_validate(
+        {
+            "type": "computer_call",
+            "id": "c",
+            "call_id": "1",
+            "status": "completed",
+            "action": {"type": "screenshot"},
+            "pending_safety_checks": [],
+        }
+    )
+    hooks = Hooks()
+    chosen = {"toolConfig": {"mode": "NONE"}}
+    hooks.on("BeforeToolSelection")(lambda _event: {"hookSpecificOutput": chosen})
+    tools: list[Any] = [ComputerTool(computer=Screen())]
+    agent: Agent[Any] = Agent(name="a", model=script(clicked), tools=tools)
+    result = await Runner.run(hooked(agent, hooks), "Hi.")
+    assert result.final_output == "The tool computer_use_preview is not allowed in this call."
 
 
 async def test_what_the_provider_runs_itself_is_offered_unless_hooks_take_it_away() -> None:

@@ -78,9 +78,10 @@ async def test_hooks_send_a_turn_back_a_few_times_at_most(
 
 @each_play
 async def test_a_refused_prompt_is_not_sent_and_one_at_which_hooks_stop_neither(play: Any) -> None:
-    for answer in (deny("no"), stop("no")):
+    answers = iter([deny("no"), stop("no")])
+    for _ in range(2):
         hooks = Hooks()
-        hooks.on("BeforeAgent")(lambda _event, answer=answer: answer)
+        hooks.on("BeforeAgent")(lambda _event: next(answers))
         ended = note(hooks, "AfterAgent")
         model = script("Never.")
         played = await play(make_agent(model, hooks), "Secret.")

@@ -68,8 +68,15 @@ class Guard:
         self._hooked: dict[int, tuple[weakref.ref[Agent[Any]], Agent[Any]]] = {}
         self._runs: WeakKeyDictionary[RunContextWrapper[Any], Run] = WeakKeyDictionary()
 
+    def is_off(self) -> bool:
+        """Whether hooks are disabled; the settings that say so are read with it."""
+        try:
+            return self.conversations.hooks._engine.config.get_hook_system() is None
+        except Exception:
+            return False
+
     def is_strict(self) -> bool:
-        """Whether what cannot be checked must not pass."""
+        """Whether what cannot be checked must not pass, as far as settings were read."""
         return self.conversations.hooks._engine.is_strict()
 
     def hook(self, agent: Any) -> Any:
@@ -140,8 +147,11 @@ class _HookedAgent(Agent[Any]):
             # No model of ours is there to answer with the reason.
             raise StoppedByHook(run.root.stop)
         tools = await super().get_all_tools(run_context)
-        run.tools = {tool_name(tool): tool for tool in tools if not isinstance(tool, Handoff)}
-        return [guard_tool(run, tool) for tool in tools]
+        run.tools = {tool_name(tool): tool for tool in tools}
+        guarded = [guard_tool(run, tool) for tool in tools]
+        pairs = zip(guarded, tools, strict=True)
+        run.guarded = {tool_name(tool) for made, tool in pairs if made is not tool}
+        return guarded
 
 
 def _get_tools(agent: Agent[Any]) -> list[Tool]:

@@ -23,6 +23,8 @@ _CALLS = frozenset({
     *("function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call"),
     *("apply_patch_call", "mcp_approval_request"),
 })  # fmt: skip
+# The type of a call that has no name of its tool -> the SDK's name for the tool.
+_NAMES = {"mcp_approval_request": "hosted_mcp", "computer_call": "computer_use_preview"}
 
 
 def read_question(interruption: ToolApprovalItem) -> ConfirmationRequest | None:
@@ -78,10 +80,8 @@ def name_call(item: object) -> str | None:
     kind = get(item, "type")
     if kind not in _CALLS:
         return None
-    if kind == "mcp_approval_request":
-        return str(get(item, "server_label"))
-    if kind == "computer_call":
-        return "computer_use_preview"
+    if kind in _NAMES:
+        return _NAMES[kind]
     name, space = get(item, "name"), get(item, "namespace")
     if name is None:
         return str(kind).removesuffix("_call")

@@ -479,12 +479,12 @@ class ModelCall:
         allowed = self._run.allowed
         if allowed is None:
             return response
+        kinds = ("function_call", "computer_call", "mcp_approval_request")
+        called = (name_call(item) for item in response.output if get(item, "type") in kinds)
         refused = {
             name
-            for item in response.output
-            if (name := name_call(item)) is not None
-            and name not in allowed
-            and name not in self._run.tools
+            for name in called
+            if name is not None and name not in allowed and name not in self._run.guarded
         }
         if not refused:
             return response

@@ -104,6 +104,8 @@ class Run:
         self.gates: dict[str, ToolGate] = {}
         # The tools of the turn, by name.
         self.tools: dict[str, Any] = {}
+        # The names of those that hooks can refuse when they are called.
+        self.guarded: set[str] = set()
         self._told: set[str] = set()
 
     @cached_property
@@ -141,7 +143,7 @@ class Run:
     def notice(self, problem: str | None) -> None:
         """Tell people, once a run, of what hooks do not reach; raises HooklineError in strict
         mode."""
-        if problem is None or problem in self._told:
+        if problem is None or problem in self._told or self.guard.is_off():
             return
         self._told.add(problem)
         if self.guard.is_strict():
@@ -152,9 +154,13 @@ class Run:
         """Why a tool may not run, whatever its hooks say; None if it may."""
         if self.root.stop is not None:
             return self.root.stop
-        if self.allowed is not None and name not in self.allowed:
-            return describe_refused_call(name)
-        return None
+        if self.allowed is None or name in self.allowed:
+            return None
+        told = f"the model called {name}, which hooks do not allow in this call: it did not run"
+        if told not in self._told:
+            self._told.add(told)
+            self.face.warn(told)
+        return describe_refused_call(name)
 
     async def open_gate(
         self,

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[1]))
+    # In the place of this folder: a framework has the name of a package in it.
+    sys.path[0] = str(Path(__file__).parents[1])
 
 import msgspec
 

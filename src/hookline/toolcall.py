@@ -177,6 +177,11 @@ class ToolGate:
             refusal = with_text(refusal, f"\n\n{before.context}")
         self.refusal = refusal if refusal is None else _add_message(refusal, before)
 
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether hooks changed the input."""
+        return self.input is not self._call.input
+
     async def finish(
         self, *, result: Any = None, error: BaseException | None = None
     ) -> ToolOutcome:
@@ -187,13 +192,12 @@ class ToolGate:
             said = describe(error)
             failure = ToolError("tool_failed", said)
             given = ToolResult(said, return_display=said, error=failure)
-        changed = self.input is not self._call.input
         after = await self._firing.execute(
             self._call.event(
                 HookEventName.AFTER_TOOL,
                 self.input,
                 to_tool_response(given),
-                self._call.input if changed else None,
+                self._call.input if self.is_rewritten else None,
             )
         )
         kept, reason = given, after.reason or ""

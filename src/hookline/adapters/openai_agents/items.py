@@ -1,0 +1,178 @@
+"""Items of the SDK's conversations: replies that hooks give in a model's place, and marks on the
+calls that a user is asked about, which go with a run's state into another process."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agents import ModelResponse, ToolApprovalItem, Usage
+from agents.models.fake_id import FAKE_RESPONSES_ID
+from openai.types.responses import (
+    Response,
+    ResponseOutputMessage,
+    ResponseOutputText,
+    ResponseUsage,
+)
+
+from hookline.toolcall import ConfirmationRequest, ToolGate, ToolInput
+from hookline.translate.values import get, put
+
+MARK = "hookline"
+# What the SDK acts upon itself: an answer without any of these ends the run.
+_CALLS = frozenset({
+    *("function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call"),
+    *("apply_patch_call", "mcp_approval_request"),
+})  # fmt: skip
+# The type of a call that has no name of its tool -> the SDK's name for the tool.
+_NAMES = {"mcp_approval_request": "hosted_mcp", "computer_call": "computer_use_preview"}
+
+
+def read_question(interruption: ToolApprovalItem) -> ConfirmationRequest | None:
+    """What a hook asks the user about a call: the tool, the input as hooks left it, the reason.
+    None for a question that no hook put."""
+    answered = read_mark(interruption.raw_item).get("answered")
+    if answered is None:
+        return None
+    changed = answered.get("hookSpecificOutput", {}).get("tool_input")
+    given = read_arguments(interruption.arguments or "")
+    return ConfirmationRequest(
+        interruption.qualified_name or "",
+        given if changed is None else changed,
+        answered.get("reason", ""),
+        answered.get("systemMessage"),
+    )
+
+
+def read_mark(item: object) -> Mapping[str, Any]:
+    mark = get(item, MARK)
+    return mark if isinstance(mark, Mapping) else {}
+
+
+def mark_question(item: Any, gate: ToolGate, session_id: str) -> Any:
+    """The call with what hooks answered to it: they are not asked again when the run goes on."""
+    answered: dict[str, Any] = {"decision": "ask", "reason": gate.before.reason or ""}
+    if gate.before.message:
+        answered["systemMessage"] = gate.before.message
+    if gate.is_rewritten:
+        answered["hookSpecificOutput"] = {"tool_input": gate.input}
+    return put(item, {MARK: {"session_id": session_id, "answered": answered}})
+
+
+def drop_marks(items: Any) -> Any:
+    """The input of a model without marks, which no API knows; itself if it has none."""
+    if isinstance(items, str) or not any(isinstance(i, Mapping) and MARK in i for i in items):
+        return items
+    return [put(item, {MARK: None}) if MARK in item else item for item in items]
+
+
+def read_arguments(arguments: str) -> ToolInput:
+    """The input that hooks are shown: the arguments of a call, or under that name what is no JSON
+    object."""
+    try:
+        read = json.loads(arguments) if arguments else {}
+    except ValueError:
+        read = None
+    return read if isinstance(read, dict) else {"arguments": arguments}
+
+
+def name_call(item: object) -> str | None:
+    """The name of the tool that an item wants called, None for an item that is no call."""
+    kind = get(item, "type")
+    if kind not in _CALLS:
+        return None
+    if kind in _NAMES:
+        return _NAMES[kind]
+    name, space = get(item, "name"), get(item, "namespace")
+    if name is None:
+        return str(kind).removesuffix("_call")
+    return f"{space}.{name}" if space and space != name else str(name)
+
+
+def make_response(text: str) -> Response:
+    """A reply of one text in a model's place."""
+    content = ResponseOutputText(type="output_text", text=text, annotations=[])
+    message = ResponseOutputMessage(
+        # The SDK knows that an API must not be sent this one.
+        id=FAKE_RESPONSES_ID,
+        type="message",
+        role="assistant",
+        status="completed",
+        content=[content],
+    )
+    return as_response([message])
+
+
+def as_response(output: Sequence[Any], usage: Usage | None = None) -> Response:
+    """Items of a model's output as a response of the API."""
+    counts = usage and ResponseUsage.model_construct(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        total_tokens=usage.total_tokens,
+    )
+    return Response.model_construct(
+        id=None,
+        object="response",
+        created_at=0,
+        model="",
+        status="completed",
+        output=list(output),
+        parallel_tool_calls=False,
+        tool_choice="auto",
+        tools=[],
+        usage=counts,
+    )
+
+
+def settle_ids(response: Response) -> Response:
+    """The response with ids that the SDK knows for made up where hooks added a message."""
+    if not any(get(item, "id") == MARK for item in response.output):
+        return response
+    output = [
+        put(item, {"id": FAKE_RESPONSES_ID}) if get(item, "id") == MARK else item
+        for item in response.output
+    ]
+    return put_output(response, output)
+
+
+def put_output(response: Response, output: Sequence[Any]) -> Response:
+    changed: Response = put(response, {"output": list(output)})
+    return changed
+
+
+def as_model_response(response: Response) -> ModelResponse:
+    return ModelResponse(output=response.output, usage=Usage(), response_id=None)
+
+
+def read_text(response: Response) -> str:
+    """The text of a response, that of a refusal included."""
+    parts = (
+        part
+        for item in response.output
+        if get(item, "type") == "message"
+        for part in get(item, "content") or ()
+    )
+    return "".join(get(part, "text") or get(part, "refusal") or "" for part in parts)
+
+
+def is_final(response: Response) -> bool:
+    """Whether a run ends with this response."""
+    kinds = {get(item, "type") for item in response.output}
+    return "message" in kinds and _CALLS.isdisjoint(kinds)
+
+
+def read_prompt(items: Any) -> str | None:
+    """The user's prompt where the input of a model ends with one."""
+    if isinstance(items, str):
+        return items
+    last = items[-1] if items else None
+    if get(last, "role") != "user":
+        return None
+    content = get(last, "content")
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(get(part, "text") or "" for part in content or ()).strip()
+
+
+def has_history(items: Any) -> bool:
+    """Whether the model has said something already in the input that it is sent."""
+    return not isinstance(items, str) and any(get(item, "role") == "assistant" for item in items)

@@ -1,0 +1,299 @@
+"""Tools that are no functions and run on this machine: shells, editors, tools that take
+a text.
+
+BeforeTool fires when the SDK asks whether a call needs an approval, or else when the tool is to
+run.
+"""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, replace
+from functools import partial
+from inspect import isawaitable
+from typing import Any, Literal
+
+from agents import (
+    ApplyPatchTool,
+    ComputerTool,
+    CustomTool,
+    FunctionTool,
+    LocalShellTool,
+    ShellTool,
+    Tool,
+)
+from agents.editor import ApplyPatchOperation, ApplyPatchResult
+from agents.run_context import RunContextWrapper
+from agents.tool import (
+    LocalShellCommandRequest,
+    ShellActionRequest,
+    ShellCommandRequest,
+    ShellResult,
+)
+from agents.tool_context import ToolContext
+
+from hookline.adapters.gates import ToolOutcome
+from hookline.adapters.openai_agents.runs import Run
+from hookline.adapters.openai_agents.toolcalls import (
+    GuardedFunction,
+    ask_policy,
+    copy_with,
+    is_approved,
+)
+from hookline.toolcall import NOBODY_TO_ASK, ToolInput, ToolResult, as_tool_result
+
+
+def guard_tool(run: Run, tool: Tool) -> Tool:
+    """A tool behind the hooks of a run. One that the provider runs is the tool itself: hooks cannot
+    see what it does."""
+    if isinstance(tool, FunctionTool):
+        return GuardedFunction(run, tool).make_tool()
+    if isinstance(tool, CustomTool):
+        return _guard_custom(run, tool)
+    if isinstance(tool, ShellTool) and tool.executor is not None:
+        return _guard_shell(run, tool)
+    if isinstance(tool, LocalShellTool):
+        return copy_with(tool, executor=partial(_run_local_shell, run, tool))
+    if isinstance(tool, ApplyPatchTool):
+        return _guard_patches(run, tool)
+    if isinstance(tool, ComputerTool) and run.may_answer(tool.name):
+        run.notice(
+            f"BeforeTool and AfterTool hooks do not see what {tool.name} does on a computer, and "
+            "cannot keep it from anything; take ComputerTool away from the agent, or match other "
+            "tools alone"
+        )
+    return tool
+
+
+async def _call_guarded(
+    run: Run,
+    name: str,
+    given: ToolInput,
+    execute: Callable[[ToolInput], Awaitable[Any]],
+    *,
+    key: str,
+    approved: bool | None = None,
+    read: Callable[[Any], ToolResult] | None = None,
+) -> ToolOutcome:
+    """Run a tool between its hooks. ``approved`` is what the SDK's user said of the call, None
+    for a tool that the SDK cannot ask about."""
+    hindrance = run.find_hindrance(name)
+    if hindrance is not None:
+        return ToolOutcome(result=ToolResult(hindrance), ran=False, blocked=True)
+    await run.begin(goes_on=False)
+    gate = run.gates.pop(key, None)
+    if gate is None:
+        gate = await run.open_gate(name, given, can_defer=approved is not None, read=read)
+    refusal = gate.refusal
+    if refusal is None and run.is_deferred(gate) and not approved:
+        refusal = ToolResult(f"{gate.before.reason or ''} ({NOBODY_TO_ASK})")
+    if refusal is not None:
+        stop = refusal.stop_reason
+        outcome = ToolOutcome(result=refusal, ran=False, blocked=stop is None, stop=stop)
+    else:
+        try:
+            with run.inside_tool():
+                value = await execute(gate.input)
+        except Exception as error:
+            outcome = await gate.finish(error=error)
+            run.note_outcome(outcome)
+            if not outcome.replaced:
+                raise
+            return outcome
+        outcome = await gate.finish(result=value)
+        outcome = await gate.follow(outcome, lambda _name: None)
+    run.note_outcome(outcome)
+    return outcome
+
+
+async def _needs_approval(
+    run: Run,
+    name: str,
+    given: ToolInput,
+    policy: Any,
+    *arguments: Any,
+    key: str,
+    read: Callable[[Any], ToolResult] | None = None,
+) -> bool:
+    """Whether the user is asked about a call of a tool that is no function."""
+    if run.find_hindrance(name) is not None:
+        return False
+    if run.may_answer(name):
+        gate = run.gates[key] = await run.open_gate(name, given, read=read)
+        if gate.refusal is not None:
+            return False
+        if run.is_deferred(gate):
+            return True
+    return await ask_policy(policy, *arguments)
+
+
+async def _settle(value: Any) -> Any:
+    return await value if isawaitable(value) else value
+
+
+def _guard_custom(run: Run, tool: CustomTool) -> CustomTool:
+    async def invoke(ctx: ToolContext[Any], text: str) -> Any:
+        outcome = await _call_guarded(
+            run,
+            tool.name,
+            {"input": text},
+            lambda given: _settle(tool.on_invoke_tool(ctx, given["input"])),
+            key=ctx.tool_call_id,
+            approved=is_approved(ctx, tool),
+        )
+        return outcome.value if outcome.ran and not _is_changed(outcome) else outcome.text
+
+    async def ask(ctx: RunContextWrapper[Any], text: str, call_id: str) -> bool:
+        given = {"input": text}
+        policy = tool.runtime_needs_approval()
+        return await _needs_approval(run, tool.name, given, policy, ctx, text, call_id, key=call_id)
+
+    return copy_with(tool, on_invoke_tool=invoke, needs_approval=ask)
+
+
+def _is_changed(outcome: ToolOutcome) -> bool:
+    return outcome.replaced or bool(outcome.added)
+
+
+def _guard_shell(run: Run, tool: ShellTool) -> ShellTool:
+    def show(action: ShellActionRequest) -> ToolInput:
+        return {name: value for name, value in asdict(action).items() if value is not None}
+
+    async def execute(request: ShellCommandRequest) -> Any:
+        data, executor = request.data, tool.executor
+        assert executor is not None
+
+        async def call(given: ToolInput) -> Any:
+            action = ShellActionRequest(**given)
+            return await _settle(executor(replace(request, data=replace(data, action=action))))
+
+        outcome = await _call_guarded(
+            run,
+            tool.name,
+            show(data.action),
+            call,
+            key=data.call_id,
+            approved=is_approved(request.ctx_wrapper, tool, data.call_id),
+            read=_read_shell,
+        )
+        value, added = outcome.value, outcome.added
+        if outcome.replaced or not outcome.ran or not isinstance(value, ShellResult):
+            return value if outcome.ran and not _is_changed(outcome) else outcome.text
+        if added:
+            last = replace(value.output[-1], stdout=f"{value.output[-1].stdout}\n\n{added}")
+            return replace(value, output=[*value.output[:-1], last])
+        return value
+
+    async def ask(ctx: RunContextWrapper[Any], action: ShellActionRequest, call_id: str) -> bool:
+        policy = tool.needs_approval
+        return await _needs_approval(
+            run,
+            tool.name,
+            show(action),
+            policy,
+            *(ctx, action, call_id),
+            key=call_id,
+            read=_read_shell,
+        )
+
+    return copy_with(tool, executor=execute, needs_approval=ask)
+
+
+def _read_shell(value: Any) -> ToolResult:
+    """What hooks are shown of a shell's output: what the commands printed."""
+    if not isinstance(value, ShellResult):
+        return as_tool_result(value)
+    texts = (text for output in value.output for text in (output.stdout, output.stderr) if text)
+    return ToolResult("\n".join(texts))
+
+
+async def _run_local_shell(
+    run: Run, tool: LocalShellTool, request: LocalShellCommandRequest
+) -> str:
+    call = request.data
+    given = call.action.model_dump(exclude={"type"}, exclude_none=True)
+
+    async def execute(wanted: ToolInput) -> Any:
+        action = call.action.model_copy(update=wanted)
+        data = call.model_copy(update={"action": action})
+        return await _settle(tool.executor(replace(request, data=data)))
+
+    outcome = await _call_guarded(run, tool.name, given, execute, key=call.call_id)
+    return outcome.text
+
+
+def _guard_patches(run: Run, tool: ApplyPatchTool) -> ApplyPatchTool:
+    async def ask(ctx: RunContextWrapper[Any], change: ApplyPatchOperation, call_id: str) -> bool:
+        given, policy = _show_change(change), tool.needs_approval
+        return await _needs_approval(
+            run,
+            tool.name,
+            given,
+            policy,
+            *(ctx, change, call_id),
+            key=_key_change(change),
+            read=_read_change,
+        )
+
+    return copy_with(tool, editor=_GuardedEditor(run, tool), needs_approval=ask)
+
+
+def _show_change(change: ApplyPatchOperation) -> ToolInput:
+    shown = {"type": change.type, "path": change.path, "diff": change.diff}
+    return {name: value for name, value in shown.items() if value is not None}
+
+
+def _key_change(change: ApplyPatchOperation) -> str:
+    return json.dumps(["apply_patch", change.type, change.path, change.diff])
+
+
+class _GuardedEditor:
+    """An editor each of whose changes is a call of its own for hooks."""
+
+    def __init__(self, run: Run, tool: ApplyPatchTool) -> None:
+        self._run, self._tool = run, tool
+
+    async def create_file(self, operation: ApplyPatchOperation) -> Any:
+        """Make a file, if hooks let it."""
+        return await self._change(operation)
+
+    async def update_file(self, operation: ApplyPatchOperation) -> Any:
+        """Change a file, if hooks let it."""
+        return await self._change(operation)
+
+    async def delete_file(self, operation: ApplyPatchOperation) -> Any:
+        """Delete a file, if hooks let it."""
+        return await self._change(operation)
+
+    async def _change(self, operation: ApplyPatchOperation) -> Any:
+        editor = self._tool.editor
+
+        async def execute(given: ToolInput) -> Any:
+            wanted = replace(operation, **given)
+            ways = {
+                "create_file": editor.create_file,
+                "update_file": editor.update_file,
+                "delete_file": editor.delete_file,
+            }
+            return await _settle(ways[wanted.type](wanted))
+
+        outcome = await _call_guarded(
+            self._run,
+            self._tool.name,
+            _show_change(operation),
+            execute,
+            key=_key_change(operation),
+            # The SDK asks about the whole patch, and makes no change before it is answered.
+            approved=True,
+            read=_read_change,
+        )
+        if outcome.ran and not _is_changed(outcome):
+            return outcome.value
+        status: Literal["completed", "failed"] = "failed"
+        if outcome.ran and not outcome.replaced:
+            status = "completed"
+        return ApplyPatchResult(status=status, output=outcome.text)
+
+
+def _read_change(value: Any) -> ToolResult:
+    text = value.output if isinstance(value, ApplyPatchResult) else value
+    return as_tool_result(text)

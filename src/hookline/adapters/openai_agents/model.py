@@ -1,0 +1,525 @@
+"""A model behind hooks, and with it the turn: the SDK has no seam for a turn of its own."""
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from agents import FunctionTool, Model, ModelProvider, ModelResponse, ModelTracing, Usage
+from agents.exceptions import ModelBehaviorError
+from openai.types.responses import Response, ResponseCompletedEvent, ResponseUsage
+
+from hookline.adapters.gates import ModelGate, TurnGate
+from hookline.adapters.openai_agents.items import (
+    as_model_response,
+    as_response,
+    drop_marks,
+    has_history,
+    is_final,
+    make_response,
+    name_call,
+    put_output,
+    read_prompt,
+    read_text,
+    settle_ids,
+)
+from hookline.adapters.openai_agents.runs import Run, current_run
+from hookline.adapters.openai_agents.toolcalls import open_calls, tool_name
+from hookline.errors import BlockedByHook, HooklineError, StoppedByHook
+from hookline.modelstreams import split_response
+from hookline.translate.values import SDKCall, get, put
+from hookline.wire.events import HookEventName
+
+_EVENTS = (
+    HookEventName.BEFORE_TOOL_SELECTION,
+    HookEventName.BEFORE_MODEL,
+    HookEventName.AFTER_MODEL,
+    HookEventName.BEFORE_AGENT,
+    HookEventName.AFTER_AGENT,
+    HookEventName.SESSION_START,
+)
+# What hooks may set -> the SDK's names.
+_SETTINGS = {"temperature": "temperature", "max_output_tokens": "max_tokens", "top_p": "top_p"}
+_BROKEN = ("response.incomplete", "response.failed")
+# What a model is called with, in the order of the SDK.
+_NAMES = (
+    *("system_instructions", "input", "model_settings", "tools", "output_schema", "handoffs"),
+    "tracing",
+)
+Arguments: TypeAlias = dict[str, Any]
+
+
+class HookedModel(Model):
+    """A model whose every call goes through the hooks of the run that makes it."""
+
+    def __init__(self, wrapped: Model) -> None:
+        self.wrapped = wrapped
+
+    def __getattr__(self, name: str) -> Any:
+        # What a model has beside the interface: its name, its client.
+        return getattr(self.wrapped, name)
+
+    async def get_response(
+        self,
+        system_instructions: Any,
+        input: Any,
+        model_settings: Any,
+        tools: Any,
+        output_schema: Any,
+        handoffs: Any,
+        tracing: Any,
+        **more: Any,
+    ) -> ModelResponse:
+        """Call the model between its hooks."""
+        given = (
+            system_instructions,
+            input,
+            model_settings,
+            tools,
+            output_schema,
+            handoffs,
+            tracing,
+        )
+        arguments = _read_arguments(given, more)
+        call = ModelCall.of(current_run(), self, arguments)
+        if call is None:
+            return await self.wrapped.get_response(**arguments)
+        spent = Usage()
+        while True:
+            reply = await call.open()
+            if reply is not None:
+                return as_model_response(reply)
+            response = await self.wrapped.get_response(**call.arguments)
+            spent.add(response.usage)
+            shown = as_response(response.output, response.usage)
+            kept = await call.close(shown)
+            if kept is None:
+                continue
+            if spent.requests != response.usage.requests:
+                response = replace(response, usage=spent)
+            return response if kept is shown else replace(response, output=kept.output)
+
+    async def stream_response(
+        self,
+        system_instructions: Any,
+        input: Any,
+        model_settings: Any,
+        tools: Any,
+        output_schema: Any,
+        handoffs: Any,
+        tracing: Any,
+        **more: Any,
+    ) -> AsyncIterator[Any]:
+        """Stream the model's response, as it comes if no AfterModel hook has a say in it."""
+        given = (
+            system_instructions,
+            input,
+            model_settings,
+            tools,
+            output_schema,
+            handoffs,
+            tracing,
+        )
+        arguments = _read_arguments(given, more)
+        call = ModelCall.of(current_run(), self, arguments)
+        if call is None:
+            async with aclosing(_open_stream(self.wrapped, arguments)) as stream:
+                async for event in stream:
+                    yield event
+            return
+        spent: ResponseUsage | None = None
+        while True:
+            reply = await call.open()
+            if reply is not None:
+                for event in split_response(reply):
+                    yield _with_response(event, reply)
+                return
+            held: list[Any] = []
+            done: list[Any] = []
+            end = None
+            async with aclosing(_open_stream(self.wrapped, call.arguments)) as stream:
+                async for event in stream:
+                    if get(event, "type") == "response.output_item.done":
+                        done.append(get(event, "item"))
+                    if isinstance(event, ResponseCompletedEvent):
+                        end = event
+                        held.append(event)
+                    elif call.holds_back:
+                        held.append(event)
+                    else:
+                        yield event
+            if end is None:
+                # There is no complete response, and what came of it must not be shown.
+                for event in filter(_is_broken, held):
+                    response = get(event, "response")
+                    yield (
+                        put(event, {"response": put(response, {"output": []})})
+                        if (response is not None)
+                        else event
+                    )
+                return
+            response = end.response
+            if not response.output:
+                # Some servers do not repeat at the end what they have sent.
+                response = put_output(response, done)
+            kept = await call.close(response)
+            if kept is None:
+                spent = _sum_usage(spent, response.usage)
+                continue
+            if spent is not None:
+                kept = put(kept, {"usage": _sum_usage(spent, kept.usage)})
+            if call.holds_back and kept.output is not response.output:
+                held = split_response(kept)
+            for event in held:
+                yield _with_response(event, kept)
+            return
+
+    def get_retry_advice(self, request: Any) -> Any:
+        """What the model says of a call that failed."""
+        return self.wrapped.get_retry_advice(request)
+
+    async def close(self) -> None:
+        """Close the model."""
+        await self.wrapped.close()
+
+    async def _cleanup_on_run_end(self, owner: object) -> None:
+        await self.wrapped._cleanup_on_run_end(owner)
+
+
+def _read_arguments(given: tuple[Any, ...], more: Arguments) -> Arguments:
+    arguments = {**dict(zip(_NAMES, given, strict=True)), **more}
+    arguments["input"] = drop_marks(arguments["input"])
+    return arguments
+
+
+def _open_stream(model: Model, arguments: Arguments) -> Any:
+    """A model's stream, asked for as the SDK does, which can be closed whatever the model gives."""
+    more = {name: value for name, value in arguments.items() if name not in _NAMES}
+    stream = model.stream_response(*(arguments[name] for name in _NAMES), **more)
+    return stream if hasattr(stream, "aclose") else _pass(stream)
+
+
+async def _pass(stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async for event in stream:
+        yield event
+
+
+def _is_broken(event: object) -> bool:
+    return get(event, "type") in (*_BROKEN, "error", "response.error")
+
+
+def _with_response(event: Any, response: Response) -> Any:
+    """The event that ends a stream with the very response that is kept."""
+    if not isinstance(event, ResponseCompletedEvent) or event.response is response:
+        return event
+    return put(event, {"response": response})
+
+
+def _sum_usage(first: ResponseUsage | None, second: ResponseUsage | None) -> ResponseUsage | None:
+    if first is None or second is None:
+        return second if first is None else first
+    # A new one: the SDK hangs what it made of a usage onto it.
+    return ResponseUsage(
+        input_tokens=first.input_tokens + second.input_tokens,
+        input_tokens_details=second.input_tokens_details,
+        output_tokens=first.output_tokens + second.output_tokens,
+        output_tokens_details=second.output_tokens_details,
+        total_tokens=first.total_tokens + second.total_tokens,
+    )
+
+
+class HookedProvider(ModelProvider):
+    """A provider whose models are hooked."""
+
+    def __init__(self, wrapped: ModelProvider) -> None:
+        self._wrapped = wrapped
+        self._models: dict[str | None, HookedModel] = {}
+
+    @classmethod
+    def of(cls, provider: ModelProvider) -> "HookedProvider":
+        """The provider hooked, once."""
+        return provider if isinstance(provider, HookedProvider) else cls(provider)
+
+    def get_model(self, model_name: str | None) -> Model:
+        """The model of a name, behind hooks."""
+        model = self._wrapped.get_model(model_name)
+        known = self._models.get(model_name)
+        if known is None or known.wrapped is not model:
+            known = self._models[model_name] = hook_model(model)
+        return known
+
+    async def aclose(self) -> None:
+        """Close the provider."""
+        await self._wrapped.aclose()
+
+
+def hook_model(model: Model) -> HookedModel:
+    """The model behind hooks, once."""
+    return model if isinstance(model, HookedModel) else HookedModel(model)
+
+
+class ModelCall:
+    """One call of a model, and as many further ones as AfterAgent hooks ask for."""
+
+    def __init__(self, run: Run, model: HookedModel, arguments: Arguments) -> None:
+        self._run, self._face = run, run.face
+        self._name = str(getattr(model.wrapped, "model", "") or "")
+        self._given = arguments
+        self.arguments = arguments
+        self._gate: ModelGate | None = None
+
+    @classmethod
+    def of(cls, run: Run | None, model: HookedModel, arguments: Arguments) -> "ModelCall | None":
+        """The call with its hooks; None if it may be made without."""
+        if run is None:
+            return None
+        run.has_called = True
+        run.allowed = None
+        run.gates.clear()
+        is_over = run.root.stop is not None or run.refusal is not None
+        if not is_over and not run.added and run.face.may_skip(*_EVENTS):
+            tools = arguments["tools"]
+            called = (tool_name(tool) for tool in tools if isinstance(tool, FunctionTool))
+            if not any(map(run.may_answer, called)):
+                return None
+        return cls(run, model, arguments)
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether AfterModel hooks have a say in the response."""
+        return self._gate is not None and self._gate.holds_back
+
+    async def open(self) -> Response | None:
+        """Fire what comes before the call; the reply in its place, None if it is to be made."""
+        run, given = self._run, self._given
+        await run.begin(goes_on=has_history(given["input"]))
+        if run.root is run and run.turn is None and run.refusal is None and run.root.stop is None:
+            await self._open_turn()
+        if run.root.stop is not None:
+            reply = self._reply(run.root.stop, StoppedByHook(run.root.stop))
+            return await self._close_turn(reply, may_send_back=False)
+        if run.refusal is not None:
+            return self._reply(run.refusal, BlockedByHook("the turn", run.refusal))
+        if kept := run.conversation.take():
+            self._add({"role": "user", "content": "\n\n".join(kept)})
+        arguments = {**given, "input": self._with_added(given["input"])}
+        request = self._show(arguments)
+        names = [tool_name(tool) for tool in given["tools"]]
+        names += [handoff.tool_name for handoff in given["handoffs"]]
+        gate = self._gate = await self._face.model_gate(request, available_tools=names or None)
+        run.allowed = gate.allowed
+        outcome = gate.outcome
+        if outcome is None:
+            self.arguments = self._apply(arguments, request, gate)
+            return None
+        if outcome.message:
+            run.conversation.keep(f"[System] {outcome.message}")
+        reason = outcome.reason or ""
+        if outcome.stop is not None:
+            run.end(outcome.stop)
+            reply = self._reply(outcome.stop, StoppedByHook(outcome.stop))
+            return await self._close_turn(reply, may_send_back=False)
+        reply = self._reply(outcome.response, BlockedByHook("the model call", reason))
+        return await self._close_turn(reply, may_send_back=False)
+
+    async def close(self, response: Response) -> Response | None:
+        """The response as hooks leave it, the very same if they do not touch it; None where they
+        want the model to be asked again."""
+        gate, run = self._gate, self._run
+        assert gate is not None
+        if gate.holds_back:
+            outcome = await gate.finish(response)
+            if outcome.message:
+                run.conversation.keep(f"[System] {outcome.message}")
+            if outcome.stop is not None:
+                run.end(outcome.stop)
+                reply = self._reply(outcome.stop, StoppedByHook(outcome.stop))
+            elif outcome.blocked:
+                end = BlockedByHook("the model's response", outcome.reason or "")
+                reply = self._reply(outcome.response, end)
+            else:
+                reply = None
+            if reply is not None:
+                kept = put_output(response, reply.output)
+                return await self._close_turn(kept, may_send_back=False)
+            if outcome.response is not response:
+                response = settle_ids(outcome.response)
+                self._check_output(response)
+        response = self._drop_refused(response)
+        response = await open_calls(run, response, self._given["tools"])
+        return await self._close_turn(response) if is_final(response) else response
+
+    # -- the turn
+
+    async def _open_turn(self) -> None:
+        run, items = self._run, self._given["input"]
+        prompt = read_prompt(items)
+        run.turn = TurnGate(run.conversation, prompt or "")
+        if prompt is None or (run.facts is not None and run.facts.is_resumed):
+            # A turn that was interrupted goes on.
+            return
+        start = await run.turn.open(self._face)
+        if start.refusal is not None:
+            run.turn = None
+            if start.stop:
+                run.end(start.refusal)
+            else:
+                run.refusal = start.refusal
+        elif start.texts:
+            self._add({"role": "user", "content": "\n\n".join(start.texts)})
+
+    async def _close_turn(
+        self, response: Response, *, may_send_back: bool = True
+    ) -> Response | None:
+        """Fire AfterAgent; the response that the turn ends with, None if hooks send it back."""
+        run = self._run
+        if run.root is not run or run.turn is None:
+            return response
+        text = read_text(response)
+        end = await run.turn.close(self._face, text)
+        for kept in end.texts:
+            run.conversation.keep(kept)
+        if end.clear_context:
+            self._face.warn(
+                "AfterAgent hooks want the conversation to be forgotten, which the program has: "
+                "begin another Session"
+            )
+        if end.stop is not None:
+            run.end(end.stop)
+        if end.send_back is None:
+            return response
+        if not may_send_back:
+            self._face.warn(
+                "AfterAgent hooks sent a turn back that other hooks had ended; it ends all the "
+                f"same: {end.send_back}"
+            )
+            return response
+        self._add({"role": "assistant", "content": text})
+        self._add({"role": "user", "content": end.send_back})
+        return None
+
+    def _add(self, item: dict[str, Any]) -> None:
+        """Put something into the conversation, for this call and those that follow in the run."""
+        items = self._given["input"]
+        self._run.added.append((1 if isinstance(items, str) else len(items), [item]))
+
+    def _with_added(self, items: Any) -> Any:
+        added = self._run.added
+        if not added:
+            return items
+        whole = [{"role": "user", "content": items}] if isinstance(items, str) else list(items)
+        for before, more in reversed(added):
+            whole[min(before, len(whole)) : min(before, len(whole))] = more
+        if self._given.get("conversation_id") or self._given.get("previous_response_id"):
+            # The server keeps what it was sent.
+            added.clear()
+        return whole
+
+    # -- requests
+
+    def _show(self, arguments: Arguments) -> SDKCall:
+        """The request as the API's translator reads it."""
+        settings, prompt = arguments["model_settings"], arguments.get("prompt")
+        shown: dict[str, Any] = {"model": self._name, "input": arguments["input"]}
+        for name, own in _SETTINGS.items():
+            if (value := getattr(settings, own)) is not None:
+                shown[name] = value
+        offered = [*arguments["tools"], *arguments["handoffs"]]
+        if offered:
+            names = (getattr(each, "tool_name", None) or tool_name(each) for each in offered)
+            shown["tools"] = [{"type": "function", "name": name} for name in names]
+        choice = settings.tool_choice
+        if choice is not None:
+            is_mode = choice in ("auto", "required", "none")
+            named = choice if isinstance(choice, str) else choice.server_label
+            shown["tool_choice"] = choice if is_mode else {"type": "function", "name": named}
+        if prompt is not None:
+            shown["prompt"] = prompt
+        return SDKCall("openai-responses", shown)
+
+    def _apply(self, arguments: Arguments, shown: SDKCall, gate: ModelGate) -> Arguments:
+        """What to call the model with."""
+        request, applied = gate.request, dict(arguments)
+        if gate.holds_back and arguments["tracing"] is ModelTracing.ENABLED:
+            # What hooks may take out of the response must not be in the model's span.
+            applied["tracing"] = ModelTracing.ENABLED_WITHOUT_DATA
+        if request is shown:
+            return applied
+        applied["input"] = request["input"]
+        if request.get("model") != shown["model"]:
+            self._face.warn(
+                f"a hook set the model {request.get('model')!r}, which the agent chooses; it was "
+                "left out"
+            )
+        changes = {
+            own: request.get(name)
+            for name, own in _SETTINGS.items()
+            if request.get(name) != shown.get(name)
+        }
+        choice = request.get("tool_choice")
+        if choice != shown.get("tool_choice"):
+            mode = choice if isinstance(choice, str) else get(choice, "mode")
+            changes["tool_choice"] = mode
+        if gate.allowed is not None:
+            applied["tools"] = [t for t in arguments["tools"] if tool_name(t) in gate.allowed]
+            handoffs = arguments["handoffs"]
+            applied["handoffs"] = [h for h in handoffs if h.tool_name in gate.allowed]
+            if not applied["tools"] and not applied["handoffs"]:
+                # An API takes no choice where there is nothing to choose from.
+                changes["tool_choice"] = None
+        if changes:
+            applied["model_settings"] = replace(arguments["model_settings"], **changes)
+        return applied
+
+    # -- responses
+
+    def _drop_refused(self, response: Response) -> Response:
+        """The response without calls that hooks do not allow and that could not be refused when
+        they are made."""
+        allowed = self._run.allowed
+        if allowed is None:
+            return response
+        kinds = ("function_call", "computer_call", "mcp_approval_request")
+        called = (name_call(item) for item in response.output if get(item, "type") in kinds)
+        refused = {
+            name
+            for name in called
+            if name is not None and name not in allowed and name not in self._run.guarded
+        }
+        if not refused:
+            return response
+        assert self._gate is not None
+        said = self._gate.explain_refused(refused)
+        self._face.warn(
+            f"the model called {', '.join(sorted(refused))}, which hooks do not allow in this "
+            "call: the calls were left out of its response"
+        )
+        left = [item for item in response.output if name_call(item) not in refused]
+        changed = put_output(response, left)
+        if is_final(changed) or any(name_call(item) is not None for item in left):
+            return changed
+        return put_output(response, [*left, *make_response(said).output])
+
+    def _reply(self, said: "str | Response", end: HooklineError) -> Response:
+        """A reply that ends the run; raises ``end`` where the agent's output is no text."""
+        reply = make_response(said) if isinstance(said, str) else settle_ids(said)
+        schema = self._given["output_schema"]
+        if schema is not None and not schema.is_plain_text():
+            try:
+                schema.validate_json(read_text(reply))
+            except ModelBehaviorError:
+                raise end from None
+        return reply
+
+    def _check_output(self, response: Response) -> None:
+        """Raises BlockedByHook where hooks made a structured answer one that is none."""
+        schema = self._given["output_schema"]
+        if schema is None or schema.is_plain_text() or not is_final(response):
+            return
+        try:
+            schema.validate_json(read_text(response))
+        except ModelBehaviorError as error:
+            raise BlockedByHook(
+                "the model's response",
+                f"hooks left an answer that does not have the agent's output type: {error}",
+            ) from None

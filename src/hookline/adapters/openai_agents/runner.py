@@ -1,0 +1,122 @@
+"""The runner in front of the SDK's default one.
+
+A run's ``RunConfig`` and ``Session`` can be seen nowhere else. It notes them, has the models hooked
+that are looked up by a name, and leaves everything else to the runner that was there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from agents import Agent, Model, RunConfig, RunResult, RunResultStreaming, RunState
+from agents.models.multi_provider import MultiProvider
+from agents.run import AgentRunner, get_default_agent_runner, set_default_agent_runner
+
+from hookline.adapters.openai_agents.items import MARK, read_mark
+from hookline.adapters.openai_agents.model import HookedModel, HookedProvider
+from hookline.adapters.openai_agents.runs import Facts, agent_instead, noting
+from hookline.translate.values import put
+
+R = TypeVar("R", RunResult, RunResultStreaming)
+
+
+class NotingRunner(AgentRunner):
+    """The runner in front of the SDK's default one."""
+
+    def __init__(self, inner: AgentRunner) -> None:
+        self._inner = inner
+
+    async def run(self, starting_agent: Any, input: Any, **options: Any) -> RunResult:
+        """Run an agent, with what is known of the run at hand."""
+        agent, options, facts = _prepare(starting_agent, input, options)
+        with noting(facts):
+            return _mark_again(await self._inner.run(agent, input, **options), facts)
+
+    def run_sync(self, starting_agent: Any, input: Any, **options: Any) -> RunResult:
+        """Run an agent in the thread's own event loop."""
+        agent, options, facts = _prepare(starting_agent, input, options)
+        with noting(facts):
+            return _mark_again(self._inner.run_sync(agent, input, **options), facts)
+
+    def run_streamed(self, starting_agent: Any, input: Any, **options: Any) -> RunResultStreaming:
+        """Run an agent in a task of its own."""
+        agent, options, facts = _prepare(starting_agent, input, options)
+        with noting(facts):
+            result = self._inner.run_streamed(agent, input, **options)
+        if facts.marks and result.run_loop_task is not None:
+            result.run_loop_task.add_done_callback(lambda _task: _mark_again(result, facts))
+        return result
+
+
+def install_runner() -> None:
+    """Stand in front of the default runner, unless that is so already."""
+    runner = get_default_agent_runner()
+    if not isinstance(runner, NotingRunner):
+        set_default_agent_runner(NotingRunner(runner))
+
+
+def _mark_again(result: R, facts: Facts) -> R:
+    """The result, whose open questions say again what hooks answered: the SDK makes new items of
+    those that a run was interrupted for before."""
+    for item in result.interruptions:
+        mark = facts.marks.get(item.call_id or "")
+        if mark is not None and not read_mark(item.raw_item):
+            item.raw_item = put(item.raw_item, {MARK: mark})
+    return result
+
+
+def _prepare(
+    agent: Agent[Any], given: object, options: dict[str, Any]
+) -> tuple[Agent[Any], dict[str, Any], Facts]:
+    agent = agent_instead(agent)
+    config = options.get("run_config")
+    given_config = config if isinstance(config, dict) else {} if config is None else vars(config)
+    marks: dict[str, Mapping[str, Any]] = {}
+    if isinstance(given, RunState):
+        for item in given.get_interruptions():
+            if item.call_id is not None and read_mark(item.raw_item):
+                marks[item.call_id] = read_mark(item.raw_item)
+    session = options.get("session")
+    ids = (
+        options.get("conversation_id"),
+        getattr(session, "session_id", None),
+        given_config.get("group_id"),
+        *(mark.get("session_id") for mark in marks.values()),
+    )
+    is_hooked = hasattr(type(agent), "_hookline")
+    if is_hooked:
+        options = {**options, "run_config": _hook_names(config)}
+    facts = Facts(
+        model=given_config.get("model"),
+        session_id=next((id for id in ids if isinstance(id, str) and id.strip()), None),
+        is_resumed=isinstance(given, RunState),
+        marks=marks,
+        hooks_names=is_hooked,
+    )
+    return agent, options, facts
+
+
+def _hook_names(config: RunConfig | dict[str, Any] | None) -> RunConfig | dict[str, Any]:
+    """The configuration with a provider whose models are hooked."""
+    if config is None:
+        return RunConfig(model_provider=HookedProvider(MultiProvider()))
+    if isinstance(config, dict):
+        provider = config.get("model_provider") or MultiProvider()
+        return {**config, "model_provider": HookedProvider.of(provider)}
+    return replace(config, model_provider=HookedProvider.of(config.model_provider))
+
+
+def find_bypass(agent: Agent[Any], facts: Facts) -> str | None:
+    """How a run goes around the hooks of its model; None if it does not."""
+    model = facts.model
+    if isinstance(model, Model) and not isinstance(model, HookedModel):
+        return (
+            "the model of RunConfig(model=…) goes around hooks: no hook sees what it is sent and "
+            "answers, and no turn; give the model to the agent, or its name to RunConfig"
+        )
+    if not facts.hooks_names and not isinstance(agent.model, Model):
+        return (
+            f"the run began with an agent that has no hooks, so the model of {agent.name} goes "
+            "around them; start the run with hooked(agent)"
+        )
+    return None

@@ -1,0 +1,228 @@
+"""A run of the SDK, and what its tools and its model must know of it: neither is told."""
+
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from agents import Agent
+
+from hookline.adapters.gates import (
+    Conversation,
+    ToolGate,
+    ToolOutcome,
+    TurnGate,
+    announce_question,
+    describe_refused_call,
+)
+from hookline.errors import HooklineError
+from hookline.front import Face
+from hookline.toolcall import ConfirmationRequest, ToolInput
+from hookline.wire.events import HookEventName, SessionStartSource
+
+if TYPE_CHECKING:
+    from hookline.adapters.openai_agents.guard import Guard
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """What the runner knows of a run. ``marks`` are those of the calls that the user was asked
+    about before the run was interrupted, by the calls' ids; ``hooks_names``: models that are
+    looked up by a name are hooked."""
+
+    model: object = None
+    session_id: str | None = None
+    is_resumed: bool = False
+    marks: Mapping[str, Mapping[str, Any]] = {}
+    hooks_names: bool = False
+
+
+_FACTS: ContextVar[Facts | None] = ContextVar("hookline_run_facts", default=None)
+# The run whose turn it is, for its model.
+_CURRENT: ContextVar["Run | None"] = ContextVar("hookline_run", default=None)
+# The run whose tool is running: runs that the tool starts belong to it.
+_OUTER: ContextVar["Run | None"] = ContextVar("hookline_outer_run", default=None)
+# The agent of an agent tool that is running, and the one to run in its place.
+_INSTEAD: ContextVar[tuple[Agent[Any], Agent[Any]] | None] = ContextVar(
+    "hookline_agent_instead", default=None
+)
+
+
+def current_run() -> "Run | None":
+    """The run whose turn it is, None where no hooked agent has one."""
+    return _CURRENT.get()
+
+
+def outer_run() -> "Run | None":
+    """The run whose tool is running here."""
+    return _OUTER.get()
+
+
+def run_facts() -> Facts | None:
+    """What is known of the run that is under way here."""
+    return _FACTS.get()
+
+
+def agent_instead(agent: Agent[Any]) -> Agent[Any]:
+    """The agent to run in another's place, or that agent itself."""
+    instead = _INSTEAD.get()
+    return instead[1] if instead is not None and instead[0] is agent else agent
+
+
+@contextmanager
+def run_instead(agent: Agent[Any], other: Agent[Any]) -> Iterator[None]:
+    """Have another agent run where one of the SDK's agent tools runs its own."""
+    token = _INSTEAD.set((agent, other))
+    try:
+        yield
+    finally:
+        _INSTEAD.reset(token)
+
+
+class Run:
+    """One run of a hooked agent, its handoffs included: its turn, its tool calls under way, and
+    whether hooks have ended it. A run that a tool starts belongs to the run of the tool."""
+
+    def __init__(self, guard: "Guard", outer: "Run | None", facts: Facts | None) -> None:
+        self.guard = guard
+        self.facts = facts
+        self.root: Run = self if outer is None or outer.guard is not guard else outer.root
+        # Why hooks stopped the run.
+        self.stop: str | None = None
+        # Why hooks ended it without stopping: they refused the prompt.
+        self.refusal: str | None = None
+        self.turn: TurnGate | None = None
+        self.has_begun = False
+        # Whether the model was called since the run began here.
+        self.has_called = False
+        # What hooks put into the conversation, and how many items stand before it.
+        self.added: list[tuple[int, list[Any]]] = []
+        self.allowed: frozenset[str] | None = None
+        # BeforeTool has fired for these calls, by their ids.
+        self.gates: dict[str, ToolGate] = {}
+        # The tools of the turn, by name.
+        self.tools: dict[str, Any] = {}
+        # The names of those that hooks can refuse when they are called.
+        self.guarded: set[str] = set()
+        self._told: set[str] = set()
+
+    @cached_property
+    def conversation(self) -> Conversation:
+        if self.root is not self:
+            return self.root.conversation
+        return self.guard.conversations.of(self.session_id)
+
+    @cached_property
+    def session_id(self) -> str:
+        known = None if self.facts is None else self.facts.session_id
+        return known or uuid.uuid4().hex
+
+    @property
+    def face(self) -> Face:
+        return self.conversation.face
+
+    def may_answer(self, name: str) -> bool:
+        """Whether BeforeTool hooks have a say in a tool. A run that is read from a store does not
+        know its session yet."""
+        return self.guard.conversations.hooks.may_answer(HookEventName.BEFORE_TOOL, name)
+
+    async def begin(self, *, goes_on: bool) -> None:
+        """Fire SessionStart if it is the first that happens in this conversation."""
+        if not self.has_begun:
+            self.has_begun = True
+            is_resumed = goes_on or (self.facts is not None and self.facts.is_resumed)
+            source = SessionStartSource.RESUME if is_resumed else SessionStartSource.STARTUP
+            await self.conversation.start(self.face, source)
+
+    def end(self, reason: str) -> None:
+        """Let no further tool run and no further model be called, in the outer runs neither."""
+        self.root.stop = reason
+
+    def notice(self, problem: str | None) -> None:
+        """Tell people, once a run, of what hooks do not reach; raises HooklineError in strict
+        mode."""
+        if problem is None or problem in self._told or self.guard.is_off():
+            return
+        self._told.add(problem)
+        if self.guard.is_strict():
+            raise HooklineError(problem)
+        self.guard.conversations.hooks.warn(problem)
+
+    def find_hindrance(self, name: str) -> str | None:
+        """Why a tool may not run, whatever its hooks say; None if it may."""
+        if self.root.stop is not None:
+            return self.root.stop
+        if self.allowed is None or name in self.allowed:
+            return None
+        told = f"the model called {name}, which hooks do not allow in this call: it did not run"
+        if told not in self._told:
+            self._told.add(told)
+            self.face.warn(told)
+        return describe_refused_call(name)
+
+    async def open_gate(
+        self,
+        name: str,
+        given: ToolInput,
+        *,
+        can_defer: bool = True,
+        mcp_context: Mapping[str, Any] | None = None,
+        read: Any = None,
+        answered: Mapping[str, Any] | None = None,
+    ) -> ToolGate:
+        """Fire BeforeTool. A question is put at once where the user gave ``confirm``; else the SDK
+        is to interrupt the run for it, where it can."""
+        confirm = self.guard.confirm
+
+        async def ask(request: ConfirmationRequest) -> bool:
+            if answered is not None:
+                return True
+            await announce_question(self.face, request)
+            if confirm is None:
+                return True
+            asked = confirm(request)
+            return asked if isinstance(asked, bool) else await asked
+
+        can_ask = can_defer or confirm is not None or answered is not None
+        return await self.face.tool_gate(
+            name,
+            given,
+            confirm=ask if can_ask else None,
+            mcp_context=mcp_context,
+            read=read,
+            answered=answered,
+        )
+
+    def is_deferred(self, gate: ToolGate) -> bool:
+        """Whether the SDK must ask the user about a call."""
+        return gate.refusal is None and gate.before.asks and self.guard.confirm is None
+
+    @contextmanager
+    def inside_tool(self) -> Iterator[None]:
+        """Runs that are started here belong to this one."""
+        token = _OUTER.set(self)
+        try:
+            yield
+        finally:
+            _OUTER.reset(token)
+
+    def take_turn(self) -> None:
+        """It is this run's turn: its model is called next."""
+        _CURRENT.set(self)
+
+    def note_outcome(self, outcome: ToolOutcome) -> None:
+        if outcome.stop is not None:
+            self.end(outcome.stop)
+
+
+@contextmanager
+def noting(facts: Facts) -> Iterator[None]:
+    """A run begins here, of which this is known."""
+    noted, run = _FACTS.set(facts), _CURRENT.set(None)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(run)
+        _FACTS.reset(noted)

@@ -1,0 +1,352 @@
+"""Function tools behind hooks: copies for one turn of a run.
+
+The SDK asks for an approval before it runs a tool. BeforeTool fires when the model has called the
+tool, or with that question where hooks do not see the model, and at the latest when the tool is to
+run; what hooks answered is kept under the call's id in between.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import partial
+from inspect import Parameter, Signature, isawaitable
+from typing import Any, TypeVar
+
+from agents import (
+    Agent,
+    FunctionTool,
+    Tool,
+    ToolOutputFileContent,
+    ToolOutputImage,
+    ToolOutputText,
+)
+from agents.agent_tool_state import get_agent_tool_state_scope, peek_agent_tool_run_result
+from agents.run_context import RunContextWrapper
+from agents.tool import invoke_function_tool
+from agents.tool_context import ToolContext
+from openai.types.responses import Response
+
+from hookline.adapters.gates import ToolGate, ToolOutcome
+from hookline.adapters.openai_agents.items import (
+    mark_question,
+    name_call,
+    put_output,
+    read_arguments,
+    read_mark,
+)
+from hookline.adapters.openai_agents.runs import Run, run_instead
+from hookline.toolcall import NOBODY_TO_ASK, Execute, ToolInput, ToolResult, as_tool_result, text_of
+from hookline.translate.values import get
+from hookline.wire.events import HookEventName
+
+T = TypeVar("T")
+_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
+_STRUCTURED = (ToolOutputText, ToolOutputImage, ToolOutputFileContent)
+# The attribute by which the SDK knows that a text stands in for an output that has a schema.
+_STANDS_IN = "_function_tool_default_failure_handled"
+# The method of invokers that the SDK makes itself, of decorated functions and the like.
+_BINDS = "__agents_bind_function_tool__"
+
+
+def tool_name(tool: Any) -> str:
+    """The name that hooks know a tool by."""
+    space = getattr(tool, "_tool_namespace", None)
+    return f"{space}.{tool.name}" if space else str(tool.name)
+
+
+async def open_calls(run: Run, response: Response, tools: Sequence[Tool]) -> Response:
+    """Fire BeforeTool for the calls of a response, so that a call that the user is asked about
+    says what hooks answered; the same response if there is none."""
+    functions = {tool_name(tool): tool for tool in tools if isinstance(tool, FunctionTool)}
+    pending: dict[int, tuple[Any, GuardedFunction]] = {}
+    for place, item in enumerate(response.output):
+        is_function = get(item, "type") == "function_call"
+        tool = functions.get(name_call(item) or "") if is_function else None
+        guarded = getattr(tool, "on_invoke_tool", None)
+        if isinstance(guarded, GuardedFunction) and guarded.may_be_asked:
+            pending[place] = (item, guarded)
+    if not pending:
+        return response
+    opening = (
+        guarded.open(read_arguments(get(item, "arguments"))) for item, guarded in pending.values()
+    )
+    gates = await asyncio.gather(*opening)
+    output = list(response.output)
+    asked: set[int] = set()
+    for (place, (item, guarded)), gate in zip(pending.items(), gates, strict=True):
+        run.gates[get(item, "call_id")] = gate
+        tool = functions[name_call(item) or ""]
+        if run.is_deferred(gate):
+            output[place] = mark_question(item, gate, run.root.session_id)
+            asked.add(id(tool))
+        elif gate.refusal is not None and guarded.tool.needs_approval is not False:
+            # The user must not be asked about what does not run.
+            asked.add(id(tool))
+    for item, guarded in pending.values():
+        tool = functions[name_call(item) or ""]
+        if id(tool) not in asked:
+            # Where the SDK has a function to ask, it has the user asked about all arguments that
+            # it cannot read.
+            tool.needs_approval = guarded.tool.needs_approval
+    is_marked = any(new is not old for new, old in zip(output, response.output, strict=True))
+    return put_output(response, output) if is_marked else response
+
+
+class GuardedFunction:
+    """How a function tool is called behind hooks, MCP tools and agents as tools among them."""
+
+    # The SDK asks for it with every call, and it is long to be found.
+    __signature__ = Signature(
+        [
+            Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=ToolContext[Any]),
+            Parameter("arguments", Parameter.POSITIONAL_OR_KEYWORD, annotation=str),
+        ]
+    )
+
+    def __init__(self, run: Run, tool: FunctionTool) -> None:
+        self.tool = tool
+        self.name = tool_name(tool)
+        self._run = run
+
+    def make_tool(self) -> FunctionTool:
+        changes: dict[str, Any] = {"on_invoke_tool": self, "timeout_seconds": None}
+        if self.may_be_asked:
+            changes["needs_approval"] = self._needs_approval
+        return copy_with(self.tool, **changes)
+
+    @property
+    def may_be_asked(self) -> bool:
+        return self._run.may_answer(self.name)
+
+    async def open(self, given: ToolInput, answered: Mapping[str, Any] | None = None) -> ToolGate:
+        """Fire BeforeTool, unless hooks have answered already."""
+        binding = self.tool._mcp_tool_binding
+        server = binding and {"server_name": binding[0], "tool_name": binding[1]}
+        return await self._run.open_gate(
+            self.name, given, mcp_context=server or None, read=read_output, answered=answered
+        )
+
+    async def __call__(self, ctx: ToolContext[Any], arguments: str) -> Any:
+        run = self._run
+        hindrance = run.find_hindrance(self.name)
+        if hindrance is not None:
+            return self._put_text(ctx, hindrance)
+        gate = run.gates.pop(ctx.tool_call_id, None)
+        answered = read_mark(ctx.tool_call).get("answered")
+        if gate is None and answered is None and run.face.may_skip(*_EVENTS, target=self.name):
+            return await self._invoke(self.tool, ctx, arguments)
+        given = read_arguments(arguments)
+        await run.begin(goes_on=False)
+        if _is_continued(ctx):
+            # It was let run, and the run of its agent was interrupted.
+            gate = await self.open(given, answered={})
+        elif gate is None:
+            gate = await self.open(given, answered)
+        if gate.refusal is not None:
+            if gate.refusal.stop_reason is not None:
+                run.end(gate.refusal.stop_reason)
+            return self._put_text(ctx, text_of(gate.refusal.llm_content))
+        if run.is_deferred(gate) and not is_approved(ctx, self.tool):
+            said = gate.before.reason or ""
+            return self._put_text(ctx, f"{said} ({NOBODY_TO_ASK})")
+        return await self._run_tool(ctx, gate, arguments)
+
+    async def _run_tool(self, ctx: ToolContext[Any], gate: ToolGate, arguments: str) -> Any:
+        run, errors = self._run, list[Exception]()
+        if gate.is_rewritten:
+            arguments = text_of(gate.input)
+        try:
+            value = await self._invoke(_note_errors(self.tool, errors), ctx, arguments)
+        except Exception as error:
+            outcome = await gate.finish(error=error)
+            run.note_outcome(outcome)
+            if outcome.replaced:
+                run.face.warn(
+                    f"hooks rejected the result of {self.name} or stopped the run after it, but it "
+                    f"raised, which goes on to the caller: {outcome.text}"
+                )
+            raise
+        if _is_continued(ctx):
+            return value
+        if errors:
+            outcome = await gate.finish(error=errors[-1])
+        else:
+            outcome = await gate.finish(result=value)
+        outcome = await gate.follow(outcome, partial(self._find, ctx), confirm=run.guard.confirm)
+        run.note_outcome(outcome)
+        if errors and not outcome.replaced and not outcome.followed:
+            # The tool says itself what the model reads of an error.
+            added = outcome.added
+            return self._put_text(ctx, f"{value}\n\n{added}" if added else value)
+        result = _apply(outcome)
+        return result if result is outcome.value else self._put_text(ctx, result)
+
+    async def _invoke(self, tool: FunctionTool, ctx: ToolContext[Any], arguments: str) -> Any:
+        with self._run.inside_tool():
+            if tool.timeout_seconds is None and hasattr(tool.on_invoke_tool, _BINDS):
+                return await tool.on_invoke_tool(ctx, arguments)
+            # Others may have to be timed, or want another context.
+            return await invoke_function_tool(function_tool=tool, context=ctx, arguments=arguments)
+
+    async def _needs_approval(
+        self, ctx: RunContextWrapper[Any], params: dict[str, Any], call_id: str
+    ) -> bool:
+        run = self._run
+        gate = run.gates.get(call_id)
+        # What was called before the run was interrupted has been through its hooks.
+        is_new = run.has_called or run.facts is None or not run.facts.is_resumed
+        if gate is None and is_new and run.find_hindrance(self.name) is None:
+            gate = run.gates[call_id] = await self.open(params)
+        if gate is not None:
+            if gate.refusal is not None:
+                return False
+            if run.is_deferred(gate):
+                return True
+            params = gate.input
+        return await ask_policy(self.tool.needs_approval, ctx, params, call_id)
+
+    def _put_text(self, ctx: ToolContext[Any], result: Any) -> Any:
+        """A result in the place of the tool's own."""
+        if self.tool.output_json_schema is not None and isinstance(result, str):
+            setattr(ctx, _STANDS_IN, True)
+        return result
+
+    def _find(self, ctx: ToolContext[Any], name: str) -> Execute | None:
+        """How to run another tool of the agent; one that is checked or approved first cannot
+        follow at once."""
+        tool = self._run.tools.get(name)
+        if not isinstance(tool, FunctionTool):
+            return None
+        if tool.needs_approval is not False or tool.tool_input_guardrails:
+            return None
+
+        async def execute(given: ToolInput) -> Any:
+            arguments = text_of(given)
+            following = ToolContext.from_agent_context(
+                ctx,
+                ctx.tool_call_id,
+                agent=ctx.agent,
+                tool_name=tool.name,
+                tool_arguments=arguments,
+                run_config=ctx.run_config,
+            )
+            return await self._invoke(tool, following, arguments)
+
+        return execute
+
+
+def hook_agent_tool(tool: FunctionTool, agent: Agent[Any]) -> FunctionTool:
+    """A tool that runs an agent, with that agent's hooked one in its place."""
+    invoker = _AgentInvoker(tool.on_invoke_tool, tool._agent_instance, agent)
+    return copy_with(tool, on_invoke_tool=invoker, _agent_instance=agent)
+
+
+class _AgentInvoker:
+    """How the tool that runs an agent is called."""
+
+    def __init__(self, invoker: Any, agent: Agent[Any], hooked: Agent[Any]) -> None:
+        self.invoker = invoker
+        self._agent, self._hooked = agent, hooked
+
+    def __agents_bind_function_tool__(self, tool: FunctionTool) -> "_AgentInvoker":
+        bound = self.invoker.__agents_bind_function_tool__(tool)
+        return _AgentInvoker(bound, self._agent, self._hooked)
+
+    async def __call__(self, ctx: ToolContext[Any], arguments: str) -> Any:
+        with run_instead(self._agent, self._hooked):
+            return await self.invoker(ctx, arguments)
+
+
+def _is_continued(ctx: ToolContext[Any]) -> bool:
+    """Whether the call waits for an answer to what the agent asks that it runs."""
+    if ctx.tool_call is None:
+        return False
+    held = peek_agent_tool_run_result(ctx.tool_call, scope_id=get_agent_tool_state_scope(ctx))
+    return bool(getattr(held, "interruptions", None))
+
+
+def is_approved(ctx: RunContextWrapper[Any], tool: Any, call_id: str | None = None) -> bool:
+    """Whether the SDK's user has approved a call."""
+    if call_id is None:
+        assert isinstance(ctx, ToolContext)
+        call_id = ctx.tool_call_id
+    names = (tool.name, tool_name(tool))
+    return any(ctx.is_tool_approved(name, call_id) is True for name in names)
+
+
+def _note_errors(tool: FunctionTool, errors: list[Exception]) -> FunctionTool:
+    """The tool, which notes what its function raises before the SDK makes a text of it."""
+    bind = getattr(tool.on_invoke_tool, _BINDS, None)
+    if bind is None:
+        return tool
+    copied = copy_with(tool)
+    bound = copied.on_invoke_tool = bind(copied)
+    invoker = bound.invoker if isinstance(bound, _AgentInvoker) else bound
+    call = getattr(invoker, "_invoke_tool_impl", None)
+    if call is None:
+        return tool
+
+    async def note(ctx: ToolContext[Any], arguments: str) -> Any:
+        try:
+            return await call(ctx, arguments)
+        except Exception as error:
+            errors.append(error)
+            raise
+
+    invoker._invoke_tool_impl = note
+    return copied
+
+
+def _is_structured(value: object) -> bool:
+    kinds = ("text", "image", "file")
+    return isinstance(value, _STRUCTURED) or (
+        isinstance(value, Mapping) and value.get("type") in kinds
+    )
+
+
+def _are_structured(value: object) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and all(map(_is_structured, value))
+
+
+def read_output(value: Any) -> ToolResult:
+    """What hooks are shown of a tool's output: texts, and what kind of thing else it is."""
+    if _is_structured(value):
+        value = [value]
+    if _are_structured(value):
+        return ToolResult([_show_part(part) for part in value])
+    return as_tool_result(value if isinstance(value, str) or value is None else text_of(value))
+
+
+def _show_part(part: Any) -> dict[str, Any]:
+    kind = get(part, "type")
+    if kind == "text":
+        return {"text": get(part, "text") or ""}
+    shown = {name: get(part, name) for name in ("filename", "file_id", "detail")}
+    return {"type": kind, **{name: value for name, value in shown.items() if value}}
+
+
+def _apply(outcome: ToolOutcome) -> Any:
+    """What the tool's call gives the SDK: the tool's own object where hooks changed nothing."""
+    value, added = outcome.value, outcome.added
+    if outcome.replaced or not outcome.ran:
+        return outcome.text
+    if not added:
+        return value
+    if _is_structured(value):
+        value = [value]
+    if _are_structured(value):
+        return [*value, ToolOutputText(text=added)]
+    return outcome.text
+
+
+async def ask_policy(policy: Any, *given: Any) -> bool:
+    """What a tool's own policy says of an approval."""
+    answer = policy(*given) if callable(policy) else policy
+    return bool(await answer if isawaitable(answer) else answer)
+
+
+def copy_with(value: T, **changes: Any) -> T:
+    """A copy of the same class whose constructor does not run: it would normalize all anew."""
+    copied = object.__new__(type(value))
+    copied.__dict__.update(value.__dict__)
+    copied.__dict__.update(changes)
+    return copied

@@ -1,0 +1,238 @@
+"""Questions of hooks to the user, answered here and in another process."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agents import Agent, CustomTool, Runner, ShellTool, function_tool
+from openai.types.responses import ResponseCustomToolCall, ResponseFunctionShellToolCall
+
+from hookline import Hooks, ask, combine, deny, rewrite
+from hookline.adapters.openai_agents import hooked, read_question
+from hookline.toolcall import ConfirmationRequest
+from tests.adapters.openai_agents.playing import PLAYS, call, note, results, script
+from tests.adapters.openai_agents.project import resume, run
+from tests.harness.documents import REPOSITORY
+
+HOOK = """#!/usr/bin/env python3
+import json, pathlib, sys
+event = json.load(sys.stdin)
+with open(pathlib.Path(__file__).parent / "events", "a") as file:
+    file.write(event["hook_event_name"] + " " + event["session_id"] + "\\n")
+given = event.get("tool_input", {})
+if event["hook_event_name"] != "BeforeTool" or "to" not in given:
+    answer = {}
+elif given["to"] == "mallory":
+    answer = {"decision": "deny", "reason": "not to mallory"}
+else:
+    answer = {
+        "decision": "ask",
+        "reason": "pay " + given["to"] + "?",
+        "hookSpecificOutput": {"tool_input": {"amount": 1}},
+    }
+json.dump(answer, sys.stdout)
+"""
+
+
+def make_project(folder: Path) -> Path:
+    (folder / ".hookline").mkdir(parents=True)
+    (folder / "hook.py").write_text(HOOK)
+    (folder / "hook.py").chmod(0o755)
+    run = {"type": "command", "command": '"$HOOKLINE_PROJECT_DIR/hook.py"', "onFailure": "block"}
+    events = ("BeforeTool", "AfterTool", "SessionStart", "BeforeAgent", "AfterAgent")
+    settings = {"hooks": {event: [{"hooks": [run]}] for event in events}}
+    (folder / ".hookline" / "settings.json").write_text(json.dumps(settings))
+    return folder
+
+
+def paid(project: Path) -> list[str]:
+    file = project / "paid"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+@pytest.mark.timeout(120)
+async def test_calls_are_approved_and_refused_in_another_process_and_run_as_hooks_rewrote_them(
+    tmp_path: Path,
+) -> None:
+    answers: list[tuple[str, Any]] = [
+        *(("pay", True), ("handoff", True), ("nested", True), ("pay", "too much")),
+        ("nested", "too much"),
+    ]
+    projects = [make_project(tmp_path / str(n)) for n in range(len(answers))]
+    for project, (way, _) in zip(projects, answers, strict=True):
+        await run(project, way)
+        assert paid(project) == []
+        # The hooks that asked are gone: what they answered holds all the same.
+        (project / "hook.py").write_text("#!/bin/sh\n")
+    argument = [
+        (str(project), {"1": said}) for project, (_, said) in zip(projects, answers, strict=True)
+    ]
+    argv = ("-m", "tests.adapters.openai_agents.project", json.dumps(argument))
+    env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(
+        [sys.executable, *argv], capture_output=True, text=True, env=env, cwd=REPOSITORY
+    )
+    assert done.returncode == 0, done.stderr
+    for project, (way, said), resumed in zip(
+        projects, answers, json.loads(done.stdout), strict=True
+    ):
+        assert resumed["asked"] == {"1": ["pay", {"to": "ann", "amount": 1}, "pay ann?"]}
+        assert "hookline" not in resumed["sent"]
+        assert resumed["output"] == ("All done." if way == "nested" else "Done.")
+        assert paid(project) == (["1 to ann"] if said is True else [])
+        if said is not True:
+            assert "too much" in resumed["read"][0]
+
+
+async def test_every_event_of_a_run_that_goes_on_later_comes_once_and_under_one_session(
+    tmp_path: Path,
+) -> None:
+    project = make_project(tmp_path)
+    await run(project, "pay")
+    await resume(project, {"1": True})
+    events = [line.split() for line in (project / "events").read_text().splitlines()]
+    assert [name for name, _ in events] == [
+        *("SessionStart", "BeforeAgent", "BeforeTool", "SessionStart", "AfterTool", "AfterAgent")
+    ]
+    assert len({session for _, session in events}) == 1
+
+
+async def test_a_question_that_is_not_answered_yet_stays_one_and_a_denial_is_not_lost(
+    tmp_path: Path,
+) -> None:
+    project = make_project(tmp_path)
+    await run(project, "two")
+    assert paid(project) == []
+    (project / "hook.py").write_text("#!/bin/sh\n")
+    resumed = await resume(project, {"1": True})
+    assert resumed["left"] == ["2"]
+    assert paid(project) == ["1 to ann"]
+    resumed = await resume(project, {"2": True})
+    assert paid(project) == ["1 to ann", "1 to bob"]
+    assert sorted(resumed["read"][0]) == ["not to mallory", "paid 1 to ann", "paid 1 to bob"]
+
+
+@function_tool
+def pay(to: str) -> str:
+    """Pay somebody."""
+    return f"paid {to}"
+
+
+async def test_confirm_asks_at_once_and_the_run_is_not_interrupted() -> None:
+    asked: list[ConfirmationRequest] = []
+
+    async def confirm(request: ConfirmationRequest) -> bool:
+        asked.append(request)
+        return "ann" in request.tool_input.values()
+
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda event: ask(f"pay {event['tool_input']['to']}?"))
+    told = note(hooks, "Notification")
+    model = script([call("pay", id="1", to="ann"), call("pay", id="2", to="bob")], "Done.")
+    agent = hooked(Agent(name="clerk", model=model, tools=[pay]), hooks, confirm=confirm)
+    assert (await Runner.run(agent, "Go on.")).final_output == "Done."
+    assert results(model) == ["paid ann", "The user did not allow this call of pay: pay bob?"]
+    assert sorted(request.reason for request in asked) == ["pay ann?", "pay bob?"]
+    assert len(told) == 2
+
+
+async def test_a_tool_that_always_needs_an_approval_is_asked_about_once() -> None:
+    @function_tool(needs_approval=True)
+    def send(to: str) -> str:
+        return f"sent to {to}"
+
+    hooks = Hooks()
+    hooks.on("BeforeTool")(
+        lambda event: deny("no") if event["tool_input"]["to"] == "x" else rewrite(to="boss")
+    )
+    before = note(hooks, "BeforeTool")
+    model = script([call("send", id="1", to="x"), call("send", id="2", to="ann")], "Done.")
+    agent = hooked(Agent(name="clerk", model=model, tools=[send]), hooks)
+    result = await Runner.run(agent, "Go on.")
+    (item,) = result.interruptions
+    assert (item.call_id, read_question(item)) == ("2", None)
+    state = result.to_state()
+    state.approve(item)
+    await Runner.run(agent, state)
+    assert sorted(results(model)) == ["no", "sent to boss"]
+    assert len(before) == 3  # the hook that asked nobody is asked again when its call goes on
+
+
+async def test_a_tool_that_the_user_always_approves_is_not_asked_about_again() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: ask("really?"))
+    model = script(call("pay", id="1", to="ann"), call("pay", id="2", to="bob"), "Done.")
+    agent = hooked(Agent(name="clerk", model=model, tools=[pay]), hooks)
+    result = await Runner.run(agent, "Go on.")
+    state = result.to_state()
+    state.approve(result.interruptions[0], always_approve=True)
+    result = await Runner.run(agent, state)
+    assert (result.final_output, result.interruptions) == ("Done.", [])
+    assert results(model) == ["paid ann", "paid bob"]
+
+
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+async def test_the_user_reads_the_input_as_it_will_be_and_the_model_never_reads_the_mark(
+    play: Any,
+) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: combine(ask("really?"), rewrite(to="boss")))
+    model = script(call("pay", to="ann"), "Done.")
+    agent = hooked(Agent(name="clerk", model=model, tools=[pay]), hooks)
+    played = await play(agent, "Go on.")
+    (item,) = played.result.interruptions
+    assert read_question(item) == ConfirmationRequest("pay", {"to": "boss"}, "really?")
+    state = played.result.to_state()
+    state.approve(item)
+    played = await play(agent, state)
+    assert played.output == "Done."
+    assert results(model) == ["paid boss"]
+    assert all("hookline" not in str(each.input) for each in model.calls)
+    # A program may go on with what it has: the mark stays behind.
+    model.enqueue([*script("Again.")._steps[0].output])
+    again = [*played.result.to_input_list(), {"role": "user", "content": "And?"}]
+    await play(agent, again)
+    assert "hookline" not in str(model.calls[-1].input)
+
+
+async def test_shells_and_custom_tools_are_asked_about_too() -> None:
+    ran: list[Any] = []
+
+    def execute(request: Any) -> str:
+        ran.append(request.data.action.commands)
+        return "fine"
+
+    def invoke(_ctx: Any, text: str) -> str:
+        ran.append(text)
+        return "ok"
+
+    shell_call = ResponseFunctionShellToolCall.model_validate(
+        {
+            "type": "shell_call",
+            "id": "sh",
+            "call_id": "1",
+            "status": "completed",
+            "action": {"commands": ["ls"], "max_output_length": None, "timeout_ms": None},
+        }
+    )
+    custom = ResponseCustomToolCall(type="custom_tool_call", call_id="2", name="poem", input="sea")
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: ask("really?"))
+    model = script([shell_call, custom], "Done.")
+    poem = CustomTool(name="poem", description="", on_invoke_tool=invoke)
+    agent = hooked(Agent(name="a", model=model, tools=[ShellTool(executor=execute), poem]), hooks)
+    result = await Runner.run(agent, "Go on.")
+    assert len(result.interruptions) == 2
+    assert ran == []
+    state = result.to_state()
+    for item in result.interruptions:
+        if item.tool_name == "shell":
+            state.approve(item)
+        else:
+            state.reject(item)
+    assert (await Runner.run(agent, state)).final_output == "Done."
+    assert ran == [["ls"]]

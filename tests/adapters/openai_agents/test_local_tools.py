@@ -1,0 +1,259 @@
+"""Tools that are no functions and run on this machine, and those that run elsewhere."""
+
+from typing import Any
+
+import pytest
+from agents import (
+    Agent,
+    ApplyPatchTool,
+    AsyncComputer,
+    ComputerTool,
+    CustomTool,
+    LocalShellTool,
+    Runner,
+    ShellCallOutcome,
+    ShellCommandOutput,
+    ShellResult,
+    ShellTool,
+    WebSearchTool,
+)
+from agents.editor import ApplyPatchOperation, ApplyPatchResult
+from openai.types.responses import (
+    ResponseApplyPatchToolCall,
+    ResponseComputerToolCall,
+    ResponseCustomToolCall,
+    ResponseFunctionShellToolCall,
+)
+from openai.types.responses.response_output_item import LocalShellCall
+
+from hookline import Hooks, add_context, ask, deny, replace_result, rewrite, stop
+from hookline.adapters.openai_agents import hooked
+from hookline.errors import HooklineError
+from tests.adapters.openai_agents.playing import note, script
+
+SHELL = ResponseFunctionShellToolCall.model_validate(
+    {
+        "type": "shell_call",
+        "id": "sh",
+        "call_id": "1",
+        "status": "completed",
+        "action": {"commands": ["ls"], "max_output_length": None, "timeout_ms": 5},
+    }
+)
+LOCAL = LocalShellCall.model_validate(
+    {
+        "type": "local_shell_call",
+        "id": "lsh",
+        "call_id": "1",
+        "status": "completed",
+        "action": {"type": "exec", "command": ["ls"], "env": {}},
+    }
+)
+CUSTOM = ResponseCustomToolCall(type="custom_tool_call", call_id="1", name="poem", input="sea")
+PATCH = ResponseApplyPatchToolCall.model_validate(
+    {
+        "type": "apply_patch_call",
+        "id": "ap",
+        "call_id": "1",
+        "status": "completed",
+        "operation": {"type": "create_file", "path": "a.txt", "diff": "+a"},
+    }
+)
+
+
+class Recorder:
+    """A tool of each kind; ``ran`` is what they were called with."""
+
+    def __init__(self) -> None:
+        self.ran: list[Any] = []
+
+    def make(self, kind: str) -> Any:
+        def shell(request: Any) -> ShellResult:
+            self.ran.append(request.data.action.commands)
+            outcome = ShellCallOutcome(type="exit", exit_code=0)
+            return ShellResult([ShellCommandOutput(stdout="fine", outcome=outcome)])
+
+        def local_shell(request: Any) -> str:
+            self.ran.append(request.data.action.command)
+            return "fine"
+
+        async def custom(_ctx: Any, text: str) -> str:
+            self.ran.append(text)
+            return "fine"
+
+        tools = {
+            "shell": ShellTool(executor=shell),
+            "local_shell": LocalShellTool(executor=local_shell),
+            "poem": CustomTool(name="poem", description="", on_invoke_tool=custom),
+            "apply_patch": ApplyPatchTool(editor=self),
+        }
+        return tools[kind]
+
+    def create_file(self, operation: ApplyPatchOperation) -> ApplyPatchResult:
+        self.ran.append(operation.path)
+        return ApplyPatchResult(status="completed", output="fine")
+
+    update_file = delete_file = create_file
+
+
+CALLS: dict[str, Any] = {
+    "shell": (SHELL, {"commands": ["ls"], "timeout_ms": 5}, {"commands": ["ls -l"]}, ["ls -l"]),
+    "local_shell": (LOCAL, {"command": ["ls"], "env": {}}, {"command": ["ls", "-l"]}, ["ls", "-l"]),
+    "poem": (CUSTOM, {"input": "sea"}, {"input": "sky"}, "sky"),
+    "apply_patch": (
+        PATCH,
+        {"type": "create_file", "path": "a.txt", "diff": "+a"},
+        {"path": "b.txt"},
+        "b.txt",
+    ),
+}
+each_kind = pytest.mark.parametrize("kind", CALLS)
+
+
+def play(kind: str, hooks: Hooks) -> tuple[Recorder, Any, Any]:
+    recorder, model = Recorder(), script(CALLS[kind][0], "Done.")
+    agent = hooked(Agent(name="a", model=model, tools=[recorder.make(kind)]), hooks)
+    return recorder, model, agent
+
+
+def read(model: Any) -> str:
+    """What the model read of the call."""
+    return str([item for item in model.calls[-1].input if "output" in item.get("type", "")])
+
+
+@each_kind
+async def test_before_and_after_tool_see_it(kind: str) -> None:
+    hooks = Hooks()
+    seen = note(hooks, "BeforeTool", "AfterTool")
+    recorder, model, agent = play(kind, hooks)
+    assert (await Runner.run(agent, "Go on.")).final_output == "Done."
+    before, after = seen
+    assert (before["tool_name"], before["tool_input"]) == (kind, CALLS[kind][1])
+    assert after["tool_response"]["llmContent"] == "fine"
+    assert len(recorder.ran) == 1
+    assert "fine" in read(model)
+
+
+@each_kind
+async def test_it_is_denied_rewritten_replaced_added_to_and_stopped(kind: str) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: deny("not here"))
+    recorder, model, agent = play(kind, hooks)
+    await Runner.run(agent, "Go on.")
+    assert recorder.ran == []
+    assert "not here" in read(model)
+
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: rewrite(**CALLS[kind][2]))
+    hooks.on("AfterTool")(lambda _event: add_context("a sandbox"))
+    recorder, model, agent = play(kind, hooks)
+    await Runner.run(agent, "Go on.")
+    assert recorder.ran == [CALLS[kind][3]]
+    assert "fine" in read(model)
+    assert "a sandbox" in read(model)
+
+    hooks = Hooks()
+    hooks.on("AfterTool")(lambda _event: replace_result("[removed]"))
+    recorder, model, agent = play(kind, hooks)
+    await Runner.run(agent, "Go on.")
+    assert "[removed]" in read(model)
+    assert "fine" not in read(model)
+
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: stop("enough"))
+    recorder, model, agent = play(kind, hooks)
+    assert (await Runner.run(agent, "Go on.")).final_output == "enough"
+    assert recorder.ran == []
+
+
+@each_kind
+async def test_it_is_asked_about_or_blocked_where_the_sdk_cannot_ask(kind: str) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: ask("really?"))
+    recorder, model, agent = play(kind, hooks)
+    result = await Runner.run(agent, "Go on.")
+    assert recorder.ran == []
+    if kind == "local_shell":
+        assert "nobody can be asked" in read(model)
+        return
+    (item,) = result.interruptions
+    state = result.to_state()
+    state.approve(item)
+    assert (await Runner.run(agent, state)).final_output == "Done."
+    assert len(recorder.ran) == 1
+
+
+@each_kind
+async def test_it_is_refused_where_hooks_restrict_the_tools(kind: str) -> None:
+    hooks = Hooks()
+    chosen = {"toolConfig": {"mode": "NONE"}}
+    hooks.on("BeforeToolSelection")(lambda _event: {"hookSpecificOutput": chosen})
+    recorder, model, agent = play(kind, hooks)
+    await Runner.run(agent, "Go on.")
+    assert recorder.ran == []
+    assert model.calls[0].tools == []
+    assert f"The tool {kind} is not allowed" in read(model)
+
+
+class Screen(AsyncComputer):
+    async def screenshot(self) -> str:
+        return ""
+
+    async def click(self, *_args: Any) -> None: ...
+    async def double_click(self, *_args: Any) -> None: ...
+    async def scroll(self, *_args: Any) -> None: ...
+    async def type(self, *_args: Any) -> None: ...
+    async def wait(self) -> None: ...
+    async def move(self, *_args: Any) -> None: ...
+    async def keypress(self, *_args: Any) -> None: ...
+    async def drag(self, *_args: Any) -> None: ...
+
+
+@pytest.mark.parametrize("strict", [False, True])
+async def test_a_computer_is_warned_of_and_refused_in_strict_mode(
+    strict: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    def run(matcher: str) -> Any:
+        hooks = Hooks(strict=strict)
+        hooks.on("BeforeTool", matcher=matcher)(lambda _event: None)
+        tools: list[Any] = [ComputerTool(computer=Screen())]
+        return Runner.run(hooked(Agent(name="a", model=script("Hi."), tools=tools), hooks), "Hi.")
+
+    assert (await run("shell")).final_output == "Hi."
+    assert "ComputerTool" not in caplog.text
+    if strict:
+        with pytest.raises(HooklineError, match="ComputerTool"):
+            await run(".*")
+    else:
+        assert (await run(".*")).final_output == "Hi."
+        assert "take ComputerTool away" in caplog.text
+
+
+async def test_a_computer_is_not_used_where_hooks_restrict_the_tools() -> None:
+    clicked = ResponseComputerToolCall.model_validate(
+        {
+            "type": "computer_call",
+            "id": "c",
+            "call_id": "1",
+            "status": "completed",
+            "action": {"type": "screenshot"},
+            "pending_safety_checks": [],
+        }
+    )
+    hooks = Hooks()
+    chosen = {"toolConfig": {"mode": "NONE"}}
+    hooks.on("BeforeToolSelection")(lambda _event: {"hookSpecificOutput": chosen})
+    tools: list[Any] = [ComputerTool(computer=Screen())]
+    agent: Agent[Any] = Agent(name="a", model=script(clicked), tools=tools)
+    result = await Runner.run(hooked(agent, hooks), "Hi.")
+    assert result.final_output == "The tool computer_use_preview is not allowed in this call."
+
+
+async def test_what_the_provider_runs_itself_is_offered_unless_hooks_take_it_away() -> None:
+    hooks = Hooks()
+    seen = note(hooks, "BeforeTool", "BeforeToolSelection")
+    model = script("Done.")
+    agent: Agent[Any] = Agent(name="a", model=model, tools=[WebSearchTool()])
+    await Runner.run(hooked(agent, hooks), "Hi.")
+    assert [e["hook_event_name"] for e in seen] == ["BeforeToolSelection"]
+    assert [tool.name for tool in model.calls[0].tools] == ["web_search"]

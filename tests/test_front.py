@@ -397,6 +397,12 @@ def test_an_adapter_can_ask_whether_hooks_are_strict(strict: bool) -> None:
     assert Hooks(strict=strict).is_strict() is Hooks(strict=strict).sync.is_strict() is strict
 
 
+def test_settings_that_no_event_has_read_yet_can_be_strict(project: Project) -> None:
+    project.settings({"strict": True})
+    assert Hooks.load(project.path, trusted=True).is_strict()
+    assert not Hooks.load(project.path, trusted=True, enable_hooks=False).is_strict()
+
+
 async def test_hooks_that_fail_closed_deny_what_the_engine_failed_at() -> None:
     def fail() -> bool:
         raise LookupError("the trust store is gone")

@@ -136,7 +136,12 @@ class _Engine:
             return True
 
     def is_strict(self) -> bool:
-        return self.config.is_strict()
+        try:
+            # Settings may ask for it, and are read with the system.
+            is_off = self.config.get_hook_system() is None
+        except Exception:
+            return True
+        return not is_off and self.config.is_strict()
 
     def get_translator(self) -> "HookTranslator":
         return self.config.get_translator()
@@ -452,7 +457,8 @@ class Face:
         return not any(engine.may_answer(event, target) for event in events)
 
     def is_strict(self) -> bool:
-        """Whether what cannot be checked must not pass."""
+        """Whether what cannot be checked must not pass: settings, code or the environment say so,
+        or nobody can tell what they say."""
         return self._engine.is_strict()
 
     def names_of_hooks(self, *events: HookEventName) -> list[str]:

@@ -6,7 +6,6 @@ import pytest
 
 from hookline.testing.adapters import (
     SCENARIOS,
-    CellResult,
     Harness,
     Limit,
     Message,
@@ -14,10 +13,9 @@ from hookline.testing.adapters import (
     Scenario,
     render_table,
     run_cell,
-    run_table,
 )
 from tests.adapters.harnesses import HARNESSES
-from tools.effects import DOCUMENTS, measure_effects, write_effects
+from tools.effects import DOCUMENTS, render_effects, write_effects
 
 BLOCK = next(scenario for scenario in SCENARIOS if scenario.cell == "BeforeTool block")
 
@@ -36,8 +34,8 @@ async def test_table(harness: Harness, scenario: Scenario) -> None:
     assert not result.complaints, "\n".join(result.complaints)
 
 
-def test_the_tables_in_the_documents_are_what_was_measured() -> None:
-    tables, marked = measure_effects(HARNESSES), set[str]()
+def test_the_tables_in_the_documents_are_what_is_declared_and_measured() -> None:
+    tables, marked = render_effects(HARNESSES), set[str]()
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")
         marked |= {name for name in tables if f"<!-- effects:{name} -->" in text}
@@ -47,16 +45,16 @@ def test_the_tables_in_the_documents_are_what_was_measured() -> None:
 
 
 def test_a_row_has_the_mark_of_its_cells_and_names_those_that_fail_among_others() -> None:
-    def render(limit: Limit, *more: Limit) -> str:
-        cells = [
-            CellResult(scenario=scenario, limit=each, problems={}, complaints=[])
-            for scenario, each in zip(SCENARIOS, (limit, *more), strict=False)
-        ]
-        return render_table([("X", cells)]).splitlines()[2].split("|")[2].strip()
+    row = [scenario.cell for scenario in SCENARIOS if scenario.row == BLOCK.row]
+
+    def render(*limits: Limit) -> str:
+        cells = dict(zip(row, limits, strict=False))
+        harness = Harness(name="x", title="X", modes=("sync",), limits=cells, run=obey)
+        return render_table([harness]).splitlines()[2].split("|")[2].strip()
 
     missing = Limit("✗", why="no seam")
     assert render(Limit("✓"), Limit("✓", note="well")) == "✓ well"
-    assert render(missing, missing) == "✗"
+    assert render(*[missing] * len(row)) == "✗"
     assert render(missing, Limit("✓")) == "◐ BeforeTool block ✗"
     assert render(Limit("◐", note="a"), Limit("◐", note="b"), Limit("◐", note="a")) == "◐ a; b"
 
@@ -143,6 +141,5 @@ async def test_what_raises_and_what_comes_under_another_session_is_a_complaint()
 
 def test_a_limit_of_what_is_no_cell_is_refused() -> None:
     limits = {"BeforeTools block": Limit("✗", why="no seam")}
-    harness = Harness(name="x", title="X", modes=("sync",), limits=limits, run=obey)
     with pytest.raises(ValueError, match="'BeforeTools block'"):
-        run_table(harness)
+        Harness(name="x", title="X", modes=("sync",), limits=limits, run=obey)

@@ -1,5 +1,5 @@
 """Runs the scenarios through a harness, holds its declared limits to what was measured, and writes
-the tables of the documentation."""
+the tables of the documentation: of what is declared, so that every cell must have been measured."""
 
 import asyncio
 import uuid
@@ -40,6 +40,18 @@ class Harness(msgspec.Struct, frozen=True, kw_only=True):
     limits: Mapping[str, Limit] = {}
     conversations: int = 50
 
+    def __post_init__(self) -> None:
+        known = {name for scenario in SCENARIOS for name in (scenario.cell, scenario.row)}
+        if unknown := [name for name in self.limits if name not in known]:
+            raise ValueError(
+                f"the limits of {self.name} name {unknown}, which is no cell and no row"
+            )
+
+    def limit_of(self, scenario: Scenario) -> Limit:
+        """What is declared of a cell."""
+        limits = self.limits
+        return limits.get(scenario.cell) or limits.get(scenario.row) or Limit("✓")
+
 
 class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     """What was measured of a cell: ``problems`` by mode, and ``complaints`` where that is not what
@@ -52,12 +64,7 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_table(harness: Harness) -> list[CellResult]:
-    """Every cell in every mode. Raises ValueError for a limit of what is no cell and no row."""
-    known = {name for scenario in SCENARIOS for name in (scenario.cell, scenario.row)}
-    if unknown := [name for name in harness.limits if name not in known]:
-        raise ValueError(
-            f"the limits of {harness.name} name {unknown}, which is no cell and no row"
-        )
+    """Every cell in every mode."""
 
     async def run_cells() -> list[CellResult]:
         return [await run_cell(harness, scenario) for scenario in SCENARIOS]
@@ -68,8 +75,7 @@ def run_table(harness: Harness) -> list[CellResult]:
 async def run_cell(harness: Harness, scenario: Scenario) -> CellResult:
     """One cell in every mode."""
     problems = {mode: [*await _play(harness, scenario, mode)] for mode in harness.modes}
-    declared = {**harness.limits}
-    limit = declared.get(scenario.cell) or declared.get(scenario.row) or Limit("✓")
+    limit = harness.limit_of(scenario)
     expected = harness.modes if limit.mark in ("✗", "–") else limit.fails_in
     complaints = [*_check_limit(limit, harness)]
     for mode, found in problems.items():
@@ -135,36 +141,36 @@ def _noting(hook: Hook, observed: Observed) -> Callable[[dict[str, Any]], Any]:
     return answer
 
 
-def render_table(columns: Sequence[tuple[str, Sequence[CellResult]]]) -> str:
-    """The full table in Markdown; a column is its title and the results under it."""
+def render_table(harnesses: Sequence[Harness]) -> str:
+    """The full table in Markdown, a column for each adapter."""
     lines = [
-        f"| | {' | '.join(title for title, _ in columns)} |",
-        f"|---|{'---|' * len(columns)}",
+        f"| | {' | '.join(harness.title for harness in harnesses)} |",
+        f"|---|{'---|' * len(harnesses)}",
     ]
     for row in dict.fromkeys(scenario.row for scenario in SCENARIOS):
-        of_row = [[r for r in results if r.scenario.row == row] for _, results in columns]
-        lines.append(f"| {row} | {' | '.join(map(_render_row, of_row))} |")
+        marks = (_render_row(harness, row) for harness in harnesses)
+        lines.append(f"| {row} | {' | '.join(marks)} |")
     return "".join(f"{line}\n" for line in lines)
 
 
-def render_column(results: Sequence[CellResult]) -> str:
+def render_column(harness: Harness) -> str:
     """One adapter's column in Markdown, cell by cell, with what there is to say of each."""
     lines = ["| effect | | |", "|---|---|---|"]
-    for result in results:
-        limit = result.limit
+    for scenario in SCENARIOS:
+        limit = harness.limit_of(scenario)
         words = "; ".join(filter(None, (limit.note, limit.why)))
-        lines.append(f"| {result.scenario.cell} | {limit.mark} | {words} |")
+        lines.append(f"| {scenario.cell} | {limit.mark} | {words} |")
     return "".join(f"{line}\n" for line in lines)
 
 
-def _render_row(results: Sequence[CellResult]) -> str:
+def _render_row(harness: Harness, row: str) -> str:
     """The row's mark: that of all its cells, ◐ where they differ; their notes, and the names of
     those that fail among others that do not."""
-    marks = {result.limit.mark for result in results}
+    limits = {s.cell: harness.limit_of(s) for s in SCENARIOS if s.row == row}
+    marks = {limit.mark for limit in limits.values()}
     notes = [
-        result.limit.note
-        or (f"{result.scenario.cell} ✗" if result.limit.mark == "✗" and len(marks) > 1 else "")
-        for result in results
+        limit.note or (f"{cell} ✗" if limit.mark == "✗" and len(marks) > 1 else "")
+        for cell, limit in limits.items()
     ]
     mark = marks.pop() if len(marks) == 1 else "◐"
     return " ".join(filter(None, (mark, "; ".join(dict.fromkeys(filter(None, notes))))))

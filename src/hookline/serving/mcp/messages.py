@@ -193,7 +193,9 @@ def _read(text: str) -> Message | Fault:
         return Fault(raw, f"it is not JSON: {_explain(error)}", PARSE_ERROR)
     if not isinstance(fields, dict):
         return Fault(raw, "it is not an object")
-    id = fields.get("id") if key_of(fields.get("id")) is not None else None
+    # The id of a response is the other side's own, and might be that of another request here.
+    is_request = "method" in fields and key_of(fields.get("id")) is not None
+    id = fields["id"] if is_request else None
     if reading.is_last_doubled:
         return Fault(raw, "it has a key twice", id=id)
     variant = find_variant(fields, _FIELDS)

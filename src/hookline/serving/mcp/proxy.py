@@ -5,21 +5,18 @@ have to see has no other way. What hooks have no part in goes by at once, in its
 """
 
 import asyncio
-import re
 from collections import deque
 from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-import msgspec
-
 from hookline.errors import describe
 from hookline.front import Hooks
 from hookline.notices import warn
-from hookline.pipeline.matcher import Match, MatchTimeout
+from hookline.pipeline.matcher import Match
 from hookline.serving.mcp.asking import InputNeeded, Questions
-from hookline.serving.mcp.calls import CAPABILITIES, SERVER_INFO, Call, can_be_asked, read_call
+from hookline.serving.mcp.calls import CAPABILITIES, Call, can_be_asked, read_call
 from hookline.serving.mcp.lines import Lines, MessageTooLong, Outlet
 from hookline.serving.mcp.messages import (
     CALL,
@@ -42,6 +39,7 @@ from hookline.serving.mcp.messages import (
 )
 from hookline.serving.mcp.results import Reply, apply_outcome, read_reply, refuse
 from hookline.serving.mcp.server import Server, ServerGone
+from hookline.serving.mcp.tools import Identity, Tools
 from hookline.toolcall import ConfirmationRequest, FollowingTool, ToolInput
 from hookline.triggers import tool_notification
 from hookline.wire.events import HookEventName, SessionEndReason, SessionStartSource
@@ -62,15 +60,6 @@ _GONE = "the MCP server has ended"
 _NO_LATER_RESULT = (
     "hooks must see the result of {tool}, and a task gives it later; call it without a task"
 )
-
-
-class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """What hooks are told of the server: ``name`` is the user's, else the server's own is taken,
-    or else ``fallback``; ``place`` are the fields of ``mcp_context`` that say where it runs."""
-
-    name: str | None
-    fallback: str
-    place: Json
 
 
 class _ServerInput(Exception):
@@ -95,12 +84,10 @@ class Proxy:
         allows: Match | None = None,
     ) -> None:
         self._hooks = hooks
+        self._tools = Tools(hooks, identity, allows)
         self._server = server
         self._incoming = incoming
         self._outgoing = outgoing
-        self._identity = identity
-        self._name = identity.name
-        self._allows = allows
         self._questions = Questions(outgoing.write)
         # The client's requests that nobody has answered, and calls of our own: what was asked.
         self._open: dict[Key, Call | str] = {}
@@ -167,8 +154,9 @@ class Proxy:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(client, *self._tasks, return_exceptions=True)
+        why = _GONE if server.done() else "the session has ended"
         for key in [*self._open]:
-            self._fail(key[1], SERVER_GONE, _GONE)
+            self._fail(key[1], SERVER_GONE, why)
             self._close(key)
         closing = self._close_server(), self._end_session(reason)
         code, _ = await asyncio.gather(*closing, return_exceptions=True)
@@ -278,7 +266,7 @@ class Proxy:
         self._open[call.key] = call
         self._start_session()
         is_ready = self._is_identified.is_set() and (self._session is None or self._session.done())
-        name = self._name_for_hooks(call.name) if is_ready else ""
+        name = self._tools.name_for_hooks(call.name) if is_ready else ""
         if is_ready and self._hooks.may_skip(_BEFORE, _AFTER, target=name):
             await self._server.send(call.to_server(call.arguments))
         else:
@@ -288,10 +276,8 @@ class Proxy:
         """Why a call is not even shown to hooks."""
         if self._stop_reason is not None:
             return self._stop_reason
-        if not self._is_allowed(call.name):
+        if not self._tools.allows(call.name):
             return f"{call.name} is not among the tools that --tools allows"
-        if call.is_task and self._hooks.may_answer(_AFTER, self._name_for_hooks(call.name)):
-            return _NO_LATER_RESULT.format(tool=call.name)
         return None
 
     async def _run_call(self, call: Call) -> None:
@@ -311,6 +297,9 @@ class Proxy:
         await self._outgoing.drain()
 
     async def _call_with_hooks(self, call: Call) -> Reply:
+        name = self._tools.name_for_hooks(call.name)
+        if call.is_task and self._hooks.may_answer(_AFTER, name):
+            return refuse(_NO_LATER_RESULT.format(tool=call.name), is_modern=call.is_modern)
         resumed = self._questions.resume(call)
 
         async def confirm(request: ConfirmationRequest) -> bool:
@@ -331,14 +320,14 @@ class Proxy:
             can_ask = can_be_asked(call.meta.get(CAPABILITIES))
         try:
             outcome = await self._hooks.call_tool(
-                self._name_for_hooks(call.name),
+                name,
                 call.arguments,
                 partial(self._execute, call),
                 read=read_reply,
                 find_tool=partial(self._find_following, call),
                 confirm=confirm if can_ask or resumed is not None else None,
                 deferrals=(_ServerInput,),
-                mcp_context=self._describe(call.name),
+                mcp_context=self._tools.describe(call.name),
                 answered=None if resumed is None else resumed.answered,
             )
         except InputNeeded as question:
@@ -365,7 +354,7 @@ class Proxy:
         """The reply; an error if its result is to come later, and hooks would have to see it."""
         if not reply.is_unfinished:
             return reply
-        name = self._name_for_hooks(call.name)
+        name = self._tools.name_for_hooks(call.name)
         if self._hooks.may_answer(_AFTER, name):
             warn(f"the MCP server made a task of {call.name}: {_NO_LATER_RESULT.format(tool=name)}")
             return refuse(_NO_LATER_RESULT.format(tool=call.name), is_modern=call.is_modern)
@@ -375,8 +364,8 @@ class Proxy:
 
     def _find_following(self, call: Call, name: str) -> FollowingTool | None:
         """How to run another tool of this server, named as hooks read it or as the server does."""
-        tool = name.removeprefix(self._name_for_hooks(""))
-        if not self._is_allowed(tool):
+        tool = name.removeprefix(self._tools.name_for_hooks(""))
+        if not self._tools.allows(tool):
             return None
 
         async def run(arguments: ToolInput) -> Reply:
@@ -396,16 +385,16 @@ class Proxy:
                 return refuse(problem, is_modern=call.is_modern)
             return reply
 
-        return FollowingTool(run, self._name_for_hooks(tool), self._describe(tool))
+        return FollowingTool(run, self._tools.name_for_hooks(tool), self._tools.describe(tool))
 
     async def _announce(self, request: ConfirmationRequest) -> None:
         """Fire the Notification of a question that the user is about to be asked."""
-        tool = request.tool_name.removeprefix(self._name_for_hooks(""))
+        tool = request.tool_name.removeprefix(self._tools.name_for_hooks(""))
         told = tool_notification(
             {
                 "type": "mcp",
                 "title": request.tool_name,
-                "serverName": self._name,
+                "serverName": self._tools.server_name,
                 "toolName": tool,
                 "toolDisplayName": tool,
             }
@@ -494,68 +483,20 @@ class Proxy:
             return
         self._close(key)
         if request in (INITIALIZE, DISCOVER):
-            self._identify(reply.result)
+            self._tools.identify(reply.result)
+            self._is_identified.set()
             if self._session is not None and not self._session.done():
                 self._spawn(self._introduce(message, self._session))
             else:
                 self._outgoing.write(self._add_instructions(message))
             return
         if request == LIST and isinstance(reply.result, dict):
-            narrowed = self._narrow(reply.result)
+            self._tools.identify(reply.result)
+            narrowed = self._tools.narrow(reply.result)
             if narrowed is not reply.result or message.is_doubled:
                 self._outgoing.write(encode({**message.fields, "result": narrowed}))
                 return
         self._outgoing.write(message.raw)
-
-    def _narrow(self, result: Json) -> Json:
-        """The list without the tools that are not allowed, and without the promises that results
-        may not keep after hooks; the same object if there is nothing to change."""
-        tools = result.get("tools")
-        if not isinstance(tools, list):
-            return result
-        kept: list[Any] = []
-        for tool in tools:
-            name = tool.get("name") if isinstance(tool, dict) else None
-            if not isinstance(name, str):
-                if self._allows is None:
-                    kept.append(tool)
-                continue
-            if not self._is_allowed(name):
-                continue
-            called = self._name_for_hooks(name)
-            has_hooks = any(self._hooks.may_answer(event, called) for event in (_BEFORE, _AFTER))
-            if "outputSchema" in tool and has_hooks:
-                # What hooks add makes a text of a result.
-                tool = {name: it for name, it in tool.items() if name != "outputSchema"}
-            kept.append(tool)
-        is_same = len(kept) == len(tools) and all(a is b for a, b in zip(kept, tools, strict=True))
-        return result if is_same else {**result, "tools": kept}
-
-    def _is_allowed(self, tool: str) -> bool:
-        try:
-            return self._allows is None or self._allows(tool)
-        except MatchTimeout:
-            warn(f"--tools took too long over {tool!r}, so it is not allowed")
-            return False
-
-    def _name_for_hooks(self, tool: str) -> str:
-        """The name of a tool as hooks read it. From the first on, the server's name stays."""
-        if self._name is None:
-            self._name = self._identity.fallback
-        return f"mcp__{re.sub(r'[^A-Za-z0-9_-]', '_', self._name)}__{tool}"
-
-    def _describe(self, tool: str) -> Json:
-        return {"server_name": self._name, "tool_name": tool, **self._identity.place}
-
-    def _identify(self, result: Any) -> None:
-        """Take the name that the server gives itself, if it is the first to be had."""
-        if isinstance(result, dict) and self._name is None:
-            meta = result.get("_meta")
-            info = result.get("serverInfo") or (isinstance(meta, dict) and meta.get(SERVER_INFO))
-            name = info.get("name") if isinstance(info, dict) else None
-            if isinstance(name, str) and name:
-                self._name = name
-        self._is_identified.set()
 
     def _start_session(self) -> None:
         """Fire SessionStart, once; tool calls wait for its hooks."""

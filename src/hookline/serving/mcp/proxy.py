@@ -209,7 +209,7 @@ class Proxy:
 
     async def _from_client(self, message: Message | Fault) -> None:
         if isinstance(message, Fault):
-            warn(f"a message of the MCP client was refused: {message.problem}: {_quote(message)}")
+            warn(f"a message of the MCP client was refused (id {message.id!r}): {message.problem}")
             self._fail(
                 message.id, message.code, f"hookline mcp does not pass this on: {message.problem}"
             )
@@ -250,7 +250,7 @@ class Proxy:
 
     async def _take_call(self, message: Message) -> None:
         if not message.is_request:
-            warn(f"a tools/call without an id was dropped: {_quote(message)}")
+            warn("a tools/call of the MCP client was dropped, as it has no id")
             return
         call = read_call(message)
         if isinstance(call, Fault):
@@ -440,7 +440,8 @@ class Proxy:
 
     async def _from_server(self, message: Message | Fault) -> None:
         if isinstance(message, Fault):
-            warn(f"the MCP server wrote what is no message: {message.problem}: {_quote(message)}")
+            text = message.raw[:_MOST_QUOTED].decode(errors="replace")
+            warn(f"the MCP server wrote what is no message: {message.problem}: {text}")
             return
         if not message.is_response:
             is_of_task = str(message.method).startswith("notifications/tasks")
@@ -475,7 +476,8 @@ class Proxy:
             request = None
         if key is None or request is None:
             if key not in self._cancelled:
-                warn(f"the MCP server answered what nobody has asked: {_quote(message)}")
+                # What it says is for hooks to see first, so it is in no log either.
+                warn(f"the MCP server answered what nobody has asked (id {message.id!r})")
             return
         if isinstance(request, Call):
             self._close(key)
@@ -565,11 +567,6 @@ class Proxy:
 
 def _is_lasting(request: Call | str) -> bool:
     return isinstance(request, str) and request.startswith(_LASTING)
-
-
-def _quote(message: Message | Fault) -> str:
-    text = message.raw[: _MOST_QUOTED + 1].decode(errors="replace")
-    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
 
 
 async def _finish(work: Coroutine[Any, Any, T]) -> T:

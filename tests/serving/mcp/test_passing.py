@@ -237,6 +237,29 @@ async def test_garbage_of_the_server_is_told_and_the_session_goes_on(
     assert caplog.text.count("the MCP server wrote what is no message") == 5
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b'{"id":1,"result":{"n":NaN,"s":"s3cret"}}',
+        b'{"id":1,"result":{},"Result":{"s":"s3cret"}}',
+        b'{"id":1,"result":{},"result":{"s":"s3cret"}}',
+        b'{"id":1,"result":{"s":"s3cret"},"error":{"code":1,"message":"s3cret"}}',
+    ],
+)
+async def test_an_answer_that_is_refused_is_an_error_of_its_request(
+    answer: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with play(answer=lambda _request: None) as session:
+        for request in (call(1), {"id": 1, "method": "ping"}):
+            session.send(request)
+            await session.server.next()
+            session.server.say(answer)
+            received = await session.receive()
+            assert received["id"] == 1
+            assert "the MCP server's answer was refused" in received["error"]["message"]
+    assert "s3cret" not in caplog.text
+
+
 @pytest.mark.parametrize("has_hooks", [False, True])
 async def test_a_result_with_a_key_twice_is_an_error(has_hooks: bool) -> None:
     hooks, seen = Hooks(), []

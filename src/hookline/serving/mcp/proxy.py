@@ -26,6 +26,7 @@ from hookline.serving.mcp.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
     LIST,
+    PARSE_ERROR,
     SERVER_GONE,
     TASK_RESULTS,
     Fault,
@@ -210,9 +211,9 @@ class Proxy:
     async def _from_client(self, message: Message | Fault) -> None:
         if isinstance(message, Fault):
             warn(f"a message of the MCP client was refused (id {message.id!r}): {message.problem}")
-            self._fail(
-                message.id, message.code, f"hookline mcp does not pass this on: {message.problem}"
-            )
+            # The id of a response is the server's, and may be that of another request here.
+            id = None if message.is_response else message.id
+            self._fail(id, message.code, f"hookline mcp does not pass this on: {message.problem}")
             await self._outgoing.drain()
             return
         method, key = message.method, key_of(message.id)
@@ -440,9 +441,16 @@ class Proxy:
 
     async def _from_server(self, message: Message | Fault) -> None:
         if isinstance(message, Fault):
-            text = message.raw[:_MOST_QUOTED].decode(errors="replace")
+            # A log may be told what no reader takes for a message, but no result.
+            is_shown = message.code == PARSE_ERROR and message.id is None
+            text = message.raw[:_MOST_QUOTED].decode(errors="replace") if is_shown else "…"
             warn(f"the MCP server wrote what is no message: {message.problem}: {text}")
-            return
+            if not message.is_response or message.id is None:
+                return
+            problem = f"the MCP server's answer was refused: {message.problem}"
+            error = {"code": INTERNAL_ERROR, "message": problem}
+            fields = {"jsonrpc": "2.0", "id": message.id, "error": error}
+            message = Message(encode(fields), fields, is_doubled=False)
         if not message.is_response:
             is_of_task = str(message.method).startswith("notifications/tasks")
             has_result = is_of_task and "result" in message.params

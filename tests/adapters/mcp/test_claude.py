@@ -50,7 +50,7 @@ class Model(LoopbackServer):
 
 def _stream(block: Any, delta: Any, reason: str) -> list[Any]:
     usage = {"input_tokens": 1, "output_tokens": 1}
-    message = {
+    message: dict[str, Any] = {
         "id": "msg_1",
         "type": "message",
         "role": "assistant",

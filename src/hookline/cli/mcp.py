@@ -21,8 +21,8 @@ from hookline.notices import one_line
 from hookline.pipeline.matcher import Match, compile_matcher
 
 if TYPE_CHECKING:
-    from hookline.serving.mcp.proxy import Identity
     from hookline.serving.mcp.server import Server
+    from hookline.serving.mcp.tools import Identity
 
 EXAMPLES = (
     "hookline mcp -- npx -y @modelcontextprotocol/server-filesystem .",
@@ -137,7 +137,7 @@ async def _open_server(
 
 
 def _identify(name: str | None, url: str | None, command: list[str]) -> "Identity":
-    from hookline.serving.mcp.proxy import Identity
+    from hookline.serving.mcp.tools import Identity
 
     if url is None:
         place = {"command": command[0], "args": command[1:], "cwd": os.getcwd()}

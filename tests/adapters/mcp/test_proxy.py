@@ -203,7 +203,8 @@ async def test_progress_comes_before_the_result(project: Project, mode: str) -> 
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_parallel_calls_do_not_wait_for_each_other(project: Project, mode: str) -> None:
-    arm(project, BeforeTool=("wait", "cat > /dev/null; sleep 1"))
+    wait = "cat > /dev/null; while [ ! -e go ]; do sleep 0.05; done"
+    arm(project, BeforeTool=("wait", wait))
     order: list[str] = []
 
     async with connect(project, mode) as client:
@@ -211,6 +212,8 @@ async def test_parallel_calls_do_not_wait_for_each_other(project: Project, mode:
         async def call(tool: str, **arguments: Any) -> None:
             result = await client.call_tool(tool, arguments)
             order.append(texts(result)[0])
+            if len(order) == 20:
+                project.write("go", "")
 
         await asyncio.gather(
             call("wait", seconds=0), *(call("echo", text=str(n)) for n in range(20))

@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 from hookline import Hooks
 from hookline.pipeline.matcher import compile_matcher
 from hookline.serving.mcp.lines import Lines, Outlet
-from hookline.serving.mcp.proxy import Identity, Proxy
+from hookline.serving.mcp.proxy import Proxy
 from hookline.serving.mcp.server import ServerGone
+from hookline.serving.mcp.tools import Identity
 
 Json: TypeAlias = dict[str, Any]
 SECONDS = 20

@@ -619,6 +619,21 @@ async def test_without_a_name_the_server_has_its_own(introduction: Json, name: s
     assert seen == [name]
 
 
+@pytest.mark.parametrize("first", ["initialize", "tools/list"])
+async def test_a_task_does_not_settle_the_name_before_the_server_has_said_it(first: str) -> None:
+    hooks, seen = hooks_that("AfterTool", {}, matcher="mcp__own__"), []
+    hooks.on("BeforeTool")(lambda event: seen.append(event["tool_name"]))
+    info = {"_meta": {"io.modelcontextprotocol/serverInfo": {"name": "own"}}, "tools": []}
+    async with play(hooks, lambda _request: info, name=None) as session:
+        session.send({"id": 0, "method": first, "params": {}})
+        if first == "tools/list":
+            await session.receive()
+        session.send(call(1, task={}))
+        answers = [await session.receive() for _ in range(2 if first == "initialize" else 1)]
+        assert answers[-1]["result"]["isError"] is True
+    assert seen == []
+
+
 async def test_a_server_cannot_change_its_name_afterwards() -> None:
     names, seen = iter(["one", "two"]), []
     hooks = Hooks()

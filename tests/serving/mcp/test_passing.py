@@ -114,7 +114,7 @@ async def test_a_line_that_two_readers_could_read_as_two_things_is_refused(
     async with play() as session:
         answer = await session.request(line)
         assert answer["error"]["code"] == code
-        has_id = code != -32700 and line.startswith(b'{"id":1')
+        has_id = code != -32700 and line.startswith(b'{"id":1') and b"method" in line
         assert answer["id"] == (json.loads(line)["id"] if has_id else None)
         assert session.server.raw == []
         # The session goes on.
@@ -126,7 +126,7 @@ async def test_a_call_without_an_id_is_dropped(caplog: pytest.LogCaptureFixture)
         session.send('{"method":"tools/call","params":{"name":"read"}}')
         assert (await session.request({"id": 1, "method": "ping"}))["result"] == {}
         assert session.server.calls == []
-    assert "a tools/call without an id was dropped" in caplog.text
+    assert "a tools/call of the MCP client was dropped, as it has no id" in caplog.text
 
 
 async def test_a_carriage_return_ends_no_line_for_the_server_either() -> None:
@@ -201,6 +201,7 @@ async def test_a_result_that_nobody_asked_for_or_had_already_is_dropped(
         session.server.say({"id": "hookline-1", "result": text("s3cret")})
         assert (await session.request({"id": 2, "method": "ping"}))["id"] == 2
     assert caplog.text.count("the MCP server answered what nobody has asked") == 4
+    assert "s3cret" not in caplog.text
 
 
 async def test_a_server_cannot_answer_before_hooks_let_it_have_the_call_nor_twice(
@@ -234,6 +235,29 @@ async def test_garbage_of_the_server_is_told_and_the_session_goes_on(
     assert "no message: it is not JSON: Expecting value" in caplog.text
     assert "Listening on 8080" in caplog.text
     assert caplog.text.count("the MCP server wrote what is no message") == 5
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b'{"id":1,"result":{"n":NaN,"s":"s3cret"}}',
+        b'{"id":1,"result":{},"Result":{"s":"s3cret"}}',
+        b'{"id":1,"result":{},"result":{"s":"s3cret"}}',
+        b'{"id":1,"result":{"s":"s3cret"},"error":{"code":1,"message":"s3cret"}}',
+    ],
+)
+async def test_an_answer_that_is_refused_is_an_error_of_its_request(
+    answer: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with play(answer=lambda _request: None) as session:
+        for request in (call(1), {"id": 1, "method": "ping"}):
+            session.send(request)
+            await session.server.next()
+            session.server.say(answer)
+            received = await session.receive()
+            assert received["id"] == 1
+            assert "the MCP server's answer was refused" in received["error"]["message"]
+    assert "s3cret" not in caplog.text
 
 
 @pytest.mark.parametrize("has_hooks", [False, True])

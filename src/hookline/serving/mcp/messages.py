@@ -72,12 +72,14 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """A line, or a part of a batch, that is no message that can be passed on."""
+    """A line, or a part of a batch, that is no message that can be passed on. ``id`` is of the
+    request that it might have been, or if it ``is_response`` of the one that it might answer."""
 
     raw: bytes
     problem: str
     code: int = INVALID_REQUEST
     id: Any = None
+    is_response: bool = False
 
 
 def read_messages(line: bytes) -> Iterator[Message | Fault]:
@@ -139,8 +141,10 @@ class _Reading:
         self.has_doubled = False
         # The outermost object is completed last.
         self.is_last_doubled = False
+        # NaN and the like, which Python writes and others do not read.
+        self.constants: list[str] = []
         self._decoder = json.JSONDecoder(
-            object_pairs_hook=self._build, parse_constant=_refuse_constant
+            object_pairs_hook=self._build, parse_constant=self.constants.append
         )
 
     def decode(self, text: str) -> Any:
@@ -153,13 +157,9 @@ class _Reading:
         return built
 
 
-def _refuse_constant(constant: str) -> object:
-    raise ValueError(f"{constant} is not JSON")
-
-
 def _split_batch(text: str) -> list[str]:
     """The elements of an array as they are written."""
-    scan = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode
+    scan = json.JSONDecoder().raw_decode
     parts: list[str] = []
     at = _skip(text, text.index("[") + 1)
     while text[at : at + 1] != "]" or parts:
@@ -193,27 +193,39 @@ def _read(text: str) -> Message | Fault:
         return Fault(raw, f"it is not JSON: {_explain(error)}", PARSE_ERROR)
     if not isinstance(fields, dict):
         return Fault(raw, "it is not an object")
-    id = fields.get("id") if key_of(fields.get("id")) is not None else None
+    fault = _find_fault(fields, reading)
+    if fault is not None:
+        problem, code = fault
+        id = fields.get("id") if key_of(fields.get("id")) is not None else None
+        return Fault(raw, problem, code, id, "method" not in fields)
+    return Message(raw, fields, reading.has_doubled)
+
+
+def _find_fault(fields: Json, reading: _Reading) -> tuple[str, int] | None:
+    """What is wrong with a message, and its code."""
+    if reading.constants:
+        return f"it is not JSON: {reading.constants[0]}", PARSE_ERROR
     if reading.is_last_doubled:
-        return Fault(raw, "it has a key twice", id=id)
+        return "it has a key twice", INVALID_REQUEST
     variant = find_variant(fields, _FIELDS)
     if variant is not None:
-        return Fault(raw, f"its key {variant!r} is another's in other letters", id=id)
+        return f"its key {variant!r} is another's in other letters", INVALID_REQUEST
     # Some write all fields, and null into those they do not use.
     answers = [name for name in ("result", "error") if fields.get(name) is not None]
-    if "method" in fields:
-        method = fields["method"]
-        if answers:
-            return Fault(raw, "it is both a request and a response", id=id)
-        if not isinstance(method, str):
-            return Fault(raw, "its method is not a text", id=id)
-        if method not in _GUARDED and method.partition("\0")[0].strip().casefold() in _GUARDED:
-            return Fault(raw, f"there is no method {method!r}", METHOD_NOT_FOUND, id)
-        if method in _GUARDED and reading.has_doubled:
-            return Fault(raw, "an object in it has a key twice", id=id)
-    elif len(answers) == 2 or not fields.keys() & {"result", "error"}:
-        return Fault(raw, "it is neither a request nor a response", id=id)
-    return Message(raw, fields, reading.has_doubled)
+    if "method" not in fields:
+        if len(answers) == 2 or not fields.keys() & {"result", "error"}:
+            return "it is neither a request nor a response", INVALID_REQUEST
+        return None
+    method = fields["method"]
+    if answers:
+        return "it is both a request and a response", INVALID_REQUEST
+    if not isinstance(method, str):
+        return "its method is not a text", INVALID_REQUEST
+    if method not in _GUARDED and method.partition("\0")[0].strip().casefold() in _GUARDED:
+        return f"there is no method {method!r}", METHOD_NOT_FOUND
+    if method in _GUARDED and reading.has_doubled:
+        return "an object in it has a key twice", INVALID_REQUEST
+    return None
 
 
 def _explain(error: Exception) -> str:

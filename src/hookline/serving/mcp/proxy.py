@@ -5,21 +5,18 @@ have to see has no other way. What hooks have no part in goes by at once, in its
 """
 
 import asyncio
-import re
 from collections import deque
 from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-import msgspec
-
 from hookline.errors import describe
 from hookline.front import Hooks
 from hookline.notices import warn
-from hookline.pipeline.matcher import Match, MatchTimeout
+from hookline.pipeline.matcher import Match
 from hookline.serving.mcp.asking import InputNeeded, Questions
-from hookline.serving.mcp.calls import CAPABILITIES, SERVER_INFO, Call, can_be_asked, read_call
+from hookline.serving.mcp.calls import CAPABILITIES, Call, can_be_asked, read_call
 from hookline.serving.mcp.lines import Lines, MessageTooLong, Outlet
 from hookline.serving.mcp.messages import (
     CALL,
@@ -29,6 +26,7 @@ from hookline.serving.mcp.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
     LIST,
+    PARSE_ERROR,
     SERVER_GONE,
     TASK_RESULTS,
     Fault,
@@ -42,6 +40,7 @@ from hookline.serving.mcp.messages import (
 )
 from hookline.serving.mcp.results import Reply, apply_outcome, read_reply, refuse
 from hookline.serving.mcp.server import Server, ServerGone
+from hookline.serving.mcp.tools import Identity, Tools
 from hookline.toolcall import ConfirmationRequest, FollowingTool, ToolInput
 from hookline.triggers import tool_notification
 from hookline.wire.events import HookEventName, SessionEndReason, SessionStartSource
@@ -62,15 +61,6 @@ _GONE = "the MCP server has ended"
 _NO_LATER_RESULT = (
     "hooks must see the result of {tool}, and a task gives it later; call it without a task"
 )
-
-
-class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """What hooks are told of the server: ``name`` is the user's, else the server's own is taken,
-    or else ``fallback``; ``place`` are the fields of ``mcp_context`` that say where it runs."""
-
-    name: str | None
-    fallback: str
-    place: Json
 
 
 class _ServerInput(Exception):
@@ -95,12 +85,10 @@ class Proxy:
         allows: Match | None = None,
     ) -> None:
         self._hooks = hooks
+        self._tools = Tools(hooks, identity, allows)
         self._server = server
         self._incoming = incoming
         self._outgoing = outgoing
-        self._identity = identity
-        self._name = identity.name
-        self._allows = allows
         self._questions = Questions(outgoing.write)
         # The client's requests that nobody has answered, and calls of our own: what was asked.
         self._open: dict[Key, Call | str] = {}
@@ -167,8 +155,9 @@ class Proxy:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(client, *self._tasks, return_exceptions=True)
+        why = _GONE if server.done() else "the session has ended"
         for key in [*self._open]:
-            self._fail(key[1], SERVER_GONE, _GONE)
+            self._fail(key[1], SERVER_GONE, why)
             self._close(key)
         closing = self._close_server(), self._end_session(reason)
         code, _ = await asyncio.gather(*closing, return_exceptions=True)
@@ -221,10 +210,10 @@ class Proxy:
 
     async def _from_client(self, message: Message | Fault) -> None:
         if isinstance(message, Fault):
-            warn(f"a message of the MCP client was refused: {message.problem}: {_quote(message)}")
-            self._fail(
-                message.id, message.code, f"hookline mcp does not pass this on: {message.problem}"
-            )
+            warn(f"a message of the MCP client was refused (id {message.id!r}): {message.problem}")
+            # The id of a response is the server's, and may be that of another request here.
+            id = None if message.is_response else message.id
+            self._fail(id, message.code, f"hookline mcp does not pass this on: {message.problem}")
             await self._outgoing.drain()
             return
         method, key = message.method, key_of(message.id)
@@ -262,7 +251,7 @@ class Proxy:
 
     async def _take_call(self, message: Message) -> None:
         if not message.is_request:
-            warn(f"a tools/call without an id was dropped: {_quote(message)}")
+            warn("a tools/call of the MCP client was dropped, as it has no id")
             return
         call = read_call(message)
         if isinstance(call, Fault):
@@ -278,7 +267,7 @@ class Proxy:
         self._open[call.key] = call
         self._start_session()
         is_ready = self._is_identified.is_set() and (self._session is None or self._session.done())
-        name = self._name_for_hooks(call.name) if is_ready else ""
+        name = self._tools.name_for_hooks(call.name) if is_ready else ""
         if is_ready and self._hooks.may_skip(_BEFORE, _AFTER, target=name):
             await self._server.send(call.to_server(call.arguments))
         else:
@@ -288,10 +277,8 @@ class Proxy:
         """Why a call is not even shown to hooks."""
         if self._stop_reason is not None:
             return self._stop_reason
-        if not self._is_allowed(call.name):
+        if not self._tools.allows(call.name):
             return f"{call.name} is not among the tools that --tools allows"
-        if call.is_task and self._hooks.may_answer(_AFTER, self._name_for_hooks(call.name)):
-            return _NO_LATER_RESULT.format(tool=call.name)
         return None
 
     async def _run_call(self, call: Call) -> None:
@@ -311,6 +298,9 @@ class Proxy:
         await self._outgoing.drain()
 
     async def _call_with_hooks(self, call: Call) -> Reply:
+        name = self._tools.name_for_hooks(call.name)
+        if call.is_task and self._hooks.may_answer(_AFTER, name):
+            return refuse(_NO_LATER_RESULT.format(tool=call.name), is_modern=call.is_modern)
         resumed = self._questions.resume(call)
 
         async def confirm(request: ConfirmationRequest) -> bool:
@@ -331,14 +321,14 @@ class Proxy:
             can_ask = can_be_asked(call.meta.get(CAPABILITIES))
         try:
             outcome = await self._hooks.call_tool(
-                self._name_for_hooks(call.name),
+                name,
                 call.arguments,
                 partial(self._execute, call),
                 read=read_reply,
                 find_tool=partial(self._find_following, call),
                 confirm=confirm if can_ask or resumed is not None else None,
                 deferrals=(_ServerInput,),
-                mcp_context=self._describe(call.name),
+                mcp_context=self._tools.describe(call.name),
                 answered=None if resumed is None else resumed.answered,
             )
         except InputNeeded as question:
@@ -365,7 +355,7 @@ class Proxy:
         """The reply; an error if its result is to come later, and hooks would have to see it."""
         if not reply.is_unfinished:
             return reply
-        name = self._name_for_hooks(call.name)
+        name = self._tools.name_for_hooks(call.name)
         if self._hooks.may_answer(_AFTER, name):
             warn(f"the MCP server made a task of {call.name}: {_NO_LATER_RESULT.format(tool=name)}")
             return refuse(_NO_LATER_RESULT.format(tool=call.name), is_modern=call.is_modern)
@@ -375,8 +365,8 @@ class Proxy:
 
     def _find_following(self, call: Call, name: str) -> FollowingTool | None:
         """How to run another tool of this server, named as hooks read it or as the server does."""
-        tool = name.removeprefix(self._name_for_hooks(""))
-        if not self._is_allowed(tool):
+        tool = name.removeprefix(self._tools.name_for_hooks(""))
+        if not self._tools.allows(tool):
             return None
 
         async def run(arguments: ToolInput) -> Reply:
@@ -396,16 +386,16 @@ class Proxy:
                 return refuse(problem, is_modern=call.is_modern)
             return reply
 
-        return FollowingTool(run, self._name_for_hooks(tool), self._describe(tool))
+        return FollowingTool(run, self._tools.name_for_hooks(tool), self._tools.describe(tool))
 
     async def _announce(self, request: ConfirmationRequest) -> None:
         """Fire the Notification of a question that the user is about to be asked."""
-        tool = request.tool_name.removeprefix(self._name_for_hooks(""))
+        tool = request.tool_name.removeprefix(self._tools.name_for_hooks(""))
         told = tool_notification(
             {
                 "type": "mcp",
                 "title": request.tool_name,
-                "serverName": self._name,
+                "serverName": self._tools.server_name,
                 "toolName": tool,
                 "toolDisplayName": tool,
             }
@@ -451,8 +441,16 @@ class Proxy:
 
     async def _from_server(self, message: Message | Fault) -> None:
         if isinstance(message, Fault):
-            warn(f"the MCP server wrote what is no message: {message.problem}: {_quote(message)}")
-            return
+            # A log may be told what no reader takes for a message, but no result.
+            is_shown = message.code == PARSE_ERROR and message.id is None
+            text = message.raw[:_MOST_QUOTED].decode(errors="replace") if is_shown else "…"
+            warn(f"the MCP server wrote what is no message: {message.problem}: {text}")
+            if not message.is_response or message.id is None:
+                return
+            problem = f"the MCP server's answer was refused: {message.problem}"
+            error = {"code": INTERNAL_ERROR, "message": problem}
+            fields = {"jsonrpc": "2.0", "id": message.id, "error": error}
+            message = Message(encode(fields), fields, is_doubled=False)
         if not message.is_response:
             is_of_task = str(message.method).startswith("notifications/tasks")
             has_result = is_of_task and "result" in message.params
@@ -486,7 +484,8 @@ class Proxy:
             request = None
         if key is None or request is None:
             if key not in self._cancelled:
-                warn(f"the MCP server answered what nobody has asked: {_quote(message)}")
+                # What it says is for hooks to see first, so it is in no log either.
+                warn(f"the MCP server answered what nobody has asked (id {message.id!r})")
             return
         if isinstance(request, Call):
             self._close(key)
@@ -494,68 +493,20 @@ class Proxy:
             return
         self._close(key)
         if request in (INITIALIZE, DISCOVER):
-            self._identify(reply.result)
+            self._tools.identify(reply.result)
+            self._is_identified.set()
             if self._session is not None and not self._session.done():
                 self._spawn(self._introduce(message, self._session))
             else:
                 self._outgoing.write(self._add_instructions(message))
             return
         if request == LIST and isinstance(reply.result, dict):
-            narrowed = self._narrow(reply.result)
+            self._tools.identify(reply.result)
+            narrowed = self._tools.narrow(reply.result)
             if narrowed is not reply.result or message.is_doubled:
                 self._outgoing.write(encode({**message.fields, "result": narrowed}))
                 return
         self._outgoing.write(message.raw)
-
-    def _narrow(self, result: Json) -> Json:
-        """The list without the tools that are not allowed, and without the promises that results
-        may not keep after hooks; the same object if there is nothing to change."""
-        tools = result.get("tools")
-        if not isinstance(tools, list):
-            return result
-        kept: list[Any] = []
-        for tool in tools:
-            name = tool.get("name") if isinstance(tool, dict) else None
-            if not isinstance(name, str):
-                if self._allows is None:
-                    kept.append(tool)
-                continue
-            if not self._is_allowed(name):
-                continue
-            called = self._name_for_hooks(name)
-            has_hooks = any(self._hooks.may_answer(event, called) for event in (_BEFORE, _AFTER))
-            if "outputSchema" in tool and has_hooks:
-                # What hooks add makes a text of a result.
-                tool = {name: it for name, it in tool.items() if name != "outputSchema"}
-            kept.append(tool)
-        is_same = len(kept) == len(tools) and all(a is b for a, b in zip(kept, tools, strict=True))
-        return result if is_same else {**result, "tools": kept}
-
-    def _is_allowed(self, tool: str) -> bool:
-        try:
-            return self._allows is None or self._allows(tool)
-        except MatchTimeout:
-            warn(f"--tools took too long over {tool!r}, so it is not allowed")
-            return False
-
-    def _name_for_hooks(self, tool: str) -> str:
-        """The name of a tool as hooks read it. From the first on, the server's name stays."""
-        if self._name is None:
-            self._name = self._identity.fallback
-        return f"mcp__{re.sub(r'[^A-Za-z0-9_-]', '_', self._name)}__{tool}"
-
-    def _describe(self, tool: str) -> Json:
-        return {"server_name": self._name, "tool_name": tool, **self._identity.place}
-
-    def _identify(self, result: Any) -> None:
-        """Take the name that the server gives itself, if it is the first to be had."""
-        if isinstance(result, dict) and self._name is None:
-            meta = result.get("_meta")
-            info = result.get("serverInfo") or (isinstance(meta, dict) and meta.get(SERVER_INFO))
-            name = info.get("name") if isinstance(info, dict) else None
-            if isinstance(name, str) and name:
-                self._name = name
-        self._is_identified.set()
 
     def _start_session(self) -> None:
         """Fire SessionStart, once; tool calls wait for its hooks."""
@@ -624,11 +575,6 @@ class Proxy:
 
 def _is_lasting(request: Call | str) -> bool:
     return isinstance(request, str) and request.startswith(_LASTING)
-
-
-def _quote(message: Message | Fault) -> str:
-    text = message.raw[: _MOST_QUOTED + 1].decode(errors="replace")
-    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
 
 
 async def _finish(work: Coroutine[Any, Any, T]) -> T:

@@ -1,0 +1,93 @@
+"""The tools of a server: which of them there are, and what hooks know them by."""
+
+import re
+from typing import Any
+
+import msgspec
+
+from hookline.front import Hooks
+from hookline.notices import warn
+from hookline.pipeline.matcher import Match, MatchTimeout
+from hookline.serving.mcp.calls import SERVER_INFO
+from hookline.serving.mcp.messages import Json
+from hookline.wire.events import HookEventName
+
+_NOT_IN_NAMES = r"[^A-Za-z0-9_-]"
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """What hooks are told of the server: ``name`` is the user's, else the server's own is taken,
+    or else ``fallback``; ``place`` are the fields of ``mcp_context`` that say where it runs."""
+
+    name: str | None
+    fallback: str
+    place: Json
+
+
+class Tools:
+    """The tools of one server; ``pattern`` is which of them there are, all without it."""
+
+    def __init__(self, hooks: Hooks, identity: Identity, pattern: Match | None) -> None:
+        self._hooks = hooks
+        self._identity = identity
+        self._pattern = pattern
+        self._name = identity.name
+
+    @property
+    def server_name(self) -> str:
+        """The server's name. It stays from the first time on that hooks are told of it."""
+        if self._name is None:
+            self._name = self._identity.fallback
+        return self._name
+
+    def identify(self, result: Any) -> None:
+        """Take the name that the server gives itself in a result, if it is the first to be had."""
+        if not isinstance(result, dict) or self._name is not None:
+            return
+        meta = result.get("_meta")
+        info = result.get("serverInfo") or (isinstance(meta, dict) and meta.get(SERVER_INFO))
+        name = info.get("name") if isinstance(info, dict) else None
+        if isinstance(name, str) and name:
+            self._name = name
+
+    def name_for_hooks(self, tool: str) -> str:
+        """The name of a tool as hooks read it."""
+        return f"mcp__{re.sub(_NOT_IN_NAMES, '_', self.server_name)}__{tool}"
+
+    def describe(self, tool: str) -> Json:
+        """A tool as ``mcp_context``."""
+        return {"server_name": self.server_name, "tool_name": tool, **self._identity.place}
+
+    def allows(self, tool: str) -> bool:
+        """Whether a tool may be listed and called."""
+        try:
+            return self._pattern is None or self._pattern(tool)
+        except MatchTimeout:
+            warn(f"--tools took too long over {tool!r}, so it is not allowed")
+            return False
+
+    def narrow(self, result: Json) -> Json:
+        """A list without the tools that are not allowed, and without the schemas that results may
+        not keep to after hooks; the same object if there is nothing to change."""
+        tools = result.get("tools")
+        if not isinstance(tools, list):
+            return result
+        kept: list[Any] = []
+        for tool in tools:
+            name = tool.get("name") if isinstance(tool, dict) else None
+            if not isinstance(name, str):
+                kept += [tool] if self._pattern is None else []
+            elif self.allows(name):
+                has_schema = "outputSchema" in tool and self._may_change(name)
+                kept.append(_without_schema(tool) if has_schema else tool)
+        is_same = len(kept) == len(tools) and all(a is b for a, b in zip(kept, tools, strict=True))
+        return result if is_same else {**result, "tools": kept}
+
+    def _may_change(self, tool: str) -> bool:
+        """Whether hooks may make a text of a tool's result; a message of BeforeTool hooks does."""
+        events = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
+        return any(self._hooks.may_answer(event, self.name_for_hooks(tool)) for event in events)
+
+
+def _without_schema(tool: Json) -> Json:
+    return {name: value for name, value in tool.items() if name != "outputSchema"}

@@ -378,3 +378,19 @@ def test_an_adapter_may_skip_events_that_no_hook_answers_and_nobody_logs() -> No
     assert hooks.sync.may_skip(after, target="mail")
     logger = DebugLogger(lambda _record: None)
     assert not Hooks(debug_logger=logger).may_skip(before, target="shell")
+
+
+async def test_a_gate_takes_what_hooks_answered_before_and_says_whether_they_rewrote_it() -> None:
+    hooks = Hooks()
+    asked: list[dict[str, Any]] = []
+    hooks.on("BeforeTool")(asked.append)
+    answered = {"decision": "deny", "reason": "no"}
+    gate = await hooks.tool_gate("shell", {"command": "ls"}, answered=answered)
+    assert gate.refusal is not None
+    assert gate.refusal.llm_content == "no"
+    changed = {"hookSpecificOutput": {"tool_input": {"command": "ls -l"}}}
+    gate = await hooks.tool_gate("shell", {"command": "ls"}, answered=changed)
+    assert (gate.input, gate.is_rewritten) == ({"command": "ls -l"}, True)
+    assert not asked
+    assert not (await hooks.tool_gate("shell", {"command": "ls"})).is_rewritten
+    assert len(asked) == 1

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-import httpx
+import httpx2 as httpx
 import pytest
 from agents import Agent, OpenAIProvider, RunConfig, Runner, function_tool
 from openai import AsyncOpenAI

@@ -438,3 +438,19 @@ def test_a_conversation_of_an_adapter_has_its_transcript() -> None:
     for path in ("/t.jsonl", None):
         conversations.of("chat", transcript_path=path).hooks.sync.before_agent("Hi")
     assert noted == ["/t.jsonl"] * 2
+
+
+async def test_a_gate_takes_what_hooks_answered_before_and_says_whether_they_rewrote_it() -> None:
+    hooks = Hooks()
+    asked: list[dict[str, Any]] = []
+    hooks.on("BeforeTool")(asked.append)
+    answered = {"decision": "deny", "reason": "no"}
+    gate = await hooks.tool_gate("shell", {"command": "ls"}, answered=answered)
+    assert gate.refusal is not None
+    assert gate.refusal.llm_content == "no"
+    changed = {"hookSpecificOutput": {"tool_input": {"command": "ls -l"}}}
+    gate = await hooks.tool_gate("shell", {"command": "ls"}, answered=changed)
+    assert (gate.input, gate.is_rewritten) == ({"command": "ls -l"}, True)
+    assert not asked
+    assert not (await hooks.tool_gate("shell", {"command": "ls"})).is_rewritten
+    assert len(asked) == 1

@@ -1,8 +1,8 @@
 """Writes the tables of effects into the documents: ``.venv-adapters/bin/python tools/effects.py``
 
 What stands between ``<!-- effects:NAME -->`` and ``<!-- /effects -->`` is what the harnesses of the
-conformance table declare, and ``test_table`` measures: the column of an adapter, or with ``all`` the
-whole table.
+conformance table declare, and ``test_table`` measures: the column of an adapter, or with ``all``
+the whole table.
 """
 
 import re

@@ -20,7 +20,7 @@ from hookline import Hooks
 from hookline.adapters.openai_agents import hooked
 
 TITLE = "OpenAI Agents"
-IDLE = "a model and tools that pass everything on"
+IDLE = "a model wrapper that does nothing"
 
 
 class _Scripted(Model):

@@ -76,8 +76,8 @@ class Guard:
             return False
 
     def is_strict(self) -> bool:
-        """Whether what cannot be checked must not pass, as far as settings were read."""
-        return self.conversations.hooks._engine.is_strict()
+        """Whether what cannot be checked must not pass."""
+        return self.conversations.hooks.is_strict()
 
     def hook(self, agent: Any) -> Any:
         """The agent with these hooks; the same each time. One that has hooks keeps its own."""

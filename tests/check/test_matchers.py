@@ -27,7 +27,7 @@ from tests.harness.scratch import Project
         ("Bash", "matcher-tool", WARNING, "LLxprt Code say run_shell_command"),
         ("Edit|Write", "matcher-tool", WARNING, "say replace|write_file"),
         ("frobnicate", "matcher-tool", HINT, "fine for a tool of an agent of your own"),
-        ("mcp__git__.*", "matcher-tool", HINT, "fine for a tool of an MCP server"),
+        ("mcp_maps_route", "matcher-tool", HINT, "fine for a tool of an MCP server"),
     ],
 )
 def test_a_matcher_for_tools(
@@ -49,6 +49,7 @@ def test_a_matcher_for_tools(
             "^(?!read_)",
             "Bash|shell",
         ),
+        *("mcp__git__.*", "^mcp__notes__send_mail$", "^(?:mcp__git__push)$"),
     ],
 )
 def test_matchers_that_are_fine(project: Project, matcher: str) -> None:

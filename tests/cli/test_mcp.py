@@ -20,7 +20,7 @@ from tests.serving.mcp.processes import SERVER, proxy
         (["--header", "A: b", "--", "cat"], "--header: headers are for --url"),
         (
             ["--url", "https://x", "--header", "A"],
-            "--header: 'A' is no header; write 'Name: value'",
+            "--header: one of them is no header; write 'Name: value'",
         ),
         (["--url", "https://x", "--header", "A: $NO_SUCH"], "the variable NO_SUCH is not set"),
         (["--tools", "(", "--", "cat"], "--tools: '(' is not a regular expression"),

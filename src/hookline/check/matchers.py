@@ -169,6 +169,9 @@ def _judge_tool(text: str, matches: Match, *, is_native: bool) -> _Verdict | Non
         instead = _with(text, word, one) if one else None
         remedy = did_you_mean([one] if one else found)
         return _Verdict("matcher-tool", Severity.WARNING, what, remedy, instead)
+    if re.match(r"[\^(?:]*mcp__[\w-]+__", text):
+        # What "hookline mcp" and Claude Code call the tools of MCP servers, whatever these are.
+        return None
     whose = "an MCP server" if text.lstrip("^(").startswith("mcp_") else "an agent of your own"
     what = f"{text!r} matches no tool of Gemini CLI, LLxprt Code or Claude Code"
     return _Verdict("matcher-tool", Severity.HINT, what, f"fine for a tool of {whose}")

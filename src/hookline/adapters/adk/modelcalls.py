@@ -8,9 +8,9 @@ import json
 from typing import Any, get_origin
 
 from google.adk.models.llm_response import LlmResponse
+from google.adk.telemetry import tracing
 from google.adk.tools.set_model_response_tool import SetModelResponseTool
 from google.genai import types
-from opentelemetry import trace
 from pydantic import TypeAdapter
 
 from hookline.adapters.adk.runs import MARK, ModelStep, Run
@@ -144,7 +144,7 @@ def _forget_text(response: LlmResponse) -> None:
 
 def _trace_again(response: LlmResponse) -> None:
     """ADK has written the model's own response to its span already."""
-    span: Any = trace.get_current_span()
+    span: Any = tracing.trace.get_current_span()
     if span.is_recording() and (span.attributes or {}).get(_SPAN_RESPONSE, "{}") != "{}":
         span.set_attribute(_SPAN_RESPONSE, response.model_dump_json(exclude_none=True))
 

@@ -64,6 +64,7 @@ def _expect(*wanted: tuple[bool, str]) -> Iterator[str]:
 _LIST = Call("shell", {"command": "ls"})
 _CALL = Reply("Let me look.", (_LIST,))
 _DONE = Reply("All is done.")
+_UPDATED: HookReply = {"hookSpecificOutput": {"updatedToolOutput": "[removed]"}}
 
 
 def _check_goes_on(o: Observed) -> Iterator[str]:
@@ -378,6 +379,13 @@ SCENARIOS: tuple[Scenario, ...] = (
     ),
     Scenario(
         row=_TOOL,
+        cell="BeforeTool context",
+        hooks=(Hook("BeforeTool", say(add_context("this is a sandbox")), "shell"),),
+        replies=(_CALL, _DONE),
+        check=_check_context_added,
+    ),
+    Scenario(
+        row=_TOOL,
         cell="BeforeTool, tools in parallel",
         hooks=(Hook("BeforeTool", _answer_by_command, "shell"),),
         replies=(
@@ -433,6 +441,13 @@ SCENARIOS: tuple[Scenario, ...] = (
         row=_AFTER_TOOL,
         cell="AfterTool replace",
         hooks=(Hook("AfterTool", say(replace_result("[removed]")), "shell"),),
+        replies=(_CALL, _DONE),
+        check=_check_replaced,
+    ),
+    Scenario(
+        row=_AFTER_TOOL,
+        cell="AfterTool update",
+        hooks=(Hook("AfterTool", say(_UPDATED), "shell"),),
         replies=(_CALL, _DONE),
         check=_check_replaced,
     ),

@@ -865,6 +865,18 @@ def heard_by(hooks: HookSession, hear: Hear) -> HookSession:
     return HookSession(engine, hooks._session_id, hooks._transcript_path)
 
 
+def recorded_at(hooks: HookSession, path: str) -> HookSession:
+    """The same hooks, whose events name this file as the transcript."""
+    return HookSession(hooks._engine, hooks._session_id, path)
+
+
+def place_of(hooks: HookSession) -> tuple[str, str]:
+    """The id of the session and the working directory, as hooks read them."""
+    config = hooks._engine.config
+    session_id = hooks._session_id
+    return config.get_session_id() if session_id is None else session_id, config.get_working_dir()
+
+
 def failing_closed(hooks: HookSession) -> HookSession:
     """The same hooks, where an event that the engine itself failed at is denied."""
     engine = _ClosedEngine(hooks._engine)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from functools import partial
 from inspect import isawaitable
+from os import PathLike
 from typing import Any, TypeAlias
 
 import msgspec
@@ -13,12 +14,13 @@ from hookline.agent.chat import Chat, Display
 from hookline.agent.providers import ModelProvider
 from hookline.agent.scheduler import OnStatus, Publish, ToolScheduler
 from hookline.agent.tools import Tool
-from hookline.agent.turns import CallResult, Text, Turn, result_of, text_turn
+from hookline.agent.turns import CallResult, FunctionCall, Text, Turn, result_of, text_turn
 from hookline.answer import Answer
 from hookline.config import Config
 from hookline.errors import describe
-from hookline.front import HookSession, heard_by, hooks_of
+from hookline.front import HookSession, heard_by, hooks_of, place_of, recorded_at
 from hookline.toolcall import Confirm, ConfirmationRequest
+from hookline.transcript import TranscriptWriter
 from hookline.triggers import tool_notification
 from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionStartSource
 
@@ -44,7 +46,8 @@ class Agent:
     beginning, SessionEnd at its end, each exactly once however it ends.
 
     ``notify``, plain or async, gets each system message of a hook that the user is to see.
-    ``history`` is that of an earlier session, of whatever provider.
+    ``history`` is that of an earlier session, of whatever provider. ``transcript`` is a file that
+    the conversation is written to, as Claude Code does, for hooks to read.
     """
 
     def __init__(
@@ -65,8 +68,14 @@ class Agent:
         max_model_calls: int = 100,
         source: SessionStartSource = SessionStartSource.STARTUP,
         history: Sequence[Turn] = (),
+        transcript: str | PathLike[str] | None = None,
     ) -> None:
         self._hooks = hooks_of(hooks)
+        self._transcript: TranscriptWriter | None = None
+        if transcript is not None:
+            session_id, cwd = place_of(self._hooks)
+            self._transcript = TranscriptWriter(transcript, session_id=session_id, cwd=cwd)
+            self._hooks = recorded_at(self._hooks, self._transcript.path)
         if notify is not None:
             self._hooks = heard_by(self._hooks, partial(self._show_message, notify))
         self._max_model_calls = max_model_calls
@@ -184,10 +193,12 @@ class Agent:
             is_large = above is not None and len(chat.history) > above
             if is_large and len(self._split_history()[0]) > 1:
                 await self.compress(PreCompressTrigger.AUTO)
+            known = len(chat.history)
             async with aclosing(chat.stream(added)) as responses:
                 async for response in responses:
                     if self._show is not None:
                         self._show(response)
+            self._record(chat.history[known:])
             assert chat.last_turn is not None
             turn = chat.last_turn
             if turn.stop_reason is not None or turn.blocked or not turn.calls:
@@ -210,10 +221,25 @@ class Agent:
             stopped = next((d.result.stop_reason for d in done if d.result.stop_reason), None)
             if stopped is not None:
                 chat.history.append(added)
+                self._record([added])
                 return TurnResult(text=turn.text, reason=stopped, stop_reason=stopped)
         reason = f"the turn ended after {self._max_model_calls} model calls"
         chat.history.append(added)
+        self._record([added])
         return TurnResult(text=turn.text, reason=reason)
+
+    def _record(self, turns: Iterable[Turn]) -> None:
+        """Write turns into the transcript; calls without an id get one, their results the same."""
+        transcript = self._transcript
+        for part, role in ((part, turn.role) for turn in turns for part in turn.parts):
+            if transcript is None:
+                return
+            if isinstance(part, Text):
+                transcript.add_text("assistant" if role == "model" else "user", part.text)
+            elif isinstance(part, FunctionCall):
+                transcript.add_call(_recorded_id(part), part.name, part.args)
+            elif isinstance(part, CallResult):
+                transcript.add_result(_recorded_id(part.call), part.text, is_error=part.is_error)
 
     async def _confirm(self, request: ConfirmationRequest) -> bool:
         """Tell hooks that the user is about to be asked, then ask."""
@@ -247,3 +273,8 @@ class Agent:
         ]
         place = begins[-self._keep_turns] if len(begins) >= self._keep_turns else 0
         return history[:place], history[place:]
+
+
+def _recorded_id(call: FunctionCall) -> str:
+    """What a call is known by in a transcript; one of an API without ids by what it is here."""
+    return call.id or f"call_{id(call):x}"

@@ -31,7 +31,7 @@ class TranscriptWriter:
     ) -> None:
         self.path = os.path.abspath(path)
         self._session_id = session_id
-        self._cwd = os.fspath(cwd)
+        self._cwd = os.path.abspath(cwd)
         self._tools = tools
         self._parent: str | None = None
         self._is_broken = False

@@ -125,6 +125,10 @@ def encode(fields: Json) -> bytes:
     try:
         try:
             text = json.dumps(fields, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            if not text.isascii():
+                # Node's readline and Python's splitlines end a line at these; they are in strings.
+                for end in "\x85\u2028\u2029":
+                    text = text.replace(end, f"\\u{ord(end):04x}")
             return text.encode()
         except UnicodeEncodeError:
             # Half a surrogate pair has no UTF-8, but an escape.

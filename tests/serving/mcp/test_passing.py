@@ -123,6 +123,13 @@ async def test_a_line_that_two_readers_could_read_as_two_things_is_refused(
         assert await session.call(1) == text("ran read")
 
 
+async def test_an_introduction_that_cannot_be_answered_holds_no_call_up() -> None:
+    async with play() as session:
+        session.send('{"method":"initialize"}')
+        session.send('{"id":{},"method":"server/discover"}')
+        assert await session.call(1) == text("ran read")
+
+
 async def test_a_call_without_an_id_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
     async with play() as session:
         session.send('{"method":"tools/call","params":{"name":"read"}}')

@@ -234,7 +234,8 @@ class Proxy:
             if method in TASK_RESULTS and not self._may_fetch(message):
                 return
             self._open[key] = str(method)
-        if method in (INITIALIZE, DISCOVER):
+        # Without an id there is no answer with which the server could introduce itself.
+        if method in (INITIALIZE, DISCOVER) and key is not None:
             if method == INITIALIZE:
                 self._can_be_asked = can_be_asked(message.params.get("capabilities"))
             self._is_identified.clear()

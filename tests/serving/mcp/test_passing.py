@@ -237,13 +237,17 @@ async def test_a_server_cannot_answer_before_hooks_let_it_have_the_call_nor_twic
 async def test_garbage_of_the_server_is_told_and_the_session_goes_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    raw_tab = b'{"id":1,"result":{"content":[{"type":"text","text":"s3cret\t"}]}}'
     async with play() as session:
         for line in (b"Listening on 8080", b"\xff\xfe", b"{", b"[" * 100_000, b'{"Method":"x"}'):
             session.server.say(line)
+        session.server.say(raw_tab)
         assert await session.call(1) == text("ran read")
     assert "no message: it is not JSON: Expecting value" in caplog.text
     assert "Listening on 8080" in caplog.text
-    assert caplog.text.count("the MCP server wrote what is no message") == 5
+    assert caplog.text.count("the MCP server wrote what is no message") == 6
+    # A result that only some readers can read is in no log.
+    assert "s3cret" not in caplog.text
 
 
 @pytest.mark.parametrize(

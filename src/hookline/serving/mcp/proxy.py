@@ -54,6 +54,7 @@ _LAST_LINES = 1.0
 _MOST_CANCELLED = 1000
 _MOST_TASKS = 10_000
 _MOST_QUOTED = 500
+_JSON = (b"{", b"[")
 _TASK_ID = frozenset({"taskId"})
 # Requests that stay open for as long as there is a connection.
 _LASTING = "subscriptions/"
@@ -443,7 +444,7 @@ class Proxy:
     async def _from_server(self, message: Message | Fault) -> None:
         if isinstance(message, Fault):
             # A log may be told what no reader takes for a message, but no result.
-            is_shown = message.code == PARSE_ERROR and message.id is None
+            is_shown = message.code == PARSE_ERROR and not message.raw.strip().startswith(_JSON)
             text = message.raw[:_MOST_QUOTED].decode(errors="replace") if is_shown else "…"
             warn(f"the MCP server wrote what is no message: {message.problem}: {text}")
             if not message.is_response or message.id is None:

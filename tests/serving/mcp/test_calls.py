@@ -544,8 +544,11 @@ async def test_a_call_is_cancelled_while_the_server_works(
         session.send(cancel)
         await session.server.next()
         assert session.server.raw[-1] == cancel
+        # Its id is not free: a late result would be taken for the answer to something else.
+        assert (await session.request({"id": 1, "method": "ping"}))["error"]["code"] == -32600
         session.server.say({"jsonrpc": "2.0", "id": 1, "result": text("too late")})
         assert (await session.request({"id": 2, "method": "ping"}))["id"] == 2
+        assert (await session.request({"id": 1, "method": "ping"}))["result"] == {}
     assert len(fired) == (1 if event == "SessionEnd" else 0)
     assert not [r for r in caplog.records if r.levelno >= logging.WARNING]
 

@@ -5,7 +5,6 @@ have to see has no other way. What hooks have no part in goes by at once, in its
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
@@ -51,7 +50,7 @@ _BEFORE, _AFTER = HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL
 # Seconds: what calls under way have when one side is gone, and what the last lines have.
 _LAST_CALLS = 3.0
 _LAST_LINES = 1.0
-_MOST_CANCELLED = 1000
+_MOST_CANCELLED = 10_000
 _MOST_TASKS = 10_000
 _MOST_QUOTED = 500
 _JSON = (b"{", b"[")
@@ -94,7 +93,8 @@ class Proxy:
         # The client's requests that nobody has answered, and calls of our own: what was asked.
         self._open: dict[Key, Call | str] = {}
         self._own: dict[str, asyncio.Future[Reply]] = {}
-        self._cancelled: deque[Key] = deque(maxlen=_MOST_CANCELLED)
+        # Requests that the client has cancelled, and the server may yet answer; oldest first.
+        self._cancelled: dict[Key, None] = {}
         # The tools whose results tasks will give.
         self._results_of: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -244,9 +244,9 @@ class Proxy:
         await self._server.send(message.raw)
 
     def _is_taken(self, key: Key) -> bool:
-        """Whether a request has the id of one that is open; then it is refused, as an answer could
-        be taken for that of the other."""
-        if key not in self._open:
+        """Whether a request has the id of one that the server may yet answer; then it is refused,
+        as an answer could be taken for that of the other."""
+        if key not in self._open and key not in self._cancelled:
             return False
         self._fail(key[1], INVALID_REQUEST, f"a request with the id {key[1]!r} is open")
         return True
@@ -412,13 +412,16 @@ class Proxy:
         if request is None or key is None:
             return True
         self._close(key)
-        self._cancelled.append(key)
         if request in (INITIALIZE, DISCOVER):
             self._is_identified.set()
-        if not isinstance(request, Call) or request.task is None:
-            return True
-        request.task.cancel()
-        return request.is_sent
+        if isinstance(request, Call) and request.task is not None:
+            request.task.cancel()
+            if not request.is_sent:
+                return False
+        self._cancelled[key] = None
+        if len(self._cancelled) > _MOST_CANCELLED:
+            del self._cancelled[next(iter(self._cancelled))]
+        return True
 
     def _may_fetch(self, message: Message) -> bool:
         """Whether a task's result may pass; without a word of refusal it may not."""
@@ -485,7 +488,9 @@ class Proxy:
             # The server does not have it yet, or has answered it.
             request = None
         if key is None or request is None:
-            if key not in self._cancelled:
+            if key is not None and key in self._cancelled:
+                del self._cancelled[key]
+            else:
                 # What it says is for hooks to see first, so it is in no log either.
                 warn(f"the MCP server answered what nobody has asked (id {message.id!r})")
             return

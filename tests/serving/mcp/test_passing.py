@@ -95,6 +95,8 @@ REFUSED = [
     (b'{"id":null,"method":"tools/call","params":{"name":"a"}}', -32600),
     (b'{"id":1.5,"method":"tools/call","params":{"name":"a"}}', -32600),
     (b'{"id":true,"method":"tools/call","params":{"name":"a"}}', -32600),
+    (b'{"id":19007199254740993,"method":"tools/call","params":{"name":"a"}}', -32600),
+    (b'{"id":"\\ud800","method":"tools/call","params":{"name":"a"}}', -32600),
     (b'{"id":1,"method":"tools/call","params":{"name":"a","name":"b"}}', -32600),
     (b'{"id":1,"method":"tools/call","params":{"name":"a","x":[{"b":1,"b":2}]}}', -32600),
     (b'{"id":1,"method":"tools/call","params":{"name":"a","Name":"b"}}', -32602),
@@ -116,7 +118,7 @@ async def test_a_line_that_two_readers_could_read_as_two_things_is_refused(
     async with play() as session:
         answer = await session.request(line)
         assert answer["error"]["code"] == code
-        has_id = code != -32700 and line.startswith(b'{"id":1') and b"method" in line
+        has_id = code != -32700 and line.startswith((b'{"id":1', b'{"id":"')) and b"method" in line
         assert answer["id"] == (json.loads(line)["id"] if has_id else None)
         assert session.server.raw == []
         # The session goes on.

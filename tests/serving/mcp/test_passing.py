@@ -358,6 +358,18 @@ async def test_a_name_that_only_looks_allowed_is_not(name: str) -> None:
         assert session.server.calls == []
 
 
+@pytest.mark.parametrize("name", ["write\nfile", "write\u2028file", "write_file\0", "write\ud800"])
+async def test_a_name_that_matchers_could_miss_is_neither_listed_nor_called(name: str) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool", matcher="^mcp__files__.*file$")(lambda _event: deny("no"))
+    named = {"tools": [{"name": name}, {"name": "read_file"}]}
+    async with play(hooks, lambda _request: named) as session:
+        answer = await session.request({"id": 1, "method": "tools/list"})
+        assert [tool["name"] for tool in answer["result"]["tools"]] == ["read_file"]
+        assert (await session.call(1, name))["isError"] is True
+        assert session.server.calls == []
+
+
 async def test_a_pattern_that_takes_too_long_allows_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -261,7 +261,9 @@ class Proxy:
             return
         if self._is_taken(call.key):
             return
-        refusal = self._find_refusal(call)
+        refusal = self._stop_reason
+        if refusal is None:
+            refusal = self._tools.find_refusal(call.name)
         if refusal is not None:
             self._answer(call.id, refuse(refusal, is_modern=call.is_modern))
             await self._outgoing.drain()
@@ -274,14 +276,6 @@ class Proxy:
             await self._server.send(call.to_server(call.arguments))
         else:
             call.task = self._spawn(self._run_call(call))
-
-    def _find_refusal(self, call: Call) -> str | None:
-        """Why a call is not even shown to hooks."""
-        if self._stop_reason is not None:
-            return self._stop_reason
-        if not self._tools.allows(call.name):
-            return f"{call.name} is not among the tools that --tools allows"
-        return None
 
     async def _run_call(self, call: Call) -> None:
         try:
@@ -368,7 +362,7 @@ class Proxy:
     def _find_following(self, call: Call, name: str) -> FollowingTool | None:
         """How to run another tool of this server, named as hooks read it or as the server does."""
         tool = name.removeprefix(self._tools.name_for_hooks(""))
-        if not self._tools.allows(tool):
+        if self._tools.find_refusal(tool) is not None:
             return None
 
         async def run(arguments: ToolInput) -> Reply:

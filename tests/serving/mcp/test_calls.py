@@ -377,6 +377,20 @@ async def test_the_answer_to_a_question_of_the_server_goes_to_the_server() -> No
         assert (await session.server.next())["result"] == {"action": "accept"}
 
 
+async def test_a_server_cannot_have_its_own_question_taken_for_that_of_a_hook() -> None:
+    hooks = hooks_that("BeforeTool", ask("sure?"), matcher="rm")
+    tail = {"hookSpecificOutput": {"tailToolCallRequest": {"name": "note", "args": {}}}}
+    hooks.on("AfterTool", matcher="read")(lambda _event: tail)
+    async with play(hooks) as session:
+        await session.initialize(CLIENT)
+        await session.call(1)
+        session.send(call(2, "rm"))
+        asked = await session.receive()
+        # What the server has seen of our ids tells it nothing about that of the question.
+        prefix, _, _ = asked["id"].rpartition("-")
+        assert prefix.encode() not in b"".join(session.server.raw)
+
+
 async def accept(
     session: Any, asked: Json, id: Any = 2, action: str = "accept", **more: Any
 ) -> Any:

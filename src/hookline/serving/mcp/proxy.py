@@ -5,6 +5,7 @@ have to see has no other way. What hooks have no part in goes by at once, in its
 """
 
 import asyncio
+import secrets
 from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
@@ -366,7 +367,7 @@ class Proxy:
             return None
 
         async def run(arguments: ToolInput) -> Reply:
-            id = self._questions.make_id()
+            id = f"hookline-{secrets.token_hex(16)}"
             # Progress of it would be taken for that of the call.
             meta = {name: it for name, it in call.meta.items() if name != "progressToken"}
             params = {"name": tool, "arguments": arguments, **({"_meta": meta} if meta else {})}

@@ -219,6 +219,42 @@ async def test_a_stop_after_a_tool_hides_its_result() -> None:
         assert len(session.server.calls) == 1
 
 
+async def test_a_stop_refuses_what_hooks_were_still_looking_at() -> None:
+    hooks, may_go_on, after = Hooks(), asyncio.Event(), []
+
+    @hooks.on("BeforeTool", matcher="slow")
+    async def wait(_event: Any) -> None:
+        await may_go_on.wait()
+
+    hooks.on("BeforeTool", matcher="last")(lambda _event: stop("enough"))
+    hooks.on("AfterTool")(after.append)
+    async with play(hooks) as session:
+        session.send(call(1, "slow"))
+        assert await session.call(2, "last") == text("enough", isError=True)
+        may_go_on.set()
+        assert (await session.receive())["result"] == text("enough", isError=True)
+        assert session.server.calls == after == []
+
+
+@pytest.mark.parametrize("is_deep", [False, True])
+async def test_what_hooks_cannot_be_shown_whole_does_not_pass(is_deep: bool) -> None:
+    """Hooks are shown so much of what is nested and no more; the rest could say anything."""
+    deep: Any = "s3cret"
+    for _ in range(300 if is_deep else 150):
+        deep = [deep]
+    hooks = hooks_that("BeforeTool", {}, matcher="read")
+    hooks.on("AfterTool", matcher="show")(lambda _event: None)
+
+    async with play(hooks, answering({"content": [], "structuredContent": deep})) as session:
+        result = await session.call(1, "read", {"a": deep})
+        assert bool(result.get("isError")) is is_deep
+        assert len(session.server.calls) == (0 if is_deep else 1)
+        session.send(call(2, "show"))
+        answer = await session.receive()
+        assert ("error" in answer) is is_deep
+        assert ("s3cret" in json.dumps(answer)) is not is_deep
+
+
 @pytest.mark.parametrize("named", ["note", "mcp__files__note"])
 async def test_another_tool_of_the_server_can_follow_through_its_own_hooks(named: str) -> None:
     hooks, seen = Hooks(), []

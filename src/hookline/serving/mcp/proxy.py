@@ -43,6 +43,7 @@ from hookline.serving.mcp.server import Server, ServerGone
 from hookline.serving.mcp.tools import Identity, Tools
 from hookline.toolcall import ConfirmationRequest, FollowingTool, ToolInput
 from hookline.triggers import tool_notification
+from hookline.wire.codec import MAX_DEPTH, is_json
 from hookline.wire.events import HookEventName, SessionEndReason, SessionStartSource
 
 T = TypeVar("T")
@@ -55,6 +56,8 @@ _MOST_CANCELLED = 10_000
 _MOST_TASKS = 10_000
 _MOST_QUOTED = 500
 _JSON = (b"{", b"[")
+# How deep a result may be nested; hooks read it within the objects of ``tool_response``.
+_DEEPEST = MAX_DEPTH - 5
 _TASK_ID = frozenset({"taskId"})
 # Requests that stay open for as long as there is a connection.
 _LASTING = "subscriptions/"
@@ -70,6 +73,10 @@ class _ServerInput(Exception):
     def __init__(self, result: Json) -> None:
         self.result = result
         super().__init__("the server asks for input")
+
+
+class _Stopped(Exception):
+    """Hooks have stopped the session while others looked at this call."""
 
 
 class Proxy:
@@ -296,6 +303,8 @@ class Proxy:
 
     async def _call_with_hooks(self, call: Call) -> Reply:
         name = self._tools.name_for_hooks(call.name)
+        if not is_json(call.arguments):
+            return refuse("hooks cannot be shown all of its arguments", is_modern=call.is_modern)
         if call.is_task and self._hooks.may_answer(_AFTER, name):
             return refuse(_NO_LATER_RESULT.format(tool=call.name), is_modern=call.is_modern)
         resumed = self._questions.resume(call)
@@ -324,7 +333,7 @@ class Proxy:
                 read=read_reply,
                 find_tool=partial(self._find_following, call),
                 confirm=confirm if can_ask or resumed is not None else None,
-                deferrals=(_ServerInput,),
+                deferrals=(_ServerInput, _Stopped),
                 mcp_context=self._tools.describe(call.name),
                 answered=None if resumed is None else resumed.answered,
             )
@@ -333,15 +342,19 @@ class Proxy:
         except _ServerInput as wanted:
             self._questions.allow_again(call, wanted.result.get("requestState"))
             return Reply(wanted.result)
+        except _Stopped as stopped:
+            return refuse(str(stopped), is_modern=call.is_modern)
         if outcome.stop is not None:
             self._stop_reason = outcome.stop
         return apply_outcome(outcome, is_modern=call.is_modern)
 
     async def _execute(self, call: Call, arguments: ToolInput) -> Reply:
         """Have the server run the tool; what it wants to know first is raised."""
+        if self._stop_reason is not None:
+            raise _Stopped(self._stop_reason)
         call.reply = asyncio.get_running_loop().create_future()
         await self._server.send(call.to_server(arguments))
-        reply = await call.reply
+        reply = _check_depth(await call.reply)
         if reply.needs_input:
             # Nothing else in it has been seen by a hook.
             wanted = ("resultType", "inputRequests", "requestState")
@@ -367,6 +380,8 @@ class Proxy:
             return None
 
         async def run(arguments: ToolInput) -> Reply:
+            if self._stop_reason is not None:
+                raise _Stopped(self._stop_reason)
             id = f"hookline-{secrets.token_hex(16)}"
             # Progress of it would be taken for that of the call.
             meta = {name: it for name, it in call.meta.items() if name != "progressToken"}
@@ -375,7 +390,7 @@ class Proxy:
             self._own[id] = asyncio.get_running_loop().create_future()
             try:
                 await self._server.send(encode(fields))
-                reply = await self._own[id]
+                reply = _check_depth(await self._own[id])
             finally:
                 del self._own[id]
             if reply.is_unfinished:
@@ -573,6 +588,14 @@ class Proxy:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _check_depth(reply: Reply) -> Reply:
+    """The reply; an error if hooks could not be shown all of it."""
+    if is_json(reply.result, _DEEPEST) and is_json(reply.error, _DEEPEST):
+        return reply
+    problem = "the MCP server's answer cannot be passed on: hooks cannot be shown all of it"
+    return Reply(error={"code": INTERNAL_ERROR, "message": problem})
 
 
 def _is_lasting(request: Call | str) -> bool:

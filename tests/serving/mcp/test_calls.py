@@ -220,7 +220,8 @@ async def test_a_stop_after_a_tool_hides_its_result() -> None:
 
 
 async def test_a_stop_refuses_what_hooks_were_still_looking_at() -> None:
-    hooks, may_go_on, after = Hooks(), asyncio.Event(), []
+    hooks, may_go_on = Hooks(), asyncio.Event()
+    after: list[Any] = []
 
     @hooks.on("BeforeTool", matcher="slow")
     async def wait(_event: Any) -> None:
@@ -600,6 +601,27 @@ async def test_a_call_is_cancelled_while_the_server_works(
         assert (await session.request({"id": 2, "method": "ping"}))["id"] == 2
         assert (await session.request({"id": 1, "method": "ping"}))["result"] == {}
     assert len(fired) == (1 if event == "SessionEnd" else 0)
+    assert not [r for r in caplog.records if r.levelno >= logging.WARNING]
+
+
+async def test_a_call_is_cancelled_while_the_server_runs_one_that_follows_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    tail = {"hookSpecificOutput": {"tailToolCallRequest": {"name": "note", "args": {}}}}
+
+    def answer(request: Json) -> Any:
+        return None if request.get("params", {}).get("name") == "note" else text("ran read")
+
+    async with play(hooks_that("AfterTool", tail), answer) as session:
+        session.send(call(1))
+        await session.server.next()
+        following = await session.server.next()
+        params = {"requestId": 1, "reason": "enough"}
+        session.send({"method": "notifications/cancelled", "params": params})
+        cancelled = await session.server.next()
+        assert cancelled["params"] == {**params, "requestId": following["id"]}
+        session.server.say({"jsonrpc": "2.0", "id": following["id"], "result": text("too late")})
+        assert (await session.request({"id": 1, "method": "ping"}))["id"] == 1
     assert not [r for r in caplog.records if r.levelno >= logging.WARNING]
 
 

@@ -389,6 +389,14 @@ async def test_a_list_with_nothing_to_change_passes_byte_for_byte() -> None:
         assert await session.receive_raw() == line
 
 
+async def test_a_list_that_has_no_json_is_an_error_of_its_request() -> None:
+    async with play(answer=lambda _request: None, tools="a") as session:
+        session.send({"id": 1, "method": "tools/list"})
+        await session.server.next()
+        session.server.say(b'{"id":1,"result":{"tools":[{"name":"b"},{"name":"a","most":1e999}]}}')
+        assert "cannot be passed on" in (await session.receive())["error"]["message"]
+
+
 @pytest.mark.parametrize("event", ["AfterTool", "BeforeTool"])
 async def test_no_schema_is_promised_where_hooks_may_make_a_text_of_a_result(event: str) -> None:
     hooks = Hooks()

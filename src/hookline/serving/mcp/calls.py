@@ -32,7 +32,8 @@ _UNLIKE_TEXT = re.compile("[\0\ud800-\udfff]")
 
 class Call(msgspec.Struct, eq=False):
     """A call; ``arguments`` are what hooks read, ``params`` what the server gets. ``answered`` is
-    what BeforeTool hooks had said when the user allowed it."""
+    what BeforeTool hooks had said when the user allowed it, ``following`` the id under which the
+    server runs another tool that hooks have follow it."""
 
     fields: Json
     key: Key
@@ -42,6 +43,7 @@ class Call(msgspec.Struct, eq=False):
     task: asyncio.Task[None] | None = None
     reply: asyncio.Future[Reply] | None = None
     answered: Json | None = None
+    following: str | None = None
 
     @property
     def id(self) -> str | int:

@@ -234,8 +234,7 @@ class Proxy:
             await self._take_call(message)
             return
         if method == CANCELLED:
-            if self._cancel(key_of(message.params.get("requestId"))):
-                await self._server.send(message.raw)
+            await self._cancel(message)
             return
         if key is not None:
             if self._is_taken(key):
@@ -382,7 +381,7 @@ class Proxy:
         async def run(arguments: ToolInput) -> Reply:
             if self._stop_reason is not None:
                 raise _Stopped(self._stop_reason)
-            id = f"hookline-{secrets.token_hex(16)}"
+            id = call.following = f"hookline-{secrets.token_hex(16)}"
             # Progress of it would be taken for that of the call.
             meta = {name: it for name, it in call.meta.items() if name != "progressToken"}
             params = {"name": tool, "arguments": arguments, **({"_meta": meta} if meta else {})}
@@ -393,6 +392,7 @@ class Proxy:
                 reply = _check_depth(await self._own[id])
             finally:
                 del self._own[id]
+                call.following = None
             if reply.is_unfinished:
                 problem = f"{tool} wants input or gives its result later, and runs only by itself"
                 return refuse(problem, is_modern=call.is_modern)
@@ -416,22 +416,32 @@ class Proxy:
             told.message, notification_type=told.notification_type, details=told.details
         )
 
-    def _cancel(self, key: Key | None) -> bool:
-        """Forget a request that the client has cancelled; whether the server has to be told."""
+    async def _cancel(self, message: Message) -> None:
+        """Forget a request that the client has cancelled, and tell the server if it has it."""
+        key = key_of(message.params.get("requestId"))
         request = self._open.get(key) if key is not None else None
         if request is None or key is None:
-            return True
+            await self._server.send(message.raw)
+            return
         self._close(key)
         if request in (INITIALIZE, DISCOVER):
             self._is_identified.set()
+        raw, may_be_answered = message.raw, True
         if isinstance(request, Call) and request.task is not None:
+            may_be_answered = request.reply is not None and not request.reply.done()
+            # The wait for the reply ends with it.
             request.task.cancel()
             if not request.is_sent:
-                return False
-        self._cancelled[key] = None
-        if len(self._cancelled) > _MOST_CANCELLED:
-            del self._cancelled[next(iter(self._cancelled))]
-        return True
+                return
+            if request.following is not None:
+                key, may_be_answered = ("text", request.following), True
+                params = {**message.params, "requestId": request.following}
+                raw = encode({**message.fields, "params": params})
+        if may_be_answered:
+            self._cancelled[key] = None
+            if len(self._cancelled) > _MOST_CANCELLED:
+                del self._cancelled[next(iter(self._cancelled))]
+        await self._server.send(raw)
 
     def _may_fetch(self, message: Message) -> bool:
         """Whether a task's result may pass; without a word of refusal it may not."""
@@ -521,7 +531,7 @@ class Proxy:
             self._tools.identify(reply.result)
             narrowed = self._tools.narrow(reply.result)
             if narrowed is not reply.result or message.is_doubled:
-                self._outgoing.write(encode({**message.fields, "result": narrowed}))
+                self._answer(message.id, Reply(narrowed))
                 return
         self._outgoing.write(message.raw)
 

@@ -319,6 +319,31 @@ async def test_a_hundred_calls_at_once_keep_their_ids() -> None:
             assert answer["id"] == f"id-{answer['result']['content'][0]['text']}"
 
 
+async def test_a_flood_of_calls_runs_few_hooks_at_once_and_is_bounded() -> None:
+    """A process has so many descriptors: a hook that cannot start would let its call pass."""
+    hooks, running, most, may_go_on = Hooks(), 0, 0, asyncio.Event()
+
+    @hooks.on("BeforeTool")
+    async def count(_event: Any) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await may_go_on.wait()
+        running -= 1
+
+    async with play(hooks, lambda r: None if r["method"] == "tools/call" else {}) as session:
+        for n in range(1001):
+            session.send(call(n))
+        refused = await session.receive()
+        assert (refused["id"], refused["error"]["message"][:15]) == (1000, "1000 calls are ")
+        assert running == 16
+        # Calls that the server has do not hold up those whose hooks have not run.
+        may_go_on.set()
+        for _ in range(1000):
+            await session.server.next()
+        assert most == 16
+
+
 @pytest.mark.parametrize("failing", [False, True])
 async def test_a_hook_that_fails_lets_the_call_pass_unless_it_fails_closed(failing: bool) -> None:
     hooks = Hooks()
@@ -426,6 +451,8 @@ async def test_a_server_cannot_have_its_own_question_taken_for_that_of_a_hook() 
         # What the server has seen of our ids tells it nothing about that of the question.
         prefix, _, _ = asked["id"].rpartition("-")
         assert prefix.encode() not in b"".join(session.server.raw)
+        session.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "decline"}})
+        assert (await session.receive())["id"] == 2
 
 
 async def accept(

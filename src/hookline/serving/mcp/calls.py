@@ -33,7 +33,7 @@ _UNLIKE_TEXT = re.compile("[\0\ud800-\udfff]")
 class Call(msgspec.Struct, eq=False):
     """A call; ``arguments`` are what hooks read, ``params`` what the server gets. ``answered`` is
     what BeforeTool hooks had said when the user allowed it, ``following`` the id under which the
-    server runs another tool that hooks have follow it."""
+    server runs another tool that hooks have follow it. It ``has_turn`` while hooks may run."""
 
     fields: Json
     key: Key
@@ -44,6 +44,7 @@ class Call(msgspec.Struct, eq=False):
     reply: asyncio.Future[Reply] | None = None
     answered: Json | None = None
     following: str | None = None
+    has_turn: bool = False
 
     @property
     def id(self) -> str | int:

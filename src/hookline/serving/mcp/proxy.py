@@ -6,8 +6,8 @@ have to see has no other way. What hooks have no part in goes by at once, in its
 
 import asyncio
 import secrets
-from collections.abc import Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -52,6 +52,11 @@ _BEFORE, _AFTER = HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL
 # Seconds: what calls under way have when one side is gone, and what the last lines have.
 _LAST_CALLS = 3.0
 _LAST_LINES = 1.0
+# Calls whose hooks run at once; others wait. A hook takes three descriptors, of which a process may
+# have 256 on macOS, and one that cannot be started would let its call pass.
+_MOST_TURNS = 16
+# Calls that run, wait for their turn or for the server; more are refused.
+_MOST_CALLS = 1000
 _MOST_CANCELLED = 10_000
 _MOST_TASKS = 10_000
 _MOST_QUOTED = 500
@@ -106,6 +111,7 @@ class Proxy:
         # The tools whose results tasks will give.
         self._results_of: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._turns = asyncio.Semaphore(_MOST_TURNS)
         self._settled: asyncio.Future[None] | None = None
         self._is_identified = asyncio.Event()
         self._is_identified.set()
@@ -281,6 +287,10 @@ class Proxy:
         name = self._tools.name_for_hooks(call.name) if is_ready else ""
         if is_ready and self._hooks.may_skip(_BEFORE, _AFTER, target=name):
             await self._server.send(call.to_server(call.arguments))
+        elif len(self._tasks) >= _MOST_CALLS:
+            self._close(call.key)
+            self._fail(call.id, SERVER_GONE, f"{_MOST_CALLS} calls are open; wait for one of them")
+            await self._outgoing.drain()
         else:
             call.task = self._spawn(self._run_call(call))
 
@@ -289,6 +299,7 @@ class Proxy:
             await self._is_identified.wait()
             if self._session is not None:
                 await asyncio.wait([self._session])
+            await self._take_turn(call)
             reply = await self._call_with_hooks(call)
         except ServerGone as error:
             reply = Reply(error={"code": SERVER_GONE, "message": str(error)})
@@ -296,9 +307,29 @@ class Proxy:
             warn("internal error of the MCP proxy, please report it", error=error)
             said = {"code": INTERNAL_ERROR, "message": "internal error of hookline mcp"}
             reply = Reply(error=said)
+        finally:
+            self._end_turn(call)
         self._close(call.key)
         self._answer(call.id, reply)
         await self._outgoing.drain()
+
+    async def _take_turn(self, call: Call) -> None:
+        await self._turns.acquire()
+        call.has_turn = True
+
+    def _end_turn(self, call: Call) -> None:
+        if call.has_turn:
+            call.has_turn = False
+            self._turns.release()
+
+    @asynccontextmanager
+    async def _out_of_turn(self, call: Call) -> AsyncIterator[None]:
+        """Let the hooks of other calls run while this one waits for somebody else."""
+        self._end_turn(call)
+        try:
+            yield
+        finally:
+            await self._take_turn(call)
 
     async def _call_with_hooks(self, call: Call) -> Reply:
         name = self._tools.name_for_hooks(call.name)
@@ -319,7 +350,8 @@ class Proxy:
             await self._announce(request)
             if call.is_modern:
                 raise InputNeeded(request)
-            return await self._questions.ask(request)
+            async with self._out_of_turn(call):
+                return await self._questions.ask(request)
 
         can_ask = self._can_be_asked
         if call.is_modern:
@@ -352,8 +384,9 @@ class Proxy:
         if self._stop_reason is not None:
             raise _Stopped(self._stop_reason)
         call.reply = asyncio.get_running_loop().create_future()
-        await self._server.send(call.to_server(arguments))
-        reply = _check_depth(await call.reply)
+        async with self._out_of_turn(call):
+            await self._server.send(call.to_server(arguments))
+            reply = _check_depth(await call.reply)
         if reply.needs_input:
             # Nothing else in it has been seen by a hook.
             wanted = ("resultType", "inputRequests", "requestState")
@@ -388,8 +421,9 @@ class Proxy:
             fields = {"jsonrpc": "2.0", "id": id, "method": CALL, "params": params}
             self._own[id] = asyncio.get_running_loop().create_future()
             try:
-                await self._server.send(encode(fields))
-                reply = _check_depth(await self._own[id])
+                async with self._out_of_turn(call):
+                    await self._server.send(encode(fields))
+                    reply = _check_depth(await self._own[id])
             finally:
                 del self._own[id]
                 call.following = None

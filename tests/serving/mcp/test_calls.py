@@ -430,6 +430,26 @@ async def test_a_client_that_fails_to_ask_has_not_been_allowed(
     assert "no such method" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "result",
+    [
+        '{"action":"decline","action":"accept"}',
+        '{"Action":"accept"}',
+        '{"action":["accept"]}',
+        '"accept"',
+        "null",
+    ],
+)
+async def test_what_is_no_clear_yes_is_a_no(result: str) -> None:
+    async with play(hooks_that("BeforeTool", ask("sure?"))) as session:
+        await session.initialize(CLIENT)
+        session.send(call(1))
+        asked = await session.receive()
+        session.send(f'{{"jsonrpc":"2.0","id":"{asked["id"]}","result":{result}}}')
+        assert (await session.receive())["result"]["isError"] is True
+        assert session.server.calls == []
+
+
 async def test_the_answer_to_a_question_of_the_server_goes_to_the_server() -> None:
     async with play(hooks_that("BeforeTool", ask("sure?"))) as session:
         await session.initialize(CLIENT)

@@ -65,7 +65,7 @@ class Questions:
         fields = {"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params}
         self._tell(encode(fields))
         try:
-            said = (await answer).fields
+            response = await answer
         except asyncio.CancelledError:
             cancelled = {"requestId": id, "reason": "the call was cancelled"}
             fields = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled}
@@ -73,9 +73,10 @@ class Questions:
             raise
         finally:
             del self._open[id]
+        said = response.fields
         if said.get("error") is not None:
             raise RuntimeError(f"the client answered {text_of(said['error'])}")
-        return _is_accepted(said.get("result"))
+        return not response.is_doubled and _is_accepted(said.get("result"))
 
     def take(self, response: Message) -> bool:
         """Take the answer to a question; False if it is the answer to something else."""

@@ -469,6 +469,27 @@ async def test_a_client_that_sends_no_more_still_has_its_answers() -> None:
         assert await session.end() == 7
 
 
+async def test_a_client_that_reads_none_of_its_refusals_is_held_up() -> None:
+    async with play(answer=lambda _request: None) as session:
+        for _ in range(10_000):
+            session.send(b'{"id":1,"method":"ping"}' + b" " * 300)
+        await asyncio.sleep(0.3)
+        assert session._proxy._outgoing._size < 500_000
+        assert session._outlet._size > 0
+        session._lines.close()
+
+
+async def test_a_client_that_reads_no_more_has_left() -> None:
+    hooks, ended = Hooks(), []
+    hooks.on("SessionEnd")(lambda event: ended.append(event["reason"]))
+    async with play(hooks) as session:
+        await session.initialize()
+        session._lines.close()
+        session.server.say(b'{"method":"notifications/x"}')
+        assert await session.end() == 7
+    assert ended == ["exit"]
+
+
 async def test_a_message_beyond_the_maximum_ends_the_session_with_an_error(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

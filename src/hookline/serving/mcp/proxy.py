@@ -131,7 +131,9 @@ class Proxy:
         reason = SessionEndReason.OTHER
         try:
             await asyncio.wait({client, server}, return_when=asyncio.FIRST_COMPLETED)
-            if not self._has_failed and self._outgoing.lost is None:
+            if self._outgoing.lost is not None:
+                reason = SessionEndReason.EXIT
+            elif not self._has_failed:
                 if not server.done():
                     reason = SessionEndReason.EXIT
                     await self._settle(server)
@@ -228,8 +230,8 @@ class Proxy:
             warn(f"a message of the MCP client was refused (id {message.id!r}): {message.problem}")
             # The id of a response is the server's, and may be that of another request here.
             id = None if message.is_response else message.id
-            self._fail(id, message.code, f"hookline mcp does not pass this on: {message.problem}")
-            await self._outgoing.drain()
+            problem = f"hookline mcp does not pass this on: {message.problem}"
+            await self._turn_down(id, message.code, problem)
             return
         method, key = message.method, key_of(message.id)
         if message.is_response:
@@ -243,9 +245,9 @@ class Proxy:
             await self._cancel(message)
             return
         if key is not None:
-            if self._is_taken(key):
+            if await self._is_taken(key):
                 return
-            if method in TASK_RESULTS and not self._may_fetch(message):
+            if method in TASK_RESULTS and not await self._may_fetch(message):
                 return
             self._open[key] = str(method)
         # Without an id there is no answer with which the server could introduce itself.
@@ -256,12 +258,13 @@ class Proxy:
             self._start_session()
         await self._server.send(message.raw)
 
-    def _is_taken(self, key: Key) -> bool:
+    async def _is_taken(self, key: Key) -> bool:
         """Whether a request has the id of one that the server may yet answer; then it is refused,
         as an answer could be taken for that of the other."""
         if key not in self._open and key not in self._cancelled:
             return False
-        self._fail(key[1], INVALID_REQUEST, f"a request with the id {key[1]!r} is open")
+        problem = f"a request with the id {key[1]!r} is open"
+        await self._turn_down(key[1], INVALID_REQUEST, problem)
         return True
 
     async def _take_call(self, message: Message) -> None:
@@ -272,7 +275,7 @@ class Proxy:
         if isinstance(call, Fault):
             await self._from_client(call)
             return
-        if self._is_taken(call.key):
+        if await self._is_taken(call.key):
             return
         refusal = self._stop_reason
         if refusal is None:
@@ -289,8 +292,8 @@ class Proxy:
             await self._server.send(call.to_server(call.arguments))
         elif len(self._tasks) >= _MOST_CALLS:
             self._close(call.key)
-            self._fail(call.id, SERVER_GONE, f"{_MOST_CALLS} calls are open; wait for one of them")
-            await self._outgoing.drain()
+            problem = f"{_MOST_CALLS} calls are open; wait for one of them"
+            await self._turn_down(call.id, SERVER_GONE, problem)
         else:
             call.task = self._spawn(self._run_call(call))
 
@@ -477,14 +480,13 @@ class Proxy:
                 del self._cancelled[next(iter(self._cancelled))]
         await self._server.send(raw)
 
-    def _may_fetch(self, message: Message) -> bool:
+    async def _may_fetch(self, message: Message) -> bool:
         """Whether a task's result may pass; without a word of refusal it may not."""
         has_variant = find_variant(message.params, _TASK_ID) is not None
         if not has_variant and not self._must_be_seen(message.params.get("taskId")):
             return True
-        self._fail(
-            message.id, INVALID_REQUEST, "hooks must see the results of tools, and a task's pass by"
-        )
+        problem = "hooks must see the results of tools, and a task's pass by"
+        await self._turn_down(message.id, INVALID_REQUEST, problem)
         return False
 
     def _must_be_seen(self, task_id: Any) -> bool:
@@ -613,6 +615,11 @@ class Proxy:
         is_settled = all(_is_lasting(request) for request in self._open.values())
         if is_settled and self._settled is not None and not self._settled.done():
             self._settled.set_result(None)
+
+    async def _turn_down(self, id: Any, code: int, problem: str) -> None:
+        """Answer a message that goes no further; no more are taken while nobody reads that."""
+        self._fail(id, code, problem)
+        await self._outgoing.drain()
 
     def _fail(self, id: Any, code: int, message: str) -> None:
         self._answer(id, Reply(error={"code": code, "message": message}))

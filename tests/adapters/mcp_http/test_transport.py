@@ -53,6 +53,21 @@ async def test_messages_pass_byte_by_byte() -> None:
         assert raw.requests[0].body == sent
 
 
+async def test_half_a_character_passes_both_ways() -> None:
+    """A text that was cut within an emoji, which JSON can have and UTF-8 cannot."""
+    half = b'"\\ud83d"'
+
+    async def reply(request: Request) -> None:
+        await request.answer(b'{"jsonrpc":"2.0","id":1,\n"result":{"text":' + half + b"}}")
+
+    async with serve(tools_call=reply) as raw, HttpServer(raw.url) as server:
+        params: Any = {"name": "a", "arguments": {"text": "\ud83d"}, "_meta": MODERN}
+        answer = await ask(server, "tools/call", 1, **params)
+        assert answer["result"] == {"text": "\ud83d"}
+        assert half in raw.requests[0].body
+        assert raw.requests[0].headers["mcp-name"] == "a"
+
+
 async def test_a_message_of_many_lines_becomes_one_line() -> None:
     async def reply(request: Request) -> None:
         if request.rpc == "json":

@@ -219,6 +219,43 @@ async def test_a_stop_after_a_tool_hides_its_result() -> None:
         assert len(session.server.calls) == 1
 
 
+async def test_a_stop_refuses_what_hooks_were_still_looking_at() -> None:
+    hooks, may_go_on = Hooks(), asyncio.Event()
+    after: list[Any] = []
+
+    @hooks.on("BeforeTool", matcher="slow")
+    async def wait(_event: Any) -> None:
+        await may_go_on.wait()
+
+    hooks.on("BeforeTool", matcher="last")(lambda _event: stop("enough"))
+    hooks.on("AfterTool")(after.append)
+    async with play(hooks) as session:
+        session.send(call(1, "slow"))
+        assert await session.call(2, "last") == text("enough", isError=True)
+        may_go_on.set()
+        assert (await session.receive())["result"] == text("enough", isError=True)
+        assert session.server.calls == after == []
+
+
+@pytest.mark.parametrize("is_deep", [False, True])
+async def test_what_hooks_cannot_be_shown_whole_does_not_pass(is_deep: bool) -> None:
+    """Hooks are shown so much of what is nested and no more; the rest could say anything."""
+    deep: Any = "s3cret"
+    for _ in range(300 if is_deep else 150):
+        deep = [deep]
+    hooks = hooks_that("BeforeTool", {}, matcher="read")
+    hooks.on("AfterTool", matcher="show")(lambda _event: None)
+
+    async with play(hooks, answering({"content": [], "structuredContent": deep})) as session:
+        result = await session.call(1, "read", {"a": deep})
+        assert bool(result.get("isError")) is is_deep
+        assert len(session.server.calls) == (0 if is_deep else 1)
+        session.send(call(2, "show"))
+        answer = await session.receive()
+        assert ("error" in answer) is is_deep
+        assert ("s3cret" in json.dumps(answer)) is not is_deep
+
+
 @pytest.mark.parametrize("named", ["note", "mcp__files__note"])
 async def test_another_tool_of_the_server_can_follow_through_its_own_hooks(named: str) -> None:
     hooks, seen = Hooks(), []
@@ -280,6 +317,31 @@ async def test_a_hundred_calls_at_once_keep_their_ids() -> None:
         for _ in range(100):
             answer = await session.receive()
             assert answer["id"] == f"id-{answer['result']['content'][0]['text']}"
+
+
+async def test_a_flood_of_calls_runs_few_hooks_at_once_and_is_bounded() -> None:
+    """A process has so many descriptors: a hook that cannot start would let its call pass."""
+    hooks, running, most, may_go_on = Hooks(), 0, 0, asyncio.Event()
+
+    @hooks.on("BeforeTool")
+    async def count(_event: Any) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await may_go_on.wait()
+        running -= 1
+
+    async with play(hooks, lambda r: None if r["method"] == "tools/call" else {}) as session:
+        for n in range(1001):
+            session.send(call(n))
+        refused = await session.receive()
+        assert (refused["id"], refused["error"]["message"][:15]) == (1000, "1000 calls are ")
+        assert running == 16
+        # Calls that the server has do not hold up those whose hooks have not run.
+        may_go_on.set()
+        for _ in range(1000):
+            await session.server.next()
+        assert most == 16
 
 
 @pytest.mark.parametrize("failing", [False, True])
@@ -368,6 +430,26 @@ async def test_a_client_that_fails_to_ask_has_not_been_allowed(
     assert "no such method" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "result",
+    [
+        '{"action":"decline","action":"accept"}',
+        '{"Action":"accept"}',
+        '{"action":["accept"]}',
+        '"accept"',
+        "null",
+    ],
+)
+async def test_what_is_no_clear_yes_is_a_no(result: str) -> None:
+    async with play(hooks_that("BeforeTool", ask("sure?"))) as session:
+        await session.initialize(CLIENT)
+        session.send(call(1))
+        asked = await session.receive()
+        session.send(f'{{"jsonrpc":"2.0","id":"{asked["id"]}","result":{result}}}')
+        assert (await session.receive())["result"]["isError"] is True
+        assert session.server.calls == []
+
+
 async def test_the_answer_to_a_question_of_the_server_goes_to_the_server() -> None:
     async with play(hooks_that("BeforeTool", ask("sure?"))) as session:
         await session.initialize(CLIENT)
@@ -375,6 +457,22 @@ async def test_the_answer_to_a_question_of_the_server_goes_to_the_server() -> No
         assert (await session.receive())["id"] == 1
         session.send({"jsonrpc": "2.0", "id": 1, "result": {"action": "accept"}})
         assert (await session.server.next())["result"] == {"action": "accept"}
+
+
+async def test_a_server_cannot_have_its_own_question_taken_for_that_of_a_hook() -> None:
+    hooks = hooks_that("BeforeTool", ask("sure?"), matcher="rm")
+    tail = {"hookSpecificOutput": {"tailToolCallRequest": {"name": "note", "args": {}}}}
+    hooks.on("AfterTool", matcher="read")(lambda _event: tail)
+    async with play(hooks) as session:
+        await session.initialize(CLIENT)
+        await session.call(1)
+        session.send(call(2, "rm"))
+        asked = await session.receive()
+        # What the server has seen of our ids tells it nothing about that of the question.
+        prefix, _, _ = asked["id"].rpartition("-")
+        assert prefix.encode() not in b"".join(session.server.raw)
+        session.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "decline"}})
+        assert (await session.receive())["id"] == 2
 
 
 async def accept(
@@ -544,9 +642,33 @@ async def test_a_call_is_cancelled_while_the_server_works(
         session.send(cancel)
         await session.server.next()
         assert session.server.raw[-1] == cancel
+        # Its id is not free: a late result would be taken for the answer to something else.
+        assert (await session.request({"id": 1, "method": "ping"}))["error"]["code"] == -32600
         session.server.say({"jsonrpc": "2.0", "id": 1, "result": text("too late")})
         assert (await session.request({"id": 2, "method": "ping"}))["id"] == 2
+        assert (await session.request({"id": 1, "method": "ping"}))["result"] == {}
     assert len(fired) == (1 if event == "SessionEnd" else 0)
+    assert not [r for r in caplog.records if r.levelno >= logging.WARNING]
+
+
+async def test_a_call_is_cancelled_while_the_server_runs_one_that_follows_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    tail = {"hookSpecificOutput": {"tailToolCallRequest": {"name": "note", "args": {}}}}
+
+    def answer(request: Json) -> Any:
+        return None if request.get("params", {}).get("name") == "note" else text("ran read")
+
+    async with play(hooks_that("AfterTool", tail), answer) as session:
+        session.send(call(1))
+        await session.server.next()
+        following = await session.server.next()
+        params = {"requestId": 1, "reason": "enough"}
+        session.send({"method": "notifications/cancelled", "params": params})
+        cancelled = await session.server.next()
+        assert cancelled["params"] == {**params, "requestId": following["id"]}
+        session.server.say({"jsonrpc": "2.0", "id": following["id"], "result": text("too late")})
+        assert (await session.request({"id": 1, "method": "ping"}))["id"] == 1
     assert not [r for r in caplog.records if r.levelno >= logging.WARNING]
 
 

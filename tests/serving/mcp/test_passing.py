@@ -81,6 +81,7 @@ REFUSED = [
     (b'{"id":1,"method":"ping","\\u006dethod":"tools/call"}', -32600),
     (b'{"id":1,"method":"ping","Method":"tools/call"}', -32600),
     ('{"id":1,"method":"ping","param\u017f":{}}'.encode(), -32600),
+    (b'{"id":1,"method\\u0000":"tools/call","method":"ping"}', -32600),
     (b'{"id":1,"method":"tools/call","result":{}}', -32600),
     (b'{"id":1,"method":["tools/call"]}', -32600),
     (b'{"id":1}', -32600),
@@ -94,10 +95,13 @@ REFUSED = [
     (b'{"id":null,"method":"tools/call","params":{"name":"a"}}', -32600),
     (b'{"id":1.5,"method":"tools/call","params":{"name":"a"}}', -32600),
     (b'{"id":true,"method":"tools/call","params":{"name":"a"}}', -32600),
+    (b'{"id":19007199254740993,"method":"tools/call","params":{"name":"a"}}', -32600),
+    (b'{"id":"\\ud800","method":"tools/call","params":{"name":"a"}}', -32600),
     (b'{"id":1,"method":"tools/call","params":{"name":"a","name":"b"}}', -32600),
     (b'{"id":1,"method":"tools/call","params":{"name":"a","x":[{"b":1,"b":2}]}}', -32600),
     (b'{"id":1,"method":"tools/call","params":{"name":"a","Name":"b"}}', -32602),
     (b'{"id":1,"method":"tools/call","params":{"name":"a","ARGUMENTS":{}}}', -32602),
+    (b'{"id":1,"method":"tools/call","params":{"name":"a","name\\u0000":"b"}}', -32602),
     (b'{"id":1,"method":"tools/call","params":{"name":"a","arguments":{"n":1e999}}}', -32602),
     (b'{"id":1,"method":"tools/call","params":{"name":"a","arguments":[1]}}', -32602),
     (b'{"id":1,"method":"tools/call","params":{"name":5}}', -32602),
@@ -114,10 +118,17 @@ async def test_a_line_that_two_readers_could_read_as_two_things_is_refused(
     async with play() as session:
         answer = await session.request(line)
         assert answer["error"]["code"] == code
-        has_id = code != -32700 and line.startswith(b'{"id":1') and b"method" in line
+        has_id = code != -32700 and line.startswith((b'{"id":1', b'{"id":"')) and b"method" in line
         assert answer["id"] == (json.loads(line)["id"] if has_id else None)
         assert session.server.raw == []
         # The session goes on.
+        assert await session.call(1) == text("ran read")
+
+
+async def test_an_introduction_that_cannot_be_answered_holds_no_call_up() -> None:
+    async with play() as session:
+        session.send('{"method":"initialize"}')
+        session.send('{"id":{},"method":"server/discover"}')
         assert await session.call(1) == text("ran read")
 
 
@@ -228,13 +239,17 @@ async def test_a_server_cannot_answer_before_hooks_let_it_have_the_call_nor_twic
 async def test_garbage_of_the_server_is_told_and_the_session_goes_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    raw_tab = b'{"id":1,"result":{"content":[{"type":"text","text":"s3cret\t"}]}}'
     async with play() as session:
         for line in (b"Listening on 8080", b"\xff\xfe", b"{", b"[" * 100_000, b'{"Method":"x"}'):
             session.server.say(line)
+        session.server.say(raw_tab)
         assert await session.call(1) == text("ran read")
     assert "no message: it is not JSON: Expecting value" in caplog.text
     assert "Listening on 8080" in caplog.text
-    assert caplog.text.count("the MCP server wrote what is no message") == 5
+    assert caplog.text.count("the MCP server wrote what is no message") == 6
+    # A result that only some readers can read is in no log.
+    assert "s3cret" not in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -343,6 +358,18 @@ async def test_a_name_that_only_looks_allowed_is_not(name: str) -> None:
         assert session.server.calls == []
 
 
+@pytest.mark.parametrize("name", ["write\nfile", "write\u2028file", "write_file\0", "write\ud800"])
+async def test_a_name_that_matchers_could_miss_is_neither_listed_nor_called(name: str) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool", matcher="^mcp__files__.*file$")(lambda _event: deny("no"))
+    named = {"tools": [{"name": name}, {"name": "read_file"}]}
+    async with play(hooks, lambda _request: named) as session:
+        answer = await session.request({"id": 1, "method": "tools/list"})
+        assert [tool["name"] for tool in answer["result"]["tools"]] == ["read_file"]
+        assert (await session.call(1, name))["isError"] is True
+        assert session.server.calls == []
+
+
 async def test_a_pattern_that_takes_too_long_allows_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -360,6 +387,14 @@ async def test_a_list_with_nothing_to_change_passes_byte_for_byte() -> None:
         await session.server.next()
         session.server.say(line)
         assert await session.receive_raw() == line
+
+
+async def test_a_list_that_has_no_json_is_an_error_of_its_request() -> None:
+    async with play(answer=lambda _request: None, tools="a") as session:
+        session.send({"id": 1, "method": "tools/list"})
+        await session.server.next()
+        session.server.say(b'{"id":1,"result":{"tools":[{"name":"b"},{"name":"a","most":1e999}]}}')
+        assert "cannot be passed on" in (await session.receive())["error"]["message"]
 
 
 @pytest.mark.parametrize("event", ["AfterTool", "BeforeTool"])
@@ -432,6 +467,27 @@ async def test_a_client_that_sends_no_more_still_has_its_answers() -> None:
         session.leave()
         assert (await session.receive())["result"] == text("ran read")
         assert await session.end() == 7
+
+
+async def test_a_client_that_reads_none_of_its_refusals_is_held_up() -> None:
+    async with play(answer=lambda _request: None) as session:
+        for _ in range(10_000):
+            session.send(b'{"id":1,"method":"ping"}' + b" " * 300)
+        await asyncio.sleep(0.3)
+        assert session._proxy._outgoing._size < 500_000
+        assert session._outlet._size > 0
+        session._lines.close()
+
+
+async def test_a_client_that_reads_no_more_has_left() -> None:
+    hooks, ended = Hooks(), []
+    hooks.on("SessionEnd")(lambda event: ended.append(event["reason"]))
+    async with play(hooks) as session:
+        await session.initialize()
+        session._lines.close()
+        session.server.say(b'{"method":"notifications/x"}')
+        assert await session.end() == 7
+    assert ended == ["exit"]
 
 
 async def test_a_message_beyond_the_maximum_ends_the_session_with_an_error(

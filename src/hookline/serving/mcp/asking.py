@@ -58,18 +58,14 @@ class Questions:
         self._deferred: OrderedDict[str, _Question] = OrderedDict()
         self._allowed: OrderedDict[str, _Question] = OrderedDict()
 
-    def make_id(self) -> str:
-        """An id that neither side has used, nor can."""
-        return f"{self._prefix}{next(self._numbers)}"
-
     async def ask(self, request: ConfirmationRequest) -> bool:
         """Ask the user by a request; raises RuntimeError where the client could not."""
-        id, params = self.make_id(), _describe(request)
+        id, params = self._make_id(), _describe(request)
         answer = self._open[id] = asyncio.get_running_loop().create_future()
         fields = {"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params}
         self._tell(encode(fields))
         try:
-            said = (await answer).fields
+            response = await answer
         except asyncio.CancelledError:
             cancelled = {"requestId": id, "reason": "the call was cancelled"}
             fields = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled}
@@ -77,9 +73,10 @@ class Questions:
             raise
         finally:
             del self._open[id]
+        said = response.fields
         if said.get("error") is not None:
             raise RuntimeError(f"the client answered {text_of(said['error'])}")
-        return _is_accepted(said.get("result"))
+        return not response.is_doubled and _is_accepted(said.get("result"))
 
     def take(self, response: Message) -> bool:
         """Take the answer to a question; False if it is the answer to something else."""
@@ -93,7 +90,7 @@ class Questions:
 
     def defer(self, call: Call, request: ConfirmationRequest) -> Reply:
         """Ask the user by the result of the call."""
-        state = self.make_id()
+        state = self._make_id()
         answered: Json = {"decision": "ask", "reason": request.reason}
         if request.system_message:
             answered["systemMessage"] = request.system_message
@@ -136,6 +133,11 @@ class Questions:
         call.params |= {name: before[name] for name in kept if name in before}
         said = responses.get(CONFIRMATION) if isinstance(responses, dict) else None
         return Resumed(asked.answered, _is_accepted(said))
+
+    def _make_id(self) -> str:
+        """An id that the client alone gets to know: a server that knew it could have the user
+        answer a question of its own under it."""
+        return f"{self._prefix}{next(self._numbers)}"
 
 
 def _remember(questions: OrderedDict[str, _Question], state: str, question: _Question) -> None:

@@ -1,6 +1,7 @@
 """One ``tools/call`` of a client, in either generation of the protocol."""
 
 import asyncio
+import re
 from typing import Any
 
 import msgspec
@@ -23,11 +24,16 @@ PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _PARAMETERS = frozenset({"name", "arguments", "task", "inputResponses", "requestState", "_meta"})
+# Larger ones are rounded where all numbers are doubles.
+_LARGEST_ALIKE = 2**53 - 1
+# What ends a text in C, and half a character, which some replace by another.
+_UNLIKE_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 class Call(msgspec.Struct, eq=False):
     """A call; ``arguments`` are what hooks read, ``params`` what the server gets. ``answered`` is
-    what BeforeTool hooks had said when the user allowed it."""
+    what BeforeTool hooks had said when the user allowed it, ``following`` the id under which the
+    server runs another tool that hooks have follow it. It ``has_turn`` while hooks may run."""
 
     fields: Json
     key: Key
@@ -37,6 +43,8 @@ class Call(msgspec.Struct, eq=False):
     task: asyncio.Task[None] | None = None
     reply: asyncio.Future[Reply] | None = None
     answered: Json | None = None
+    following: str | None = None
+    has_turn: bool = False
 
     @property
     def id(self) -> str | int:
@@ -87,6 +95,8 @@ def read_call(message: Message) -> Call | Fault:
 
     if key is None or isinstance(message.id, float):
         return fault("the id of a call is a text or a whole number", INVALID_REQUEST)
+    if not _is_read_alike(message.id):
+        return fault("some servers read another id than this one", INVALID_REQUEST)
     if not isinstance(params, dict):
         return fault("its params are not an object")
     variant = find_variant(params, _PARAMETERS)
@@ -103,6 +113,13 @@ def read_call(message: Message) -> Call | Fault:
     except ValueError as error:
         return fault(f"it cannot be passed on: {error}")
     return call
+
+
+def _is_read_alike(id: str | int) -> bool:
+    """Whether every server answers under the very id, and so under no other that is open too."""
+    if isinstance(id, str):
+        return not _UNLIKE_TEXT.search(id)
+    return abs(id) <= _LARGEST_ALIKE
 
 
 def can_be_asked(capabilities: Any) -> bool:

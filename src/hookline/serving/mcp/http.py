@@ -410,8 +410,8 @@ class HttpServer:
             if not data.isascii():
                 data.decode()
             message = read_message(data)
-            if b"\n" in data or b"\r" in data:
-                data = msgspec.json.format(data, indent=-1)
+            # Line ends are between tokens, the only place where JSON has them.
+            data = data.replace(b"\n", b" ").replace(b"\r", b" ")
         except (msgspec.MsgspecError, UnicodeDecodeError):
             problem = f"{self._name} sent something that is no JSON-RPC message"
             if call is not None:

@@ -114,10 +114,9 @@ def key_of(id: Any) -> Key | None:
 
 def find_variant(fields: Json, names: frozenset[str]) -> str | None:
     """A key that some readers take for one of these names, and others do not."""
-    for key in fields:
-        if key not in names and key.casefold() in {name.casefold() for name in names}:
-            return key
-    return None
+    others = fields.keys() - names
+    folded = {_fold(name) for name in names} if others else set()
+    return next((key for key in others if _fold(key) in folded), None)
 
 
 def encode(fields: Json) -> bytes:
@@ -126,6 +125,10 @@ def encode(fields: Json) -> bytes:
     try:
         try:
             text = json.dumps(fields, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            if not text.isascii():
+                # Node's readline and Python's splitlines end a line at these; they are in strings.
+                for end in "\x85\u2028\u2029":
+                    text = text.replace(end, f"\\u{ord(end):04x}")
             return text.encode()
         except UnicodeEncodeError:
             # Half a surrogate pair has no UTF-8, but an escape.
@@ -221,11 +224,16 @@ def _find_fault(fields: Json, reading: _Reading) -> tuple[str, int] | None:
         return "it is both a request and a response", INVALID_REQUEST
     if not isinstance(method, str):
         return "its method is not a text", INVALID_REQUEST
-    if method not in _GUARDED and method.partition("\0")[0].strip().casefold() in _GUARDED:
+    if method not in _GUARDED and _fold(method) in _GUARDED:
         return f"there is no method {method!r}", METHOD_NOT_FOUND
     if method in _GUARDED and reading.has_doubled:
         return "an object in it has a key twice", INVALID_REQUEST
     return None
+
+
+def _fold(name: str) -> str:
+    """A name as the most lenient readers compare it; those in C end it at a NUL."""
+    return name.partition("\0")[0].strip().casefold()
 
 
 def _explain(error: Exception) -> str:

@@ -5,9 +5,9 @@ have to see has no other way. What hooks have no part in goes by at once, in its
 """
 
 import asyncio
-from collections import deque
-from collections.abc import Coroutine
-from contextlib import suppress
+import secrets
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -43,6 +43,7 @@ from hookline.serving.mcp.server import Server, ServerGone
 from hookline.serving.mcp.tools import Identity, Tools
 from hookline.toolcall import ConfirmationRequest, FollowingTool, ToolInput
 from hookline.triggers import tool_notification
+from hookline.wire.codec import MAX_DEPTH, is_json
 from hookline.wire.events import HookEventName, SessionEndReason, SessionStartSource
 
 T = TypeVar("T")
@@ -51,9 +52,17 @@ _BEFORE, _AFTER = HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL
 # Seconds: what calls under way have when one side is gone, and what the last lines have.
 _LAST_CALLS = 3.0
 _LAST_LINES = 1.0
-_MOST_CANCELLED = 1000
+# Calls whose hooks run at once; others wait. A hook takes three descriptors, of which a process may
+# have 256 on macOS, and one that cannot be started would let its call pass.
+_MOST_TURNS = 16
+# Calls that run, wait for their turn or for the server; more are refused.
+_MOST_CALLS = 1000
+_MOST_CANCELLED = 10_000
 _MOST_TASKS = 10_000
 _MOST_QUOTED = 500
+_JSON = (b"{", b"[")
+# How deep a result may be nested; hooks read it within the objects of ``tool_response``.
+_DEEPEST = MAX_DEPTH - 5
 _TASK_ID = frozenset({"taskId"})
 # Requests that stay open for as long as there is a connection.
 _LASTING = "subscriptions/"
@@ -69,6 +78,10 @@ class _ServerInput(Exception):
     def __init__(self, result: Json) -> None:
         self.result = result
         super().__init__("the server asks for input")
+
+
+class _Stopped(Exception):
+    """Hooks have stopped the session while others looked at this call."""
 
 
 class Proxy:
@@ -93,10 +106,12 @@ class Proxy:
         # The client's requests that nobody has answered, and calls of our own: what was asked.
         self._open: dict[Key, Call | str] = {}
         self._own: dict[str, asyncio.Future[Reply]] = {}
-        self._cancelled: deque[Key] = deque(maxlen=_MOST_CANCELLED)
+        # Requests that the client has cancelled, and the server may yet answer; oldest first.
+        self._cancelled: dict[Key, None] = {}
         # The tools whose results tasks will give.
         self._results_of: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._turns = asyncio.Semaphore(_MOST_TURNS)
         self._settled: asyncio.Future[None] | None = None
         self._is_identified = asyncio.Event()
         self._is_identified.set()
@@ -116,7 +131,9 @@ class Proxy:
         reason = SessionEndReason.OTHER
         try:
             await asyncio.wait({client, server}, return_when=asyncio.FIRST_COMPLETED)
-            if not self._has_failed and self._outgoing.lost is None:
+            if self._outgoing.lost is not None:
+                reason = SessionEndReason.EXIT
+            elif not self._has_failed:
                 if not server.done():
                     reason = SessionEndReason.EXIT
                     await self._settle(server)
@@ -213,8 +230,8 @@ class Proxy:
             warn(f"a message of the MCP client was refused (id {message.id!r}): {message.problem}")
             # The id of a response is the server's, and may be that of another request here.
             id = None if message.is_response else message.id
-            self._fail(id, message.code, f"hookline mcp does not pass this on: {message.problem}")
-            await self._outgoing.drain()
+            problem = f"hookline mcp does not pass this on: {message.problem}"
+            await self._turn_down(id, message.code, problem)
             return
         method, key = message.method, key_of(message.id)
         if message.is_response:
@@ -225,28 +242,29 @@ class Proxy:
             await self._take_call(message)
             return
         if method == CANCELLED:
-            if self._cancel(key_of(message.params.get("requestId"))):
-                await self._server.send(message.raw)
+            await self._cancel(message)
             return
         if key is not None:
-            if self._is_taken(key):
+            if await self._is_taken(key):
                 return
-            if method in TASK_RESULTS and not self._may_fetch(message):
+            if method in TASK_RESULTS and not await self._may_fetch(message):
                 return
             self._open[key] = str(method)
-        if method in (INITIALIZE, DISCOVER):
+        # Without an id there is no answer with which the server could introduce itself.
+        if method in (INITIALIZE, DISCOVER) and key is not None:
             if method == INITIALIZE:
                 self._can_be_asked = can_be_asked(message.params.get("capabilities"))
             self._is_identified.clear()
             self._start_session()
         await self._server.send(message.raw)
 
-    def _is_taken(self, key: Key) -> bool:
-        """Whether a request has the id of one that is open; then it is refused, as an answer could
-        be taken for that of the other."""
-        if key not in self._open:
+    async def _is_taken(self, key: Key) -> bool:
+        """Whether a request has the id of one that the server may yet answer; then it is refused,
+        as an answer could be taken for that of the other."""
+        if key not in self._open and key not in self._cancelled:
             return False
-        self._fail(key[1], INVALID_REQUEST, f"a request with the id {key[1]!r} is open")
+        problem = f"a request with the id {key[1]!r} is open"
+        await self._turn_down(key[1], INVALID_REQUEST, problem)
         return True
 
     async def _take_call(self, message: Message) -> None:
@@ -257,9 +275,11 @@ class Proxy:
         if isinstance(call, Fault):
             await self._from_client(call)
             return
-        if self._is_taken(call.key):
+        if await self._is_taken(call.key):
             return
-        refusal = self._find_refusal(call)
+        refusal = self._stop_reason
+        if refusal is None:
+            refusal = self._tools.find_refusal(call.name)
         if refusal is not None:
             self._answer(call.id, refuse(refusal, is_modern=call.is_modern))
             await self._outgoing.drain()
@@ -270,22 +290,19 @@ class Proxy:
         name = self._tools.name_for_hooks(call.name) if is_ready else ""
         if is_ready and self._hooks.may_skip(_BEFORE, _AFTER, target=name):
             await self._server.send(call.to_server(call.arguments))
+        elif len(self._tasks) >= _MOST_CALLS:
+            self._close(call.key)
+            problem = f"{_MOST_CALLS} calls are open; wait for one of them"
+            await self._turn_down(call.id, SERVER_GONE, problem)
         else:
             call.task = self._spawn(self._run_call(call))
-
-    def _find_refusal(self, call: Call) -> str | None:
-        """Why a call is not even shown to hooks."""
-        if self._stop_reason is not None:
-            return self._stop_reason
-        if not self._tools.allows(call.name):
-            return f"{call.name} is not among the tools that --tools allows"
-        return None
 
     async def _run_call(self, call: Call) -> None:
         try:
             await self._is_identified.wait()
             if self._session is not None:
                 await asyncio.wait([self._session])
+            await self._take_turn(call)
             reply = await self._call_with_hooks(call)
         except ServerGone as error:
             reply = Reply(error={"code": SERVER_GONE, "message": str(error)})
@@ -293,12 +310,34 @@ class Proxy:
             warn("internal error of the MCP proxy, please report it", error=error)
             said = {"code": INTERNAL_ERROR, "message": "internal error of hookline mcp"}
             reply = Reply(error=said)
+        finally:
+            self._end_turn(call)
         self._close(call.key)
         self._answer(call.id, reply)
         await self._outgoing.drain()
 
+    async def _take_turn(self, call: Call) -> None:
+        await self._turns.acquire()
+        call.has_turn = True
+
+    def _end_turn(self, call: Call) -> None:
+        if call.has_turn:
+            call.has_turn = False
+            self._turns.release()
+
+    @asynccontextmanager
+    async def _out_of_turn(self, call: Call) -> AsyncIterator[None]:
+        """Let the hooks of other calls run while this one waits for somebody else."""
+        self._end_turn(call)
+        try:
+            yield
+        finally:
+            await self._take_turn(call)
+
     async def _call_with_hooks(self, call: Call) -> Reply:
         name = self._tools.name_for_hooks(call.name)
+        if not is_json(call.arguments):
+            return refuse("hooks cannot be shown all of its arguments", is_modern=call.is_modern)
         if call.is_task and self._hooks.may_answer(_AFTER, name):
             return refuse(_NO_LATER_RESULT.format(tool=call.name), is_modern=call.is_modern)
         resumed = self._questions.resume(call)
@@ -314,7 +353,8 @@ class Proxy:
             await self._announce(request)
             if call.is_modern:
                 raise InputNeeded(request)
-            return await self._questions.ask(request)
+            async with self._out_of_turn(call):
+                return await self._questions.ask(request)
 
         can_ask = self._can_be_asked
         if call.is_modern:
@@ -327,7 +367,7 @@ class Proxy:
                 read=read_reply,
                 find_tool=partial(self._find_following, call),
                 confirm=confirm if can_ask or resumed is not None else None,
-                deferrals=(_ServerInput,),
+                deferrals=(_ServerInput, _Stopped),
                 mcp_context=self._tools.describe(call.name),
                 answered=None if resumed is None else resumed.answered,
             )
@@ -336,15 +376,20 @@ class Proxy:
         except _ServerInput as wanted:
             self._questions.allow_again(call, wanted.result.get("requestState"))
             return Reply(wanted.result)
+        except _Stopped as stopped:
+            return refuse(str(stopped), is_modern=call.is_modern)
         if outcome.stop is not None:
             self._stop_reason = outcome.stop
         return apply_outcome(outcome, is_modern=call.is_modern)
 
     async def _execute(self, call: Call, arguments: ToolInput) -> Reply:
         """Have the server run the tool; what it wants to know first is raised."""
+        if self._stop_reason is not None:
+            raise _Stopped(self._stop_reason)
         call.reply = asyncio.get_running_loop().create_future()
-        await self._server.send(call.to_server(arguments))
-        reply = await call.reply
+        async with self._out_of_turn(call):
+            await self._server.send(call.to_server(arguments))
+            reply = _check_depth(await call.reply)
         if reply.needs_input:
             # Nothing else in it has been seen by a hook.
             wanted = ("resultType", "inputRequests", "requestState")
@@ -366,21 +411,25 @@ class Proxy:
     def _find_following(self, call: Call, name: str) -> FollowingTool | None:
         """How to run another tool of this server, named as hooks read it or as the server does."""
         tool = name.removeprefix(self._tools.name_for_hooks(""))
-        if not self._tools.allows(tool):
+        if self._tools.find_refusal(tool) is not None:
             return None
 
         async def run(arguments: ToolInput) -> Reply:
-            id = self._questions.make_id()
+            if self._stop_reason is not None:
+                raise _Stopped(self._stop_reason)
+            id = call.following = f"hookline-{secrets.token_hex(16)}"
             # Progress of it would be taken for that of the call.
             meta = {name: it for name, it in call.meta.items() if name != "progressToken"}
             params = {"name": tool, "arguments": arguments, **({"_meta": meta} if meta else {})}
             fields = {"jsonrpc": "2.0", "id": id, "method": CALL, "params": params}
             self._own[id] = asyncio.get_running_loop().create_future()
             try:
-                await self._server.send(encode(fields))
-                reply = await self._own[id]
+                async with self._out_of_turn(call):
+                    await self._server.send(encode(fields))
+                    reply = _check_depth(await self._own[id])
             finally:
                 del self._own[id]
+                call.following = None
             if reply.is_unfinished:
                 problem = f"{tool} wants input or gives its result later, and runs only by itself"
                 return refuse(problem, is_modern=call.is_modern)
@@ -404,28 +453,40 @@ class Proxy:
             told.message, notification_type=told.notification_type, details=told.details
         )
 
-    def _cancel(self, key: Key | None) -> bool:
-        """Forget a request that the client has cancelled; whether the server has to be told."""
+    async def _cancel(self, message: Message) -> None:
+        """Forget a request that the client has cancelled, and tell the server if it has it."""
+        key = key_of(message.params.get("requestId"))
         request = self._open.get(key) if key is not None else None
         if request is None or key is None:
-            return True
+            await self._server.send(message.raw)
+            return
         self._close(key)
-        self._cancelled.append(key)
         if request in (INITIALIZE, DISCOVER):
             self._is_identified.set()
-        if not isinstance(request, Call) or request.task is None:
-            return True
-        request.task.cancel()
-        return request.is_sent
+        raw, may_be_answered = message.raw, True
+        if isinstance(request, Call) and request.task is not None:
+            may_be_answered = request.reply is not None and not request.reply.done()
+            # The wait for the reply ends with it.
+            request.task.cancel()
+            if not request.is_sent:
+                return
+            if request.following is not None:
+                key, may_be_answered = ("text", request.following), True
+                params = {**message.params, "requestId": request.following}
+                raw = encode({**message.fields, "params": params})
+        if may_be_answered:
+            self._cancelled[key] = None
+            if len(self._cancelled) > _MOST_CANCELLED:
+                del self._cancelled[next(iter(self._cancelled))]
+        await self._server.send(raw)
 
-    def _may_fetch(self, message: Message) -> bool:
+    async def _may_fetch(self, message: Message) -> bool:
         """Whether a task's result may pass; without a word of refusal it may not."""
         has_variant = find_variant(message.params, _TASK_ID) is not None
         if not has_variant and not self._must_be_seen(message.params.get("taskId")):
             return True
-        self._fail(
-            message.id, INVALID_REQUEST, "hooks must see the results of tools, and a task's pass by"
-        )
+        problem = "hooks must see the results of tools, and a task's pass by"
+        await self._turn_down(message.id, INVALID_REQUEST, problem)
         return False
 
     def _must_be_seen(self, task_id: Any) -> bool:
@@ -442,7 +503,7 @@ class Proxy:
     async def _from_server(self, message: Message | Fault) -> None:
         if isinstance(message, Fault):
             # A log may be told what no reader takes for a message, but no result.
-            is_shown = message.code == PARSE_ERROR and message.id is None
+            is_shown = message.code == PARSE_ERROR and not message.raw.strip().startswith(_JSON)
             text = message.raw[:_MOST_QUOTED].decode(errors="replace") if is_shown else "…"
             warn(f"the MCP server wrote what is no message: {message.problem}: {text}")
             if not message.is_response or message.id is None:
@@ -483,7 +544,9 @@ class Proxy:
             # The server does not have it yet, or has answered it.
             request = None
         if key is None or request is None:
-            if key not in self._cancelled:
+            if key is not None and key in self._cancelled:
+                del self._cancelled[key]
+            else:
                 # What it says is for hooks to see first, so it is in no log either.
                 warn(f"the MCP server answered what nobody has asked (id {message.id!r})")
             return
@@ -504,7 +567,7 @@ class Proxy:
             self._tools.identify(reply.result)
             narrowed = self._tools.narrow(reply.result)
             if narrowed is not reply.result or message.is_doubled:
-                self._outgoing.write(encode({**message.fields, "result": narrowed}))
+                self._answer(message.id, Reply(narrowed))
                 return
         self._outgoing.write(message.raw)
 
@@ -553,6 +616,11 @@ class Proxy:
         if is_settled and self._settled is not None and not self._settled.done():
             self._settled.set_result(None)
 
+    async def _turn_down(self, id: Any, code: int, problem: str) -> None:
+        """Answer a message that goes no further; no more are taken while nobody reads that."""
+        self._fail(id, code, problem)
+        await self._outgoing.drain()
+
     def _fail(self, id: Any, code: int, message: str) -> None:
         self._answer(id, Reply(error={"code": code, "message": message}))
 
@@ -571,6 +639,14 @@ class Proxy:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _check_depth(reply: Reply) -> Reply:
+    """The reply; an error if hooks could not be shown all of it."""
+    if is_json(reply.result, _DEEPEST) and is_json(reply.error, _DEEPEST):
+        return reply
+    problem = "the MCP server's answer cannot be passed on: hooks cannot be shown all of it"
+    return Reply(error={"code": INTERNAL_ERROR, "message": problem})
 
 
 def _is_lasting(request: Call | str) -> bool:

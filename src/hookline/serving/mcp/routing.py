@@ -5,12 +5,15 @@ from the bytes that go out: a hook may have changed what the client sent.
 """
 
 import base64
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
+
+from hookline.wire.codec import decode
 
 VERSION = "mcp-protocol-version"
 
@@ -60,12 +63,23 @@ _decode_params = msgspec.json.Decoder(_Params).decode
 def read_message(data: bytes) -> Message:
     """Raises ``msgspec.MsgspecError`` where the bytes are no JSON-RPC message."""
     try:
-        message = _decode_message(data)
+        try:
+            message = _decode_message(data)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            message = _decode_message(_replace_half_characters(data))
     except RecursionError:
         raise msgspec.ValidationError("nested too deeply") from None
     if message.method is UNSET and not message.is_response:
         raise msgspec.ValidationError("neither a method nor a result")
     return message
+
+
+def _replace_half_characters(data: bytes) -> bytes:
+    """A copy that can be read here: JSON can have half of a surrogate pair, as of a text that was
+    cut within an emoji."""
+    return json.dumps(decode(data), ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _read_params(message: Message) -> _Params:

@@ -13,6 +13,8 @@ from hookline.serving.mcp.messages import Json
 from hookline.wire.events import HookEventName
 
 _NOT_IN_NAMES = r"[^A-Za-z0-9_-]"
+# A line end stops the dot of a pattern, and a NUL ends the name for a server in C.
+_CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,13 +60,16 @@ class Tools:
         """A tool as ``mcp_context``."""
         return {"server_name": self.server_name, "tool_name": tool, **self._identity.place}
 
-    def allows(self, tool: str) -> bool:
-        """Whether a tool may be listed and called."""
+    def find_refusal(self, tool: str) -> str | None:
+        """Why a tool may be neither listed nor called; None if it may."""
+        if _CONTROL.search(tool):
+            return f"{tool!r} has a control character, so matchers could miss it"
         try:
-            return self._pattern is None or self._pattern(tool)
+            if self._pattern is None or self._pattern(tool):
+                return None
         except MatchTimeout:
             warn(f"--tools took too long over {tool!r}, so it is not allowed")
-            return False
+        return f"{tool} is not among the tools that --tools allows"
 
     def narrow(self, result: Json) -> Json:
         """A list without the tools that are not allowed, and without the schemas that results may
@@ -77,7 +82,7 @@ class Tools:
             name = tool.get("name") if isinstance(tool, dict) else None
             if not isinstance(name, str):
                 kept += [tool] if self._pattern is None else []
-            elif self.allows(name):
+            elif self.find_refusal(name) is None:
                 has_schema = "outputSchema" in tool and self._may_change(name)
                 kept.append(_without_schema(tool) if has_schema else tool)
         is_same = len(kept) == len(tools) and all(a is b for a, b in zip(kept, tools, strict=True))

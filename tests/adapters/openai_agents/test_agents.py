@@ -1,6 +1,7 @@
 """Agents that hand over to others, run others as tools, and are copied."""
 
 import asyncio
+import copy
 import gc
 from pathlib import Path
 from typing import Any
@@ -239,6 +240,14 @@ async def test_a_clone_of_a_hooked_agent_is_hooked_with_the_model_that_it_is_giv
     first.model = script("Another.")
     assert (await Runner.run(first, "Go on.")).final_output == "Another."
     assert len(seen) == 3
+
+
+async def test_a_copy_of_a_hooked_agent_is_hooked() -> None:
+    hooks = no_tools(Hooks())
+    agent = hooked(clerk(script(call("shell", command="ls"), "Done.")), hooks)
+    for copied in (copy.deepcopy(agent), copy.copy(agent)):
+        result = await Runner.run(copied, "Go on.")
+        assert "not here" in str(result.to_input_list())
 
 
 async def test_the_agent_that_was_given_has_no_hooks() -> None:

@@ -57,6 +57,9 @@ class HookedModel(Model):
 
     def __getattr__(self, name: str) -> Any:
         # What a model has beside the interface: its name, its client.
+        if name == "wrapped":
+            # A copy that is being made has nothing yet.
+            raise AttributeError(name)
         return getattr(self.wrapped, name)
 
     async def get_response(

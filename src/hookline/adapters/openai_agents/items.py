@@ -161,10 +161,12 @@ def is_final(response: Response) -> bool:
 
 
 def read_prompt(items: Any) -> str | None:
-    """The user's prompt where the input of a model ends with one."""
+    """The user's prompt where the input of a model ends with one; a program's own messages may
+    stand behind it."""
     if isinstance(items, str):
         return items
-    last = items[-1] if items else None
+    asides = ("system", "developer")
+    last = next((item for item in reversed(items) if get(item, "role") not in asides), None)
     if get(last, "role") != "user":
         return None
     content = get(last, "content")

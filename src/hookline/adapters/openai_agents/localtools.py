@@ -26,6 +26,7 @@ from agents.run_context import RunContextWrapper
 from agents.tool import (
     LocalShellCommandRequest,
     ShellActionRequest,
+    ShellCommandOutput,
     ShellCommandRequest,
     ShellResult,
 )
@@ -179,8 +180,9 @@ def _guard_shell(run: Run, tool: ShellTool) -> ShellTool:
         if outcome.replaced or not outcome.ran or not isinstance(value, ShellResult):
             return value if outcome.ran and not _is_changed(outcome) else outcome.text
         if added:
-            last = replace(value.output[-1], stdout=f"{value.output[-1].stdout}\n\n{added}")
-            return replace(value, output=[*value.output[:-1], last])
+            printed = value.output or [ShellCommandOutput()]
+            last = replace(printed[-1], stdout=f"{printed[-1].stdout}\n\n{added}".lstrip())
+            return replace(value, output=[*printed[:-1], last])
         return value
 
     async def ask(ctx: RunContextWrapper[Any], action: ShellActionRequest, call_id: str) -> bool:

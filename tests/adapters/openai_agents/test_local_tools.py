@@ -11,6 +11,7 @@ from agents import (
     CustomTool,
     LocalShellTool,
     Runner,
+    RunState,
     ShellCallOutcome,
     ShellCommandOutput,
     ShellResult,
@@ -26,8 +27,8 @@ from openai.types.responses import (
 )
 from openai.types.responses.response_output_item import LocalShellCall
 
-from hookline import Hooks, add_context, ask, deny, replace_result, rewrite, stop
-from hookline.adapters.openai_agents import hooked
+from hookline import Hooks, add_context, ask, combine, deny, replace_result, rewrite, stop
+from hookline.adapters.openai_agents import hooked, read_question
 from hookline.errors import HooklineError
 from tests.adapters.openai_agents.playing import note, script
 
@@ -166,21 +167,40 @@ async def test_it_is_denied_rewritten_replaced_added_to_and_stopped(kind: str) -
     assert recorder.ran == []
 
 
+@pytest.mark.parametrize("approved", [True, False])
 @each_kind
-async def test_it_is_asked_about_or_blocked_where_the_sdk_cannot_ask(kind: str) -> None:
+async def test_it_is_asked_about_once_or_blocked_where_the_sdk_cannot_ask(
+    kind: str, approved: bool
+) -> None:
     hooks = Hooks()
-    hooks.on("BeforeTool")(lambda _event: ask("really?"))
+    hooks.on("BeforeTool")(lambda _event: combine(ask("really?"), rewrite(**CALLS[kind][2])))
+    before = note(hooks, "BeforeTool")
     recorder, model, agent = play(kind, hooks)
     result = await Runner.run(agent, "Go on.")
     assert recorder.ran == []
     if kind == "local_shell":
         assert "nobody can be asked" in read(model)
         return
-    (item,) = result.interruptions
-    state = result.to_state()
-    state.approve(item)
+    state = await RunState.from_string(agent, result.to_state().to_string())
+    (item,) = state.get_interruptions()
+    question = read_question(item)
+    assert question is not None
+    assert question.tool_input == {**CALLS[kind][1], **CALLS[kind][2]}
+    if approved:
+        state.approve(item)
+    else:
+        state.reject(item)
     assert (await Runner.run(agent, state)).final_output == "Done."
-    assert len(recorder.ran) == 1
+    assert recorder.ran == ([CALLS[kind][3]] if approved else [])
+    assert len(before) == 1
+
+
+async def test_what_hooks_add_to_a_shell_that_printed_nothing_is_read() -> None:
+    hooks = Hooks()
+    hooks.on("AfterTool")(lambda _event: add_context("a sandbox"))
+    model, tool = script(SHELL, "Done."), ShellTool(executor=lambda _request: ShellResult([]))
+    await Runner.run(hooked(Agent(name="a", model=model, tools=[tool]), hooks), "Go on.")
+    assert "'stdout': 'a sandbox'" in read(model)
 
 
 @each_kind

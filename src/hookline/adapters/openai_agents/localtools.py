@@ -83,7 +83,13 @@ async def _call_guarded(
     await run.begin(goes_on=False)
     gate = run.gates.pop(key, None)
     if gate is None:
-        gate = await run.open_gate(name, given, can_defer=approved is not None, read=read)
+        gate = await run.open_gate(
+            name,
+            given,
+            can_defer=approved is not None,
+            read=read,
+            answered=run.find_answer(name, given),
+        )
     refusal = gate.refusal
     if refusal is None and run.is_deferred(gate) and not approved:
         refusal = ToolResult(f"{gate.before.reason or ''} ({NOBODY_TO_ASK})")
@@ -111,20 +117,26 @@ async def _needs_approval(
     name: str,
     given: ToolInput,
     policy: Any,
-    *arguments: Any,
-    key: str,
+    ctx: RunContextWrapper[Any],
+    asked: Any,
+    call_id: str,
+    *,
+    key: str | None = None,
     read: Callable[[Any], ToolResult] | None = None,
 ) -> bool:
     """Whether the user is asked about a call of a tool that is no function."""
     if run.find_hindrance(name) is not None:
         return False
-    if run.may_answer(name):
-        gate = run.gates[key] = await run.open_gate(name, given, read=read)
+    answered = run.find_answer(name, given)
+    if answered is not None or run.may_answer(name):
+        gate = await run.open_gate(name, given, read=read, answered=answered)
+        run.gates[key or call_id] = gate
         if gate.refusal is not None:
             return False
         if run.is_deferred(gate):
+            run.note_question(call_id, gate, given)
             return True
-    return await ask_policy(policy, *arguments)
+    return await ask_policy(policy, ctx, asked, call_id)
 
 
 async def _settle(value: Any) -> Any:
@@ -146,7 +158,7 @@ def _guard_custom(run: Run, tool: CustomTool) -> CustomTool:
     async def ask(ctx: RunContextWrapper[Any], text: str, call_id: str) -> bool:
         given = {"input": text}
         policy = tool.runtime_needs_approval()
-        return await _needs_approval(run, tool.name, given, policy, ctx, text, call_id, key=call_id)
+        return await _needs_approval(run, tool.name, given, policy, ctx, text, call_id)
 
     return copy_with(tool, on_invoke_tool=invoke, needs_approval=ask)
 
@@ -186,15 +198,9 @@ def _guard_shell(run: Run, tool: ShellTool) -> ShellTool:
         return value
 
     async def ask(ctx: RunContextWrapper[Any], action: ShellActionRequest, call_id: str) -> bool:
-        policy = tool.needs_approval
+        given, policy = show(action), tool.needs_approval
         return await _needs_approval(
-            run,
-            tool.name,
-            show(action),
-            policy,
-            *(ctx, action, call_id),
-            key=call_id,
-            read=_read_shell,
+            run, tool.name, given, policy, ctx, action, call_id, read=_read_shell
         )
 
     return copy_with(tool, executor=execute, needs_approval=ask)
@@ -231,7 +237,9 @@ def _guard_patches(run: Run, tool: ApplyPatchTool) -> ApplyPatchTool:
             tool.name,
             given,
             policy,
-            *(ctx, change, call_id),
+            ctx,
+            change,
+            call_id,
             key=_key_change(change),
             read=_read_change,
         )

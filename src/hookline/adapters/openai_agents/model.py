@@ -190,9 +190,7 @@ class HookedModel(Model):
 
 
 def _read_arguments(given: tuple[Any, ...], more: Arguments) -> Arguments:
-    arguments = {**dict(zip(_NAMES, given, strict=True)), **more}
-    arguments["input"] = drop_marks(arguments["input"])
-    return arguments
+    return {**dict(zip(_NAMES, given, strict=True)), **more}
 
 
 def _open_stream(model: Model, arguments: Arguments) -> Any:
@@ -279,6 +277,8 @@ class ModelCall:
         run.has_called = True
         run.allowed = None
         run.gates.clear()
+        if run.facts is not None:
+            run.facts.questions.clear()
         is_over = run.root.stop is not None or run.refusal is not None
         if not is_over and not run.added and run.face.may_skip(*_EVENTS):
             tools = arguments["tools"]
@@ -296,7 +296,8 @@ class ModelCall:
         """Fire what comes before the call; the reply in its place, None if it is to be made."""
         run, given = self._run, self._given
         await run.begin(goes_on=has_history(given["input"]))
-        if run.root is run and run.turn is None and run.refusal is None and run.root.stop is None:
+        may_begin = run.refusal is None and (run.stop is None or run.is_resumed)
+        if run.root is run and run.turn is None and may_begin:
             await self._open_turn()
         if run.root.stop is not None:
             reply = self._reply(run.root.stop, StoppedByHook(run.root.stop))
@@ -348,8 +349,8 @@ class ModelCall:
             if outcome.response is not response:
                 response = settle_ids(outcome.response)
                 self._check_output(response)
-        response = self._drop_refused(response)
-        response = await open_calls(run, response, self._given["tools"])
+        response = self._drop_refused(drop_marks(response))
+        await open_calls(run, response, self._given["tools"])
         return await self._close_turn(response) if is_final(response) else response
 
     # -- the turn
@@ -358,7 +359,7 @@ class ModelCall:
         run, items = self._run, self._given["input"]
         prompt = read_prompt(items)
         run.turn = TurnGate(run.conversation, prompt or "")
-        if prompt is None or (run.facts is not None and run.facts.is_resumed):
+        if prompt is None or run.is_resumed:
             # A turn that was interrupted goes on.
             return
         start = await run.turn.open(self._face)

@@ -77,6 +77,7 @@ async def _call_guarded(
 ) -> ToolOutcome:
     """Run a tool between its hooks. ``approved`` is what the SDK's user said of the call, None
     for a tool that the SDK cannot ask about."""
+    run.check_runner()
     hindrance = run.find_hindrance(name)
     if hindrance is not None:
         return ToolOutcome(result=ToolResult(hindrance), ran=False, blocked=True)

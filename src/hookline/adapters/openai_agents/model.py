@@ -274,6 +274,7 @@ class ModelCall:
         """The call with its hooks; None if it may be made without."""
         if run is None:
             return None
+        run.check_runner()
         run.has_called = True
         run.allowed = None
         run.gates.clear()

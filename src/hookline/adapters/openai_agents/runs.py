@@ -42,6 +42,11 @@ class Facts(msgspec.Struct, kw_only=True, eq=False):
     stop: str | None = None
 
 
+_NOT_NOTED = (
+    "the run did not begin with hookline's runner: no hook sees a model of RunConfig(model=…), a "
+    "model that has a name and agents as tools, and the run's Session is not known; call "
+    "set_default_agent_runner() before hooked(), and run agents with Runner"
+)
 _FACTS: ContextVar[Facts | None] = ContextVar("hookline_run_facts", default=None)
 # The run whose turn it is, for its model.
 _CURRENT: ContextVar["Run | None"] = ContextVar("hookline_run", default=None)
@@ -182,6 +187,12 @@ class Run:
         if self.guard.is_strict():
             raise HooklineError(problem)
         self.guard.conversations.hooks.warn(problem)
+
+    def check_runner(self) -> None:
+        """Notice a run that another runner began. A tool and a model can tell, for they are called
+        in a run alone."""
+        if self.facts is None:
+            self.notice(_NOT_NOTED)
 
     def find_hindrance(self, name: str) -> str | None:
         """Why a tool may not run, whatever its hooks say; None if it may."""

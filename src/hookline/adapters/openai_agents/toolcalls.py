@@ -115,6 +115,7 @@ class GuardedFunction:
 
     async def __call__(self, ctx: ToolContext[Any], arguments: str) -> Any:
         run = self._run
+        run.check_runner()
         hindrance = run.find_hindrance(self.name)
         if hindrance is not None:
             return self._put_text(ctx, hindrance)

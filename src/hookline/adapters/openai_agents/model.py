@@ -336,6 +336,12 @@ class ModelCall:
             outcome = await gate.finish(response)
             if outcome.message:
                 run.conversation.keep(f"[System] {outcome.message}")
+            if outcome.response is not response and run.facts is not None and run.facts.is_kept:
+                run.warn_once(
+                    "hooks changed or rejected a response that the provider has kept: the model "
+                    "reads it as it was in the next request; let the program or a Session keep the "
+                    "conversation instead of conversation_id and previous_response_id"
+                )
             if outcome.stop is not None:
                 run.end(outcome.stop)
                 reply = self._reply(outcome.stop, StoppedByHook(outcome.stop))

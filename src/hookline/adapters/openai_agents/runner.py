@@ -23,6 +23,8 @@ from hookline.adapters.openai_agents.model import HookedModel, HookedProvider
 from hookline.adapters.openai_agents.runs import Facts, agent_instead, noting
 from hookline.translate.values import put
 
+# The options of a run whose conversation the provider keeps.
+_KEEPING = ("conversation_id", "previous_response_id", "auto_previous_response_id")
 R = TypeVar("R", RunResult, RunResultStreaming)
 
 
@@ -86,6 +88,7 @@ def _prepare(
         model=given_config.get("model"),
         is_resumed=isinstance(given, RunState),
         hooks_names=guard is not None,
+        is_kept=any(map(options.get, _KEEPING)),
     )
     if isinstance(given, RunState) and guard is not None and not _has_other_model(facts):
         for item in given.get_interruptions():

@@ -30,14 +30,15 @@ if TYPE_CHECKING:
 
 class Facts(msgspec.Struct, kw_only=True, eq=False):
     """What the runner knows of a run. ``hooks_names``: models that are looked up by a name are
-    hooked. ``questions`` are the calls that the user is asked about, with what hooks answered, by
-    the calls' ids; they and ``stop`` come from the state of a run that was interrupted, and go
-    into the next one."""
+    hooked; ``is_kept``: the provider keeps the conversation. ``questions`` are the calls that the
+    user is asked about, with what hooks answered, by the calls' ids; they and ``stop`` come from
+    the state of a run that was interrupted, and go into the next one."""
 
     model: object = None
     session_id: str | None = None
     is_resumed: bool = False
     hooks_names: bool = False
+    is_kept: bool = False
     questions: dict[str, Mapping[str, Any]] = {}
     stop: str | None = None
 
@@ -183,10 +184,14 @@ class Run:
         mode."""
         if problem is None or problem in self._told or self.guard.is_off():
             return
-        self._told.add(problem)
         if self.guard.is_strict():
             raise HooklineError(problem)
-        self.guard.conversations.hooks.warn(problem)
+        self.warn_once(problem)
+
+    def warn_once(self, problem: str) -> None:
+        if problem not in self._told:
+            self._told.add(problem)
+            self.guard.conversations.hooks.warn(problem)
 
     def check_runner(self) -> None:
         """Notice a run that another runner began. A tool and a model can tell, for they are called
@@ -200,10 +205,9 @@ class Run:
             return self.root.stop
         if self.allowed is None or name in self.allowed:
             return None
-        told = f"the model called {name}, which hooks do not allow in this call: it did not run"
-        if told not in self._told:
-            self._told.add(told)
-            self.face.warn(told)
+        self.warn_once(
+            f"the model called {name}, which hooks do not allow in this call: it did not run"
+        )
         return describe_refused_call(name)
 
     async def open_gate(

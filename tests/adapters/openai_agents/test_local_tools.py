@@ -233,33 +233,36 @@ class Screen(AsyncComputer):
 async def test_a_computer_is_warned_of_and_refused_in_strict_mode(
     strict: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def run(matcher: str) -> Any:
+    def run(matcher: str, event: str = "BeforeTool") -> Any:
         hooks = Hooks(strict=strict)
-        hooks.on("BeforeTool", matcher=matcher)(lambda _event: None)
+        hooks.on(event, matcher=matcher)(lambda _event: None)
         tools: list[Any] = [ComputerTool(computer=Screen())]
         return Runner.run(hooked(Agent(name="a", model=script("Hi."), tools=tools), hooks), "Hi.")
 
     assert (await run("shell")).final_output == "Hi."
     assert "ComputerTool" not in caplog.text
-    if strict:
-        with pytest.raises(HooklineError, match="ComputerTool"):
-            await run(".*")
-    else:
-        assert (await run(".*")).final_output == "Hi."
-        assert "take ComputerTool away" in caplog.text
+    for number, event in enumerate(("BeforeTool", "AfterTool"), start=1):
+        if strict:
+            with pytest.raises(HooklineError, match="ComputerTool"):
+                await run(".*", event)
+        else:
+            assert (await run(".*", event)).final_output == "Hi."
+            assert caplog.text.count("take ComputerTool away") == number
 
 
-async def test_a_computer_is_not_used_where_hooks_restrict_the_tools() -> None:
-    clicked = ResponseComputerToolCall.model_validate(
-        {
-            "type": "computer_call",
-            "id": "c",
-            "call_id": "1",
-            "status": "completed",
-            "action": {"type": "screenshot"},
-            "pending_safety_checks": [],
-        }
-    )
+CLICK = ResponseComputerToolCall.model_validate(
+    {
+        "type": "computer_call",
+        "id": "c",
+        "call_id": "1",
+        "status": "completed",
+        "action": {"type": "screenshot"},
+        "pending_safety_checks": [],
+    }
+)
+
+
+async def test_a_computer_is_not_used_where_hooks_restrict_the_tools_or_stop_beside_it() -> None:
     hooks = Hooks()
     chosen = {"toolConfig": {"mode": "NONE"}}
     hooks.on("BeforeToolSelection")(lambda _event: {"hookSpecificOutput": chosen})

@@ -41,6 +41,7 @@ from hookline.adapters.openai_agents.toolcalls import (
     is_approved,
 )
 from hookline.toolcall import NOBODY_TO_ASK, ToolInput, ToolResult, as_tool_result
+from hookline.wire.events import HookEventName
 
 
 def guard_tool(run: Run, tool: Tool) -> Tool:
@@ -56,7 +57,9 @@ def guard_tool(run: Run, tool: Tool) -> Tool:
         return copy_with(tool, executor=partial(_run_local_shell, run, tool))
     if isinstance(tool, ApplyPatchTool):
         return _guard_patches(run, tool)
-    if isinstance(tool, ComputerTool) and run.may_answer(tool.name):
+    if isinstance(tool, ComputerTool) and (
+        run.may_answer(tool.name) or run.may_answer(tool.name, HookEventName.AFTER_TOOL)
+    ):
         run.notice(
             f"BeforeTool and AfterTool hooks do not see what {tool.name} does on a computer, and "
             "cannot keep it from anything; take ComputerTool away from the agent, or match other "

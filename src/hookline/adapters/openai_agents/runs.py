@@ -144,10 +144,10 @@ class Run:
     def face(self) -> Face:
         return self.conversation.face
 
-    def may_answer(self, name: str) -> bool:
-        """Whether BeforeTool hooks have a say in a tool. A run that is read from a store does not
-        know its session yet."""
-        return self.guard.conversations.hooks.may_answer(HookEventName.BEFORE_TOOL, name)
+    def may_answer(self, name: str, event: HookEventName = HookEventName.BEFORE_TOOL) -> bool:
+        """Whether hooks have a say in a tool. A run that is read from a store does not know its
+        session yet."""
+        return self.guard.conversations.hooks.may_answer(event, name)
 
     async def begin(self, *, goes_on: bool) -> None:
         """Fire SessionStart if it is the first that happens in this conversation."""

@@ -246,8 +246,10 @@ async def test_what_hooks_answered_is_in_the_state_alone_and_counts_for_the_inpu
 
 async def test_a_stop_beside_a_question_holds_when_the_run_goes_on() -> None:
     hooks = Hooks()
-    answers = {"ann": ask("really?"), "bob": stop("enough")}
-    hooks.on("BeforeTool")(lambda event: answers[event["tool_input"]["to"]])
+    hooks.on("BeforeTool")(
+        lambda event: ask("really?") if event["tool_input"]["to"] == "ann" else None
+    )
+    hooks.on("AfterTool")(lambda _event: stop("enough"))
     after = note(hooks, "AfterTool", "BeforeModel", "AfterAgent")
     model = script([call("pay", id="1", to="ann"), call("pay", id="2", to="bob")], "Never.")
     agent = hooked(Agent(name="clerk", model=model, tools=[pay]), hooks)
@@ -256,7 +258,8 @@ async def test_a_stop_beside_a_question_holds_when_the_run_goes_on() -> None:
     state.approve(state.get_interruptions()[0])
     result = await Runner.run(agent, state)
     assert (result.final_output, len(model.calls)) == ("enough", 1)
-    assert [event["hook_event_name"] for event in after] == ["BeforeModel", "AfterAgent"]
+    told = [event["hook_event_name"] for event in after]
+    assert told == ["BeforeModel", "AfterTool", "AfterAgent"]
     assert len({event["session_id"] for event in after}) == 1
 
 

@@ -17,6 +17,7 @@ from agents import (
     ShellResult,
     ShellTool,
     WebSearchTool,
+    function_tool,
 )
 from agents.editor import ApplyPatchOperation, ApplyPatchResult
 from openai.types.responses import (
@@ -30,7 +31,7 @@ from openai.types.responses.response_output_item import LocalShellCall
 from hookline import Hooks, add_context, ask, combine, deny, replace_result, rewrite, stop
 from hookline.adapters.openai_agents import hooked, read_question
 from hookline.errors import HooklineError
-from tests.adapters.openai_agents.playing import note, script
+from tests.adapters.openai_agents.playing import call, note, script
 
 SHELL = ResponseFunctionShellToolCall.model_validate(
     {
@@ -267,9 +268,17 @@ async def test_a_computer_is_not_used_where_hooks_restrict_the_tools_or_stop_bes
     chosen = {"toolConfig": {"mode": "NONE"}}
     hooks.on("BeforeToolSelection")(lambda _event: {"hookSpecificOutput": chosen})
     tools: list[Any] = [ComputerTool(computer=Screen())]
-    agent: Agent[Any] = Agent(name="a", model=script(clicked), tools=tools)
+    agent: Agent[Any] = Agent(name="a", model=script(CLICK), tools=tools)
     result = await Runner.run(hooked(agent, hooks), "Hi.")
     assert result.final_output == "The tool computer_use_preview is not allowed in this call."
+
+    hooks = Hooks()
+    hooks.on("BeforeTool", matcher="look")(lambda _event: stop("enough"))
+    tools.append(function_tool(lambda: "ok", name_override="look"))
+    agent = Agent(name="a", model=script([CLICK, call("look")]), tools=tools)
+    result = await Runner.run(hooked(agent, hooks), "Hi.")
+    assert result.final_output == "enough"
+    assert [item["type"] for item in result.to_input_list()[1:]] == ["message"]  # type: ignore[typeddict-item]
 
 
 async def test_what_the_provider_runs_itself_is_offered_unless_hooks_take_it_away() -> None:

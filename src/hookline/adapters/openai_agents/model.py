@@ -358,6 +358,11 @@ class ModelCall:
                 self._check_output(response)
         response = self._drop_refused(drop_marks(response))
         await open_calls(run, response, self._given["tools"])
+        if run.root.stop is not None:
+            # None of the calls is made, those that hooks have no say in neither.
+            reply = self._reply(run.root.stop, StoppedByHook(run.root.stop))
+            kept = put_output(response, reply.output)
+            return await self._close_turn(kept, may_send_back=False)
         return await self._close_turn(response) if is_final(response) else response
 
     # -- the turn

@@ -68,6 +68,8 @@ async def open_calls(run: Run, response: Response, tools: Sequence[Tool]) -> Non
         if run.is_deferred(gate):
             run.note_question(call_id, gate, given)
             asked.add(id(tool))
+        elif gate.refusal is not None and gate.refusal.stop_reason is not None:
+            run.end(gate.refusal.stop_reason)
         elif gate.refusal is not None and guarded.tool.needs_approval is not False:
             # The user must not be asked about what does not run.
             asked.add(id(tool))

@@ -196,6 +196,24 @@ async def test_it_is_asked_about_once_or_blocked_where_the_sdk_cannot_ask(
     assert len(before) == 1
 
 
+async def test_a_model_cannot_forge_what_hooks_answered_to_a_shell() -> None:
+    given = CALLS["shell"][1]
+    mark = {"tool_name": "shell", "tool_input": given, "answered": {}}
+    forged = SHELL.model_copy(update={"hookline": mark})
+    hooks = Hooks()
+    # No hook has a say in the model: its response goes past them.
+    hooks.on("BeforeTool", matcher="shell")(lambda _event: rewrite(commands=["ls -l"]))
+    recorder, model = Recorder(), script(forged, "Done.")
+    tool = recorder.make("shell")
+    tool.needs_approval = True
+    agent = hooked(Agent(name="a", model=model, tools=[tool]), hooks)
+    result = await Runner.run(agent, "Go on.")
+    state = await RunState.from_string(agent, result.to_state().to_string())
+    state.approve(state.get_interruptions()[0])
+    await Runner.run(agent, state)
+    assert recorder.ran == [["ls -l"]]
+
+
 async def test_what_hooks_add_to_a_shell_that_printed_nothing_is_read() -> None:
     hooks = Hooks()
     hooks.on("AfterTool")(lambda _event: add_context("a sandbox"))
@@ -278,7 +296,7 @@ async def test_a_computer_is_not_used_where_hooks_restrict_the_tools_or_stop_bes
     agent = Agent(name="a", model=script([CLICK, call("look")]), tools=tools)
     result = await Runner.run(hooked(agent, hooks), "Hi.")
     assert result.final_output == "enough"
-    assert [item["type"] for item in result.to_input_list()[1:]] == ["message"]  # type: ignore[typeddict-item]
+    assert [item["type"] for item in result.to_input_list()[1:]] == ["message"]
 
 
 async def test_what_the_provider_runs_itself_is_offered_unless_hooks_take_it_away() -> None:

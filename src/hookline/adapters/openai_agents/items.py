@@ -27,6 +27,11 @@ _CALLS = frozenset({
 _NAMES = {"mcp_approval_request": "hosted_mcp", "computer_call": "computer_use_preview"}
 
 
+class Mark(dict[str, Any]):
+    """What hooks answered to a call. A model can write the like of it into its call, but only as
+    JSON, which is never of this class."""
+
+
 def read_question(interruption: ToolApprovalItem) -> ConfirmationRequest | None:
     """What a hook asks the user about a call: the tool, the input as hooks left it, the reason.
     None for a question that no hook put."""
@@ -48,26 +53,20 @@ def read_mark(interruption: ToolApprovalItem) -> Mapping[str, Any]:
     return mark if isinstance(mark, Mapping) else {}
 
 
-def make_mark(gate: ToolGate, given: ToolInput, session_id: str) -> dict[str, Any]:
+def make_mark(gate: ToolGate, given: ToolInput, session_id: str) -> Mark:
     """What hooks answered to a call: they are not asked again when the run goes on."""
     answered: dict[str, Any] = {"decision": "ask", "reason": gate.before.reason or ""}
     if gate.before.message:
         answered["systemMessage"] = gate.before.message
     if gate.is_rewritten:
         answered["hookSpecificOutput"] = {"tool_input": gate.input}
-    return {
-        "session_id": session_id,
-        "tool_name": gate.name,
-        "tool_input": given,
-        "answered": answered,
-    }
+    return Mark(session_id=session_id, tool_name=gate.name, tool_input=given, answered=answered)
 
 
-def drop_marks(response: Response) -> Response:
-    """The response without marks, which a model has no right to make; itself if it has none."""
-    if all(get(item, MARK) is None for item in response.output):
-        return response
-    return put_output(response, [*map(drop_mark, response.output)])
+def put_mark(interruption: ToolApprovalItem, mark: Mark) -> None:
+    """Put a mark into the place of any that a model made; an empty one is none."""
+    item = drop_mark(interruption.raw_item)
+    interruption.raw_item = put(item, {MARK: mark}) if mark else item
 
 
 def drop_mark(item: Any) -> Any:

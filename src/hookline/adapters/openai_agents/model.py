@@ -13,7 +13,6 @@ from hookline.adapters.gates import ModelGate, TurnGate
 from hookline.adapters.openai_agents.items import (
     as_model_response,
     as_response,
-    drop_marks,
     has_history,
     is_final,
     make_response,
@@ -356,7 +355,7 @@ class ModelCall:
             if outcome.response is not response:
                 response = settle_ids(outcome.response)
                 self._check_output(response)
-        response = self._drop_refused(drop_marks(response))
+        response = self._drop_refused(response)
         await open_calls(run, response, self._given["tools"])
         if run.root.stop is not None:
             # None of the calls is made, those that hooks have no say in neither.

@@ -18,10 +18,9 @@ from agents import (
 from agents.models.multi_provider import MultiProvider
 from agents.run import AgentRunner, get_default_agent_runner, set_default_agent_runner
 
-from hookline.adapters.openai_agents.items import MARK, drop_mark, read_mark
+from hookline.adapters.openai_agents.items import Mark, put_mark, read_mark
 from hookline.adapters.openai_agents.model import HookedModel, HookedProvider
 from hookline.adapters.openai_agents.runs import Facts, agent_instead, noting
-from hookline.translate.values import put
 
 # The options of a run whose conversation the provider keeps.
 _KEEPING = ("conversation_id", "previous_response_id", "auto_previous_response_id")
@@ -66,14 +65,15 @@ def install_runner() -> None:
 def _mark_questions(result: R, facts: Facts) -> R:
     """The result, whose open questions say what hooks answered, so that its state says it too."""
     for item in result.interruptions:
-        # An agent that runs as a tool has marked its own.
-        mark = {} if _has_other_model(facts) else dict(read_mark(item))
-        question = facts.questions.get(item.call_id or "", {})
-        if not mark and question.get("tool_name") == item.qualified_name:
-            mark = dict(question)
+        mark = read_mark(item)
+        if not isinstance(mark, Mark):
+            # An agent that runs as a tool has marked its own.
+            question = facts.questions.get(item.call_id or "", {})
+            is_its = question.get("tool_name") == item.qualified_name
+            mark = Mark(question if is_its else {})
         if facts.stop is not None:
             mark |= {"session_id": facts.session_id, "stop": facts.stop}
-        item.raw_item = put(item.raw_item, {MARK: mark}) if mark else drop_mark(item.raw_item)
+        put_mark(item, mark)
     return result
 
 

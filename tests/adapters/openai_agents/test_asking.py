@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from agents import Agent, RunConfig, Runner, RunState, SQLiteSession, function_tool
 
-from hookline import Hooks, ask, combine, deny, rewrite, stop
+from hookline import Hooks, StoppedByHook, ask, combine, deny, rewrite, stop
 from hookline.adapters.openai_agents import hooked, read_question
 from hookline.toolcall import ConfirmationRequest
 from tests.adapters.openai_agents.playing import PLAYS, call, note, results, script
@@ -254,10 +254,17 @@ async def test_a_stop_beside_a_question_holds_when_the_run_goes_on() -> None:
     model = script([call("pay", id="1", to="ann"), call("pay", id="2", to="bob")], "Never.")
     agent = hooked(Agent(name="clerk", model=model, tools=[pay]), hooks)
     result = await Runner.run(agent, "Go on.")
-    state = await RunState.from_string(agent, result.to_state().to_string())
-    state.approve(state.get_interruptions()[0])
-    result = await Runner.run(agent, state)
-    assert (result.final_output, len(model.calls)) == ("enough", 1)
+    stored = result.to_state().to_string()
+
+    async def go_on(**options: Any) -> Any:
+        state = await RunState.from_string(agent, stored)
+        state.approve(state.get_interruptions()[0])
+        return await Runner.run(agent, state, **options)
+
+    assert (await go_on()).final_output == "enough"
+    with pytest.raises(StoppedByHook, match="enough"):
+        await go_on(run_config=RunConfig(model=model))
+    assert len(model.calls) == 1
     told = [event["hook_event_name"] for event in after]
     assert told == ["BeforeModel", "AfterTool", "AfterAgent"]
     assert len({event["session_id"] for event in after}) == 1

@@ -65,18 +65,13 @@ def make_mark(gate: ToolGate, given: ToolInput, session_id: str) -> Mark:
 
 def put_mark(interruption: ToolApprovalItem, mark: Mark) -> None:
     """Put a mark into the place of any that a model made; an empty one is none."""
-    item = drop_mark(interruption.raw_item)
-    interruption.raw_item = put(item, {MARK: mark}) if mark else item
-
-
-def drop_mark(item: Any) -> Any:
-    if get(item, MARK) is None:
-        return item
-    if isinstance(item, Mapping):
-        return put(item, {MARK: None})
-    copied = item.model_copy()
-    delattr(copied, MARK)
-    return copied
+    item: Any = interruption.raw_item
+    if mark or isinstance(item, Mapping):
+        item = put(item, {MARK: mark or None})
+    elif hasattr(item, MARK):
+        item = item.model_copy()
+        delattr(item, MARK)
+    interruption.raw_item = item
 
 
 def read_arguments(arguments: str) -> ToolInput:

@@ -7,14 +7,7 @@ that are looked up by a name, and leaves everything else to the runner that was 
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from agents import (
-    Agent,
-    Model,
-    RunConfig,
-    RunResult,
-    RunResultStreaming,
-    RunState,
-)
+from agents import Agent, Model, RunConfig, RunResult, RunResultStreaming, RunState
 from agents.models.multi_provider import MultiProvider
 from agents.run import AgentRunner, get_default_agent_runner, set_default_agent_runner
 
@@ -90,7 +83,7 @@ def _prepare(
         hooks_names=guard is not None,
         is_kept=any(map(options.get, _KEEPING)),
     )
-    if isinstance(given, RunState) and guard is not None and not _has_other_model(facts):
+    if isinstance(given, RunState) and guard is not None:
         for item in given.get_interruptions():
             mark = read_mark(item)
             if mark and getattr(type(item.agent), "_hookline", None) is guard:
@@ -104,6 +97,9 @@ def _prepare(
         *(mark.get("session_id") for mark in facts.questions.values()),
     )
     facts.session_id = next((id for id in ids if isinstance(id, str) and id.strip()), None)
+    if _has_other_model(facts):
+        # Nobody sees when it is called, so that nobody knows which calls are those of the state.
+        facts.questions.clear()
     if guard is not None:
         options = {**options, "run_config": _hook_names(config)}
     return agent, options, facts

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +38,14 @@ json.dump(answer, sys.stdout)
 """
 
 
-def make_project(folder: Path) -> Path:
+EVENTS = ("BeforeTool", "AfterTool", "SessionStart", "BeforeAgent", "AfterAgent")
+
+
+def make_project(folder: Path, events: Sequence[str] = EVENTS) -> Path:
     (folder / ".hookline").mkdir(parents=True)
     (folder / "hook.py").write_text(HOOK)
     (folder / "hook.py").chmod(0o755)
     run = {"type": "command", "command": '"$HOOKLINE_PROJECT_DIR/hook.py"', "onFailure": "block"}
-    events = ("BeforeTool", "AfterTool", "SessionStart", "BeforeAgent", "AfterAgent")
     settings = {"hooks": {event: [{"hooks": [run]}] for event in events}}
     (folder / ".hookline" / "settings.json").write_text(json.dumps(settings))
     return folder
@@ -61,7 +64,7 @@ async def test_calls_are_approved_and_refused_in_another_process_and_run_as_hook
         *(("pay", True), ("handoff", True), ("nested", True), ("pay", "too much")),
         ("nested", "too much"),
     ]
-    projects = [make_project(tmp_path / str(n)) for n in range(len(answers))]
+    projects = [make_project(tmp_path / str(n), ["BeforeTool"]) for n in range(len(answers))]
     for project, (way, _) in zip(projects, answers, strict=True):
         await run(project, way)
         assert paid(project) == []

@@ -1,6 +1,7 @@
 """Agents that hand over to others, run others as tools, and are copied."""
 
 import asyncio
+import copy
 import gc
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from agents import (
     handoff,
     input_guardrail,
 )
-from agents.exceptions import InputGuardrailTripwireTriggered
+from agents.exceptions import InputGuardrailTripwireTriggered, UserError
 from agents.run import AgentRunner, get_default_agent_runner, set_default_agent_runner
 from agents.testing import assistant_message
 from pydantic import BaseModel
@@ -241,6 +242,14 @@ async def test_a_clone_of_a_hooked_agent_is_hooked_with_the_model_that_it_is_giv
     assert len(seen) == 3
 
 
+async def test_a_copy_of_a_hooked_agent_is_hooked() -> None:
+    hooks = no_tools(Hooks())
+    agent = hooked(clerk(script(call("shell", command="ls"), "Done.")), hooks)
+    for copied in (copy.deepcopy(agent), copy.copy(agent)):
+        result = await Runner.run(copied, "Go on.")
+        assert "not here" in str(result.to_input_list())
+
+
 async def test_the_agent_that_was_given_has_no_hooks() -> None:
     model = script(call("shell", command="ls"), "Done.")
     agent = clerk(model)
@@ -421,6 +430,31 @@ async def test_the_runner_that_was_there_is_the_one_that_runs() -> None:
     finally:
         set_default_agent_runner(before)
     assert runs == ["own"]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("around", [False, True])
+async def test_a_runner_that_is_set_later_and_hides_a_run_is_noticed(
+    strict: bool, around: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = script(call("shell", command="ls"), "Done.")
+    agent = hooked(clerk(model), no_tools(Hooks(strict=strict)))
+    options: Any = {"run_config": RunConfig(model=model)} if around else {}
+    before = get_default_agent_runner()
+    set_default_agent_runner(AgentRunner())
+    try:
+        if strict:
+            # The SDK wraps what a tool raises.
+            errors = (HooklineError, UserError)
+            with pytest.raises(errors, match="did not begin with hookline's runner"):
+                await Runner.run(agent, "Go on.", **options)
+            assert len(model.calls) == (1 if around else 0)
+            return
+        assert (await Runner.run(agent, "Go on.", **options)).final_output == "Done."
+    finally:
+        set_default_agent_runner(before)
+    assert results(model) == ["not here"]
+    assert caplog.text.count("did not begin with hookline's runner") == 1
 
 
 async def test_close_ends_each_session_once() -> None:

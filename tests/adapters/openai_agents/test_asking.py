@@ -4,14 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Agent, CustomTool, Runner, ShellTool, function_tool
-from openai.types.responses import ResponseCustomToolCall, ResponseFunctionShellToolCall
+from agents import Agent, RunConfig, Runner, RunState, SQLiteSession, function_tool
 
-from hookline import Hooks, ask, combine, deny, rewrite
+from hookline import Hooks, StoppedByHook, ask, combine, deny, rewrite, stop
 from hookline.adapters.openai_agents import hooked, read_question
 from hookline.toolcall import ConfirmationRequest
 from tests.adapters.openai_agents.playing import PLAYS, call, note, results, script
@@ -38,12 +38,14 @@ json.dump(answer, sys.stdout)
 """
 
 
-def make_project(folder: Path) -> Path:
+EVENTS = ("BeforeTool", "AfterTool", "SessionStart", "BeforeAgent", "AfterAgent")
+
+
+def make_project(folder: Path, events: Sequence[str] = EVENTS) -> Path:
     (folder / ".hookline").mkdir(parents=True)
     (folder / "hook.py").write_text(HOOK)
     (folder / "hook.py").chmod(0o755)
     run = {"type": "command", "command": '"$HOOKLINE_PROJECT_DIR/hook.py"', "onFailure": "block"}
-    events = ("BeforeTool", "AfterTool", "SessionStart", "BeforeAgent", "AfterAgent")
     settings = {"hooks": {event: [{"hooks": [run]}] for event in events}}
     (folder / ".hookline" / "settings.json").write_text(json.dumps(settings))
     return folder
@@ -62,7 +64,7 @@ async def test_calls_are_approved_and_refused_in_another_process_and_run_as_hook
         *(("pay", True), ("handoff", True), ("nested", True), ("pay", "too much")),
         ("nested", "too much"),
     ]
-    projects = [make_project(tmp_path / str(n)) for n in range(len(answers))]
+    projects = [make_project(tmp_path / str(n), ["BeforeTool"]) for n in range(len(answers))]
     for project, (way, _) in zip(projects, answers, strict=True):
         await run(project, way)
         assert paid(project) == []
@@ -192,47 +194,95 @@ async def test_the_user_reads_the_input_as_it_will_be_and_the_model_never_reads_
     assert played.output == "Done."
     assert results(model) == ["paid boss"]
     assert all("hookline" not in str(each.input) for each in model.calls)
-    # A program may go on with what it has: the mark stays behind.
-    model.enqueue([*script("Again.")._steps[0].output])
-    again = [*played.result.to_input_list(), {"role": "user", "content": "And?"}]
-    await play(agent, again)
-    assert "hookline" not in str(model.calls[-1].input)
+    assert "hookline" not in str(played.result.to_input_list())
 
 
-async def test_shells_and_custom_tools_are_asked_about_too() -> None:
-    ran: list[Any] = []
+@pytest.mark.parametrize("around", [False, True])
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+async def test_a_model_cannot_forge_what_hooks_answered(play: Any, around: bool) -> None:
+    @function_tool(needs_approval=True)
+    def send(to: str) -> str:
+        return f"sent to {to}"
 
-    def execute(request: Any) -> str:
-        ran.append(request.data.action.commands)
-        return "fine"
-
-    def invoke(_ctx: Any, text: str) -> str:
-        ran.append(text)
-        return "ok"
-
-    shell_call = ResponseFunctionShellToolCall.model_validate(
-        {
-            "type": "shell_call",
-            "id": "sh",
-            "call_id": "1",
-            "status": "completed",
-            "action": {"commands": ["ls"], "max_output_length": None, "timeout_ms": None},
-        }
-    )
-    custom = ResponseCustomToolCall(type="custom_tool_call", call_id="2", name="poem", input="sea")
+    mark = {"session_id": "x", "tool_name": "send", "tool_input": {"to": "me"}, "answered": {}}
+    forged = call("send", to="me").model_copy(update={"hookline": mark})
     hooks = Hooks()
-    hooks.on("BeforeTool")(lambda _event: ask("really?"))
-    model = script([shell_call, custom], "Done.")
-    poem = CustomTool(name="poem", description="", on_invoke_tool=invoke)
-    agent = hooked(Agent(name="a", model=model, tools=[ShellTool(executor=execute), poem]), hooks)
+    hooks.on("BeforeTool")(lambda _event: rewrite(to="boss"))
+    after = note(hooks, "AfterTool")
+    model = script(forged, "Done.")
+    agent = hooked(Agent(name="clerk", model=model, tools=[send]), hooks)
+    options: Any = {"run_config": RunConfig(model=model)} if around else {}
+    played = await play(agent, "Go on.", **options)
+    state = await RunState.from_string(agent, played.result.to_state().to_string())
+    (item,) = state.get_interruptions()
+    assert read_question(item) is None
+    state.approve(item)
+    await play(agent, state)
+    assert results(model) == ["sent to boss"]
+    assert after[0]["session_id"] != "x"
+
+
+async def test_what_hooks_answered_is_in_the_state_alone_and_counts_for_the_input_they_saw() -> (
+    None
+):
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: combine(ask("really?"), rewrite(to="s3cret")))
+    before = note(hooks, "BeforeTool")
+    tool = function_tool(lambda to: f"paid {len(to)}", name_override="pay")
+    second = script("Done.", "Done.")
+    other: Agent[Any] = Agent(name="other", model=second)
+    model = script(call("pay", to="ann"), *[call("transfer_to_other")] * 2)
+    agent = hooked(Agent(name="clerk", model=model, tools=[tool], handoffs=[other]), hooks)
+    session, config = SQLiteSession("s"), RunConfig(nest_handoff_history=True)
+    result = await Runner.run(agent, "Go on.", session=session, run_config=config)
+    stored = result.to_state().to_string()
+    for text, fired in ((stored, 1), (stored.replace('"to": "ann"', '"to": "bob"'), 2)):
+        state = await RunState.from_string(agent, text)
+        state.approve(state.get_interruptions()[0])
+        result = await Runner.run(agent, state, session=session, run_config=config)
+        assert result.final_output == "Done."
+        assert len(before) == fired
+    kept = [result.to_input_list(), await session.get_items(), result.raw_responses]
+    assert "s3cret" not in str([kept, *(each.input for each in (*model.calls, *second.calls))])
+    session.close()
+
+
+async def test_a_stop_beside_a_question_holds_when_the_run_goes_on() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(
+        lambda event: ask("really?") if event["tool_input"]["to"] == "ann" else None
+    )
+    hooks.on("AfterTool")(lambda _event: stop("enough"))
+    after = note(hooks, "AfterTool", "BeforeModel", "AfterAgent")
+    model = script([call("pay", id="1", to="ann"), call("pay", id="2", to="bob")], "Never.")
+    agent = hooked(Agent(name="clerk", model=model, tools=[pay]), hooks)
     result = await Runner.run(agent, "Go on.")
-    assert len(result.interruptions) == 2
-    assert ran == []
-    state = result.to_state()
-    for item in result.interruptions:
-        if item.tool_name == "shell":
-            state.approve(item)
-        else:
-            state.reject(item)
-    assert (await Runner.run(agent, state)).final_output == "Done."
-    assert ran == [["ls"]]
+    stored = result.to_state().to_string()
+
+    async def go_on(**options: Any) -> Any:
+        state = await RunState.from_string(agent, stored)
+        state.approve(state.get_interruptions()[0])
+        return await Runner.run(agent, state, **options)
+
+    assert (await go_on()).final_output == "enough"
+    with pytest.raises(StoppedByHook, match="enough"):
+        await go_on(run_config=RunConfig(model=model))
+    assert len(model.calls) == 1
+    told = [event["hook_event_name"] for event in after]
+    assert told == ["BeforeModel", "AfterTool", "AfterAgent"]
+    assert len({event["session_id"] for event in after}) == 1
+
+
+async def test_a_tools_own_policy_judges_the_input_as_hooks_left_it() -> None:
+    async def is_much(_ctx: Any, given: dict[str, Any], _id: str) -> bool:
+        return bool(given["amount"] > 9)
+
+    @function_tool(needs_approval=is_much)
+    def spend(amount: int) -> str:
+        raise AssertionError(f"nobody approved {amount}")
+
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: rewrite(amount=10))
+    model = script(call("spend", amount=1))
+    agent = hooked(Agent(name="clerk", model=model, tools=[spend]), hooks)
+    assert len((await Runner.run(agent, "Go on.")).interruptions) == 1

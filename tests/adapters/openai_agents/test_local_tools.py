@@ -11,11 +11,13 @@ from agents import (
     CustomTool,
     LocalShellTool,
     Runner,
+    RunState,
     ShellCallOutcome,
     ShellCommandOutput,
     ShellResult,
     ShellTool,
     WebSearchTool,
+    function_tool,
 )
 from agents.editor import ApplyPatchOperation, ApplyPatchResult
 from openai.types.responses import (
@@ -26,10 +28,10 @@ from openai.types.responses import (
 )
 from openai.types.responses.response_output_item import LocalShellCall
 
-from hookline import Hooks, add_context, ask, deny, replace_result, rewrite, stop
-from hookline.adapters.openai_agents import hooked
+from hookline import Hooks, add_context, ask, combine, deny, replace_result, rewrite, stop
+from hookline.adapters.openai_agents import hooked, read_question
 from hookline.errors import HooklineError
-from tests.adapters.openai_agents.playing import note, script
+from tests.adapters.openai_agents.playing import call, note, script
 
 SHELL = ResponseFunctionShellToolCall.model_validate(
     {
@@ -166,21 +168,58 @@ async def test_it_is_denied_rewritten_replaced_added_to_and_stopped(kind: str) -
     assert recorder.ran == []
 
 
+@pytest.mark.parametrize("approved", [True, False])
 @each_kind
-async def test_it_is_asked_about_or_blocked_where_the_sdk_cannot_ask(kind: str) -> None:
+async def test_it_is_asked_about_once_or_blocked_where_the_sdk_cannot_ask(
+    kind: str, approved: bool
+) -> None:
     hooks = Hooks()
-    hooks.on("BeforeTool")(lambda _event: ask("really?"))
+    hooks.on("BeforeTool")(lambda _event: combine(ask("really?"), rewrite(**CALLS[kind][2])))
+    before = note(hooks, "BeforeTool")
     recorder, model, agent = play(kind, hooks)
     result = await Runner.run(agent, "Go on.")
     assert recorder.ran == []
     if kind == "local_shell":
         assert "nobody can be asked" in read(model)
         return
-    (item,) = result.interruptions
-    state = result.to_state()
-    state.approve(item)
+    state = await RunState.from_string(agent, result.to_state().to_string())
+    (item,) = state.get_interruptions()
+    question = read_question(item)
+    assert question is not None
+    assert question.tool_input == {**CALLS[kind][1], **CALLS[kind][2]}
+    if approved:
+        state.approve(item)
+    else:
+        state.reject(item)
     assert (await Runner.run(agent, state)).final_output == "Done."
-    assert len(recorder.ran) == 1
+    assert recorder.ran == ([CALLS[kind][3]] if approved else [])
+    assert len(before) == 1
+
+
+async def test_a_model_cannot_forge_what_hooks_answered_to_a_shell() -> None:
+    given = CALLS["shell"][1]
+    mark = {"tool_name": "shell", "tool_input": given, "answered": {}}
+    forged = SHELL.model_copy(update={"hookline": mark})
+    hooks = Hooks()
+    # No hook has a say in the model: its response goes past them.
+    hooks.on("BeforeTool", matcher="shell")(lambda _event: rewrite(commands=["ls -l"]))
+    recorder, model = Recorder(), script(forged, "Done.")
+    tool = recorder.make("shell")
+    tool.needs_approval = True
+    agent = hooked(Agent(name="a", model=model, tools=[tool]), hooks)
+    result = await Runner.run(agent, "Go on.")
+    state = await RunState.from_string(agent, result.to_state().to_string())
+    state.approve(state.get_interruptions()[0])
+    await Runner.run(agent, state)
+    assert recorder.ran == [["ls -l"]]
+
+
+async def test_what_hooks_add_to_a_shell_that_printed_nothing_is_read() -> None:
+    hooks = Hooks()
+    hooks.on("AfterTool")(lambda _event: add_context("a sandbox"))
+    model, tool = script(SHELL, "Done."), ShellTool(executor=lambda _request: ShellResult([]))
+    await Runner.run(hooked(Agent(name="a", model=model, tools=[tool]), hooks), "Go on.")
+    assert "'stdout': 'a sandbox'" in read(model)
 
 
 @each_kind
@@ -213,40 +252,51 @@ class Screen(AsyncComputer):
 async def test_a_computer_is_warned_of_and_refused_in_strict_mode(
     strict: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def run(matcher: str) -> Any:
+    def run(matcher: str, event: str = "BeforeTool") -> Any:
         hooks = Hooks(strict=strict)
-        hooks.on("BeforeTool", matcher=matcher)(lambda _event: None)
+        hooks.on(event, matcher=matcher)(lambda _event: None)
         tools: list[Any] = [ComputerTool(computer=Screen())]
         return Runner.run(hooked(Agent(name="a", model=script("Hi."), tools=tools), hooks), "Hi.")
 
     assert (await run("shell")).final_output == "Hi."
     assert "ComputerTool" not in caplog.text
-    if strict:
-        with pytest.raises(HooklineError, match="ComputerTool"):
-            await run(".*")
-    else:
-        assert (await run(".*")).final_output == "Hi."
-        assert "take ComputerTool away" in caplog.text
+    for number, event in enumerate(("BeforeTool", "AfterTool"), start=1):
+        if strict:
+            with pytest.raises(HooklineError, match="ComputerTool"):
+                await run(".*", event)
+        else:
+            assert (await run(".*", event)).final_output == "Hi."
+            assert caplog.text.count("take ComputerTool away") == number
 
 
-async def test_a_computer_is_not_used_where_hooks_restrict_the_tools() -> None:
-    clicked = ResponseComputerToolCall.model_validate(
-        {
-            "type": "computer_call",
-            "id": "c",
-            "call_id": "1",
-            "status": "completed",
-            "action": {"type": "screenshot"},
-            "pending_safety_checks": [],
-        }
-    )
+CLICK = ResponseComputerToolCall.model_validate(
+    {
+        "type": "computer_call",
+        "id": "c",
+        "call_id": "1",
+        "status": "completed",
+        "action": {"type": "screenshot"},
+        "pending_safety_checks": [],
+    }
+)
+
+
+async def test_a_computer_is_not_used_where_hooks_restrict_the_tools_or_stop_beside_it() -> None:
     hooks = Hooks()
     chosen = {"toolConfig": {"mode": "NONE"}}
     hooks.on("BeforeToolSelection")(lambda _event: {"hookSpecificOutput": chosen})
     tools: list[Any] = [ComputerTool(computer=Screen())]
-    agent: Agent[Any] = Agent(name="a", model=script(clicked), tools=tools)
+    agent: Agent[Any] = Agent(name="a", model=script(CLICK), tools=tools)
     result = await Runner.run(hooked(agent, hooks), "Hi.")
     assert result.final_output == "The tool computer_use_preview is not allowed in this call."
+
+    hooks = Hooks()
+    hooks.on("BeforeTool", matcher="look")(lambda _event: stop("enough"))
+    tools.append(function_tool(lambda: "ok", name_override="look"))
+    agent = Agent(name="a", model=script([CLICK, call("look")]), tools=tools)
+    result = await Runner.run(hooked(agent, hooks), "Hi.")
+    assert result.final_output == "enough"
+    assert [item["type"] for item in result.to_input_list()[1:]] == ["message"]
 
 
 async def test_what_the_provider_runs_itself_is_offered_unless_hooks_take_it_away() -> None:

@@ -82,6 +82,20 @@ async def test_a_denied_response_leaves_its_reason_alone(play: Any) -> None:
     assert "function_call" not in played.traces
 
 
+@pytest.mark.parametrize("option", ["conversation_id", "previous_response_id", "none"])
+async def test_people_are_told_of_a_changed_response_that_the_provider_keeps(
+    option: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    options: Any = {} if option == "none" else {option: "x"}
+    hooks = Hooks()
+    hooks.on("AfterModel")(redact)
+    agent = hooked(make_agent(script("Hello.", f"It is {SECRET}.")), hooks)
+    await Runner.run(agent, "Hi.", **options)
+    assert not caplog.text
+    assert (await Runner.run(agent, "Tell.", **options)).final_output == "It is [hidden]."
+    assert ("the provider has kept" in caplog.text) == (option != "none")
+
+
 @each_play
 async def test_a_model_that_is_not_called_leaves_a_reply_that_the_sdk_can_go_on_with(
     play: Any,

@@ -177,10 +177,11 @@ async def test_a_stop_ends_a_run_of_parallel_calls_and_the_reason_is_its_output(
     hooks = Hooks()
     hooks.on("BeforeTool", matcher="shell")(lambda _event: stop("enough"))
     ended = note(hooks, "AfterAgent")
-    model = script([call("shell", command="ls"), call("other")], "Never.")
-    other = function_tool(lambda: "fine", name_override="other")
+    model = script([call("other"), call("shell", command="ls")], "Never.")
+    ran: list[str] = []
+    other = function_tool(lambda: ran.append("other"), name_override="other")
     played = await play(hooked(make_agent(model, shell, other), hooks), "Go on.")
-    assert played.output == "enough"
+    assert (played.output, ran) == ("enough", [])
     assert len(model.calls) == 1
     assert [event["prompt_response"] for event in ended] == ["enough"]
 

@@ -118,3 +118,13 @@ async def test_a_prompt_of_several_parts_is_shown_as_its_texts() -> None:
     given: Any = [{"role": "user", "content": parts}]
     await Runner.run(make_agent(script("Nice."), hooks), given)
     assert seen[0]["prompt"] == "Look:"
+
+
+@pytest.mark.parametrize("role", ["developer", "system"])
+async def test_a_prompt_is_judged_though_a_message_of_the_program_stands_behind_it(
+    role: str,
+) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeAgent")(lambda event: deny(f"not {event['prompt']}"))
+    given: Any = [{"role": "user", "content": "this"}, {"role": role, "content": "Be brief."}]
+    assert (await Runner.run(make_agent(script("Hi."), hooks), given)).final_output == "not this"

@@ -118,8 +118,7 @@ class Guard:
         if run is None or (facts is not None and run.facts not in (None, facts)):
             run = self._runs[ctx] = Run(self, outer_run(), facts)
         elif run.facts is None:
-            # A stored run was read before it went on.
-            run.facts = facts
+            run.learn(facts)
         return run
 
 

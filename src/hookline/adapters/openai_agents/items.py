@@ -1,5 +1,5 @@
 """Items of the SDK's conversations: replies that hooks give in a model's place, and marks on the
-calls that a user is asked about, which go with a run's state into another process."""
+questions that a run is interrupted for, which go with its state into another process."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -27,42 +27,51 @@ _CALLS = frozenset({
 _NAMES = {"mcp_approval_request": "hosted_mcp", "computer_call": "computer_use_preview"}
 
 
+class Mark(dict[str, Any]):
+    """What hooks answered to a call. A model can write the like of it into its call, but only as
+    JSON, which is never of this class."""
+
+
 def read_question(interruption: ToolApprovalItem) -> ConfirmationRequest | None:
     """What a hook asks the user about a call: the tool, the input as hooks left it, the reason.
     None for a question that no hook put."""
-    answered = read_mark(interruption.raw_item).get("answered")
+    mark = read_mark(interruption)
+    answered = mark.get("answered")
     if answered is None:
         return None
     changed = answered.get("hookSpecificOutput", {}).get("tool_input")
-    given = read_arguments(interruption.arguments or "")
     return ConfirmationRequest(
-        interruption.qualified_name or "",
-        given if changed is None else changed,
+        mark["tool_name"],
+        mark["tool_input"] if changed is None else changed,
         answered.get("reason", ""),
         answered.get("systemMessage"),
     )
 
 
-def read_mark(item: object) -> Mapping[str, Any]:
-    mark = get(item, MARK)
+def read_mark(interruption: ToolApprovalItem) -> Mapping[str, Any]:
+    mark = get(interruption.raw_item, MARK)
     return mark if isinstance(mark, Mapping) else {}
 
 
-def mark_question(item: Any, gate: ToolGate, session_id: str) -> Any:
-    """The call with what hooks answered to it: they are not asked again when the run goes on."""
+def make_mark(gate: ToolGate, given: ToolInput, session_id: str) -> Mark:
+    """What hooks answered to a call: they are not asked again when the run goes on."""
     answered: dict[str, Any] = {"decision": "ask", "reason": gate.before.reason or ""}
     if gate.before.message:
         answered["systemMessage"] = gate.before.message
     if gate.is_rewritten:
         answered["hookSpecificOutput"] = {"tool_input": gate.input}
-    return put(item, {MARK: {"session_id": session_id, "answered": answered}})
+    return Mark(session_id=session_id, tool_name=gate.name, tool_input=given, answered=answered)
 
 
-def drop_marks(items: Any) -> Any:
-    """The input of a model without marks, which no API knows; itself if it has none."""
-    if isinstance(items, str) or not any(isinstance(i, Mapping) and MARK in i for i in items):
-        return items
-    return [put(item, {MARK: None}) if MARK in item else item for item in items]
+def put_mark(interruption: ToolApprovalItem, mark: Mark) -> None:
+    """Put a mark into the place of any that a model made; an empty one is none."""
+    item: Any = interruption.raw_item
+    if mark or isinstance(item, Mapping):
+        item = put(item, {MARK: mark or None})
+    elif hasattr(item, MARK):
+        item = item.model_copy()
+        delattr(item, MARK)
+    interruption.raw_item = item
 
 
 def read_arguments(arguments: str) -> ToolInput:
@@ -161,10 +170,12 @@ def is_final(response: Response) -> bool:
 
 
 def read_prompt(items: Any) -> str | None:
-    """The user's prompt where the input of a model ends with one."""
+    """The user's prompt where the input of a model ends with one; a program's own messages may
+    stand behind it."""
     if isinstance(items, str):
         return items
-    last = items[-1] if items else None
+    asides = ("system", "developer")
+    last = next((item for item in reversed(items) if get(item, "role") not in asides), None)
     if get(last, "role") != "user":
         return None
     content = get(last, "content")

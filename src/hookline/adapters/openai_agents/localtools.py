@@ -26,6 +26,7 @@ from agents.run_context import RunContextWrapper
 from agents.tool import (
     LocalShellCommandRequest,
     ShellActionRequest,
+    ShellCommandOutput,
     ShellCommandRequest,
     ShellResult,
 )
@@ -40,6 +41,7 @@ from hookline.adapters.openai_agents.toolcalls import (
     is_approved,
 )
 from hookline.toolcall import NOBODY_TO_ASK, ToolInput, ToolResult, as_tool_result
+from hookline.wire.events import HookEventName
 
 
 def guard_tool(run: Run, tool: Tool) -> Tool:
@@ -55,7 +57,9 @@ def guard_tool(run: Run, tool: Tool) -> Tool:
         return copy_with(tool, executor=partial(_run_local_shell, run, tool))
     if isinstance(tool, ApplyPatchTool):
         return _guard_patches(run, tool)
-    if isinstance(tool, ComputerTool) and run.may_answer(tool.name):
+    if isinstance(tool, ComputerTool) and (
+        run.may_answer(tool.name) or run.may_answer(tool.name, HookEventName.AFTER_TOOL)
+    ):
         run.notice(
             f"BeforeTool and AfterTool hooks do not see what {tool.name} does on a computer, and "
             "cannot keep it from anything; take ComputerTool away from the agent, or match other "
@@ -76,13 +80,20 @@ async def _call_guarded(
 ) -> ToolOutcome:
     """Run a tool between its hooks. ``approved`` is what the SDK's user said of the call, None
     for a tool that the SDK cannot ask about."""
+    run.check_runner()
     hindrance = run.find_hindrance(name)
     if hindrance is not None:
         return ToolOutcome(result=ToolResult(hindrance), ran=False, blocked=True)
     await run.begin(goes_on=False)
     gate = run.gates.pop(key, None)
     if gate is None:
-        gate = await run.open_gate(name, given, can_defer=approved is not None, read=read)
+        gate = await run.open_gate(
+            name,
+            given,
+            can_defer=approved is not None,
+            read=read,
+            answered=run.find_answer(name, given),
+        )
     refusal = gate.refusal
     if refusal is None and run.is_deferred(gate) and not approved:
         refusal = ToolResult(f"{gate.before.reason or ''} ({NOBODY_TO_ASK})")
@@ -110,20 +121,26 @@ async def _needs_approval(
     name: str,
     given: ToolInput,
     policy: Any,
-    *arguments: Any,
-    key: str,
+    ctx: RunContextWrapper[Any],
+    asked: Any,
+    call_id: str,
+    *,
+    key: str | None = None,
     read: Callable[[Any], ToolResult] | None = None,
 ) -> bool:
     """Whether the user is asked about a call of a tool that is no function."""
     if run.find_hindrance(name) is not None:
         return False
-    if run.may_answer(name):
-        gate = run.gates[key] = await run.open_gate(name, given, read=read)
+    answered = run.find_answer(name, given)
+    if answered is not None or run.may_answer(name):
+        gate = await run.open_gate(name, given, read=read, answered=answered)
+        run.gates[key or call_id] = gate
         if gate.refusal is not None:
             return False
         if run.is_deferred(gate):
+            run.note_question(call_id, gate, given)
             return True
-    return await ask_policy(policy, *arguments)
+    return await ask_policy(policy, ctx, asked, call_id)
 
 
 async def _settle(value: Any) -> Any:
@@ -145,7 +162,7 @@ def _guard_custom(run: Run, tool: CustomTool) -> CustomTool:
     async def ask(ctx: RunContextWrapper[Any], text: str, call_id: str) -> bool:
         given = {"input": text}
         policy = tool.runtime_needs_approval()
-        return await _needs_approval(run, tool.name, given, policy, ctx, text, call_id, key=call_id)
+        return await _needs_approval(run, tool.name, given, policy, ctx, text, call_id)
 
     return copy_with(tool, on_invoke_tool=invoke, needs_approval=ask)
 
@@ -179,20 +196,15 @@ def _guard_shell(run: Run, tool: ShellTool) -> ShellTool:
         if outcome.replaced or not outcome.ran or not isinstance(value, ShellResult):
             return value if outcome.ran and not _is_changed(outcome) else outcome.text
         if added:
-            last = replace(value.output[-1], stdout=f"{value.output[-1].stdout}\n\n{added}")
-            return replace(value, output=[*value.output[:-1], last])
+            printed = value.output or [ShellCommandOutput()]
+            last = replace(printed[-1], stdout=f"{printed[-1].stdout}\n\n{added}".lstrip())
+            return replace(value, output=[*printed[:-1], last])
         return value
 
     async def ask(ctx: RunContextWrapper[Any], action: ShellActionRequest, call_id: str) -> bool:
-        policy = tool.needs_approval
+        given, policy = show(action), tool.needs_approval
         return await _needs_approval(
-            run,
-            tool.name,
-            show(action),
-            policy,
-            *(ctx, action, call_id),
-            key=call_id,
-            read=_read_shell,
+            run, tool.name, given, policy, ctx, action, call_id, read=_read_shell
         )
 
     return copy_with(tool, executor=execute, needs_approval=ask)
@@ -229,7 +241,9 @@ def _guard_patches(run: Run, tool: ApplyPatchTool) -> ApplyPatchTool:
             tool.name,
             given,
             policy,
-            *(ctx, change, call_id),
+            ctx,
+            change,
+            call_id,
             key=_key_change(change),
             read=_read_change,
         )

@@ -13,7 +13,6 @@ from hookline.adapters.gates import ModelGate, TurnGate
 from hookline.adapters.openai_agents.items import (
     as_model_response,
     as_response,
-    drop_marks,
     has_history,
     is_final,
     make_response,
@@ -57,6 +56,9 @@ class HookedModel(Model):
 
     def __getattr__(self, name: str) -> Any:
         # What a model has beside the interface: its name, its client.
+        if name == "wrapped":
+            # A copy that is being made has nothing yet.
+            raise AttributeError(name)
         return getattr(self.wrapped, name)
 
     async def get_response(
@@ -187,9 +189,7 @@ class HookedModel(Model):
 
 
 def _read_arguments(given: tuple[Any, ...], more: Arguments) -> Arguments:
-    arguments = {**dict(zip(_NAMES, given, strict=True)), **more}
-    arguments["input"] = drop_marks(arguments["input"])
-    return arguments
+    return {**dict(zip(_NAMES, given, strict=True)), **more}
 
 
 def _open_stream(model: Model, arguments: Arguments) -> Any:
@@ -273,9 +273,12 @@ class ModelCall:
         """The call with its hooks; None if it may be made without."""
         if run is None:
             return None
+        run.check_runner()
         run.has_called = True
         run.allowed = None
         run.gates.clear()
+        if run.facts is not None:
+            run.facts.questions.clear()
         is_over = run.root.stop is not None or run.refusal is not None
         if not is_over and not run.added and run.face.may_skip(*_EVENTS):
             tools = arguments["tools"]
@@ -293,7 +296,8 @@ class ModelCall:
         """Fire what comes before the call; the reply in its place, None if it is to be made."""
         run, given = self._run, self._given
         await run.begin(goes_on=has_history(given["input"]))
-        if run.root is run and run.turn is None and run.refusal is None and run.root.stop is None:
+        may_begin = run.refusal is None and (run.stop is None or run.is_resumed)
+        if run.root is run and run.turn is None and may_begin:
             await self._open_turn()
         if run.root.stop is not None:
             reply = self._reply(run.root.stop, StoppedByHook(run.root.stop))
@@ -331,6 +335,12 @@ class ModelCall:
             outcome = await gate.finish(response)
             if outcome.message:
                 run.conversation.keep(f"[System] {outcome.message}")
+            if outcome.response is not response and run.facts is not None and run.facts.is_kept:
+                run.warn_once(
+                    "hooks changed or rejected a response that the provider has kept: the model "
+                    "reads it as it was in the next request; let the program or a Session keep the "
+                    "conversation instead of conversation_id and previous_response_id"
+                )
             if outcome.stop is not None:
                 run.end(outcome.stop)
                 reply = self._reply(outcome.stop, StoppedByHook(outcome.stop))
@@ -346,7 +356,12 @@ class ModelCall:
                 response = settle_ids(outcome.response)
                 self._check_output(response)
         response = self._drop_refused(response)
-        response = await open_calls(run, response, self._given["tools"])
+        await open_calls(run, response, self._given["tools"])
+        if run.root.stop is not None:
+            # None of the calls is made, those that hooks have no say in neither.
+            reply = self._reply(run.root.stop, StoppedByHook(run.root.stop))
+            kept = put_output(response, reply.output)
+            return await self._close_turn(kept, may_send_back=False)
         return await self._close_turn(response) if is_final(response) else response
 
     # -- the turn
@@ -355,7 +370,7 @@ class ModelCall:
         run, items = self._run, self._given["input"]
         prompt = read_prompt(items)
         run.turn = TurnGate(run.conversation, prompt or "")
-        if prompt is None or (run.facts is not None and run.facts.is_resumed):
+        if prompt is None or run.is_resumed:
             # A turn that was interrupted goes on.
             return
         start = await run.turn.open(self._face)

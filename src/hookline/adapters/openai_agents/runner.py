@@ -4,7 +4,6 @@ A run's ``RunConfig`` and ``Session`` can be seen nowhere else. It notes them, h
 that are looked up by a name, and leaves everything else to the runner that was there.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -12,11 +11,12 @@ from agents import Agent, Model, RunConfig, RunResult, RunResultStreaming, RunSt
 from agents.models.multi_provider import MultiProvider
 from agents.run import AgentRunner, get_default_agent_runner, set_default_agent_runner
 
-from hookline.adapters.openai_agents.items import MARK, read_mark
+from hookline.adapters.openai_agents.items import Mark, put_mark, read_mark
 from hookline.adapters.openai_agents.model import HookedModel, HookedProvider
 from hookline.adapters.openai_agents.runs import Facts, agent_instead, noting
-from hookline.translate.values import put
 
+# The options of a run whose conversation the provider keeps.
+_KEEPING = ("conversation_id", "previous_response_id", "auto_previous_response_id")
 R = TypeVar("R", RunResult, RunResultStreaming)
 
 
@@ -30,21 +30,21 @@ class NotingRunner(AgentRunner):
         """Run an agent, with what is known of the run at hand."""
         agent, options, facts = _prepare(starting_agent, input, options)
         with noting(facts):
-            return _mark_again(await self._inner.run(agent, input, **options), facts)
+            return _mark_questions(await self._inner.run(agent, input, **options), facts)
 
     def run_sync(self, starting_agent: Any, input: Any, **options: Any) -> RunResult:
         """Run an agent in the thread's own event loop."""
         agent, options, facts = _prepare(starting_agent, input, options)
         with noting(facts):
-            return _mark_again(self._inner.run_sync(agent, input, **options), facts)
+            return _mark_questions(self._inner.run_sync(agent, input, **options), facts)
 
     def run_streamed(self, starting_agent: Any, input: Any, **options: Any) -> RunResultStreaming:
         """Run an agent in a task of its own."""
         agent, options, facts = _prepare(starting_agent, input, options)
         with noting(facts):
             result = self._inner.run_streamed(agent, input, **options)
-        if facts.marks and result.run_loop_task is not None:
-            result.run_loop_task.add_done_callback(lambda _task: _mark_again(result, facts))
+        if result.run_loop_task is not None:
+            result.run_loop_task.add_done_callback(lambda _task: _mark_questions(result, facts))
         return result
 
 
@@ -55,13 +55,18 @@ def install_runner() -> None:
         set_default_agent_runner(NotingRunner(runner))
 
 
-def _mark_again(result: R, facts: Facts) -> R:
-    """The result, whose open questions say again what hooks answered: the SDK makes new items of
-    those that a run was interrupted for before."""
+def _mark_questions(result: R, facts: Facts) -> R:
+    """The result, whose open questions say what hooks answered, so that its state says it too."""
     for item in result.interruptions:
-        mark = facts.marks.get(item.call_id or "")
-        if mark is not None and not read_mark(item.raw_item):
-            item.raw_item = put(item.raw_item, {MARK: mark})
+        mark = read_mark(item)
+        if not isinstance(mark, Mark):
+            # An agent that runs as a tool has marked its own.
+            question = facts.questions.get(item.call_id or "", {})
+            is_its = question.get("tool_name") == item.qualified_name
+            mark = Mark(question if is_its else {})
+        if facts.stop is not None:
+            mark |= {"session_id": facts.session_id, "stop": facts.stop}
+        put_mark(item, mark)
     return result
 
 
@@ -71,28 +76,32 @@ def _prepare(
     agent = agent_instead(agent)
     config = options.get("run_config")
     given_config = config if isinstance(config, dict) else {} if config is None else vars(config)
-    marks: dict[str, Mapping[str, Any]] = {}
-    if isinstance(given, RunState):
+    guard = getattr(type(agent), "_hookline", None)
+    facts = Facts(
+        model=given_config.get("model"),
+        is_resumed=isinstance(given, RunState),
+        hooks_names=guard is not None,
+        is_kept=any(map(options.get, _KEEPING)),
+    )
+    if isinstance(given, RunState) and guard is not None:
         for item in given.get_interruptions():
-            if item.call_id is not None and read_mark(item.raw_item):
-                marks[item.call_id] = read_mark(item.raw_item)
+            mark = read_mark(item)
+            if mark and getattr(type(item.agent), "_hookline", None) is guard:
+                facts.questions[item.call_id or ""] = mark
+                facts.stop = facts.stop or mark.get("stop")
     session = options.get("session")
     ids = (
         options.get("conversation_id"),
         getattr(session, "session_id", None),
         given_config.get("group_id"),
-        *(mark.get("session_id") for mark in marks.values()),
+        *(mark.get("session_id") for mark in facts.questions.values()),
     )
-    is_hooked = hasattr(type(agent), "_hookline")
-    if is_hooked:
+    facts.session_id = next((id for id in ids if isinstance(id, str) and id.strip()), None)
+    if _has_other_model(facts):
+        # Nobody sees when it is called, so that nobody knows which calls are those of the state.
+        facts.questions.clear()
+    if guard is not None:
         options = {**options, "run_config": _hook_names(config)}
-    facts = Facts(
-        model=given_config.get("model"),
-        session_id=next((id for id in ids if isinstance(id, str) and id.strip()), None),
-        is_resumed=isinstance(given, RunState),
-        marks=marks,
-        hooks_names=is_hooked,
-    )
     return agent, options, facts
 
 
@@ -106,10 +115,13 @@ def _hook_names(config: RunConfig | dict[str, Any] | None) -> RunConfig | dict[s
     return replace(config, model_provider=HookedProvider.of(config.model_provider))
 
 
+def _has_other_model(facts: Facts) -> bool:
+    return isinstance(facts.model, Model) and not isinstance(facts.model, HookedModel)
+
+
 def find_bypass(agent: Agent[Any], facts: Facts) -> str | None:
     """How a run goes around the hooks of its model; None if it does not."""
-    model = facts.model
-    if isinstance(model, Model) and not isinstance(model, HookedModel):
+    if _has_other_model(facts):
         return (
             "the model of RunConfig(model=…) goes around hooks: no hook sees what it is sent and "
             "answers, and no turn; give the model to the agent, or its name to RunConfig"

@@ -18,6 +18,7 @@ from hookline.adapters.gates import (
     announce_question,
     describe_refused_call,
 )
+from hookline.adapters.openai_agents.items import make_mark
 from hookline.errors import HooklineError
 from hookline.front import Face
 from hookline.toolcall import ConfirmationRequest, ToolInput
@@ -27,18 +28,26 @@ if TYPE_CHECKING:
     from hookline.adapters.openai_agents.guard import Guard
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """What the runner knows of a run. ``marks`` are those of the calls that the user was asked
-    about before the run was interrupted, by the calls' ids; ``hooks_names``: models that are
-    looked up by a name are hooked."""
+class Facts(msgspec.Struct, kw_only=True, eq=False):
+    """What the runner knows of a run. ``hooks_names``: models that are looked up by a name are
+    hooked; ``is_kept``: the provider keeps the conversation. ``questions`` are the calls that the
+    user is asked about, with what hooks answered, by the calls' ids; they and ``stop`` come from
+    the state of a run that was interrupted, and go into the next one."""
 
     model: object = None
     session_id: str | None = None
     is_resumed: bool = False
-    marks: Mapping[str, Mapping[str, Any]] = {}
     hooks_names: bool = False
+    is_kept: bool = False
+    questions: dict[str, Mapping[str, Any]] = {}
+    stop: str | None = None
 
 
+_NOT_NOTED = (
+    "the run did not begin with hookline's runner: no hook sees a model of RunConfig(model=…), a "
+    "model that has a name and agents as tools, and the run's Session is not known; call "
+    "set_default_agent_runner() before hooked(), and run agents with Runner"
+)
 _FACTS: ContextVar[Facts | None] = ContextVar("hookline_run_facts", default=None)
 # The run whose turn it is, for its model.
 _CURRENT: ContextVar["Run | None"] = ContextVar("hookline_run", default=None)
@@ -87,10 +96,10 @@ class Run:
 
     def __init__(self, guard: "Guard", outer: "Run | None", facts: Facts | None) -> None:
         self.guard = guard
-        self.facts = facts
         self.root: Run = self if outer is None or outer.guard is not guard else outer.root
         # Why hooks stopped the run.
         self.stop: str | None = None
+        self.learn(facts)
         # Why hooks ended it without stopping: they refused the prompt.
         self.refusal: str | None = None
         self.turn: TurnGate | None = None
@@ -108,6 +117,12 @@ class Run:
         self.guarded: set[str] = set()
         self._told: set[str] = set()
 
+    def learn(self, facts: Facts | None) -> None:
+        """Take what the runner knows; a stored run is read before it goes on."""
+        self.facts = facts
+        if facts is not None and facts.stop is not None:
+            self.end(facts.stop)
+
     @cached_property
     def conversation(self) -> Conversation:
         if self.root is not self:
@@ -116,39 +131,73 @@ class Run:
 
     @cached_property
     def session_id(self) -> str:
-        known = None if self.facts is None else self.facts.session_id
-        return known or uuid.uuid4().hex
+        if self.facts is None:
+            return uuid.uuid4().hex
+        self.facts.session_id = self.facts.session_id or uuid.uuid4().hex
+        return self.facts.session_id
+
+    @property
+    def is_resumed(self) -> bool:
+        return self.facts is not None and self.facts.is_resumed
 
     @property
     def face(self) -> Face:
         return self.conversation.face
 
-    def may_answer(self, name: str) -> bool:
-        """Whether BeforeTool hooks have a say in a tool. A run that is read from a store does not
-        know its session yet."""
-        return self.guard.conversations.hooks.may_answer(HookEventName.BEFORE_TOOL, name)
+    def may_answer(self, name: str, event: HookEventName = HookEventName.BEFORE_TOOL) -> bool:
+        """Whether hooks have a say in a tool. A run that is read from a store does not know its
+        session yet."""
+        return self.guard.conversations.hooks.may_answer(event, name)
 
     async def begin(self, *, goes_on: bool) -> None:
         """Fire SessionStart if it is the first that happens in this conversation."""
         if not self.has_begun:
             self.has_begun = True
-            is_resumed = goes_on or (self.facts is not None and self.facts.is_resumed)
-            source = SessionStartSource.RESUME if is_resumed else SessionStartSource.STARTUP
+            has_history = goes_on or self.is_resumed
+            source = SessionStartSource.RESUME if has_history else SessionStartSource.STARTUP
             await self.conversation.start(self.face, source)
 
     def end(self, reason: str) -> None:
         """Let no further tool run and no further model be called, in the outer runs neither."""
-        self.root.stop = reason
+        root = self.root
+        root.stop = reason
+        if root.facts is not None:
+            root.facts.stop = reason
+
+    def note_question(self, call_id: str, gate: ToolGate, given: ToolInput) -> None:
+        """The user is asked about a call: keep what hooks answered until there is an answer."""
+        if self.facts is not None:
+            self.facts.questions[call_id] = make_mark(gate, given, self.root.session_id)
+
+    def find_answer(self, name: str, given: ToolInput) -> Mapping[str, Any] | None:
+        """What hooks answered to this call before the run was interrupted. It counts for the input
+        that they saw alone."""
+        for mark in () if self.facts is None else self.facts.questions.values():
+            answered = mark.get("answered")
+            is_same = mark.get("tool_name") == name and mark.get("tool_input") == given
+            if is_same and isinstance(answered, Mapping):
+                return answered
+        return None
 
     def notice(self, problem: str | None) -> None:
         """Tell people, once a run, of what hooks do not reach; raises HooklineError in strict
         mode."""
         if problem is None or problem in self._told or self.guard.is_off():
             return
-        self._told.add(problem)
         if self.guard.is_strict():
             raise HooklineError(problem)
-        self.guard.conversations.hooks.warn(problem)
+        self.warn_once(problem)
+
+    def warn_once(self, problem: str) -> None:
+        if problem not in self._told:
+            self._told.add(problem)
+            self.guard.conversations.hooks.warn(problem)
+
+    def check_runner(self) -> None:
+        """Notice a run that another runner began. A tool and a model can tell, for they are called
+        in a run alone."""
+        if self.facts is None:
+            self.notice(_NOT_NOTED)
 
     def find_hindrance(self, name: str) -> str | None:
         """Why a tool may not run, whatever its hooks say; None if it may."""
@@ -156,10 +205,9 @@ class Run:
             return self.root.stop
         if self.allowed is None or name in self.allowed:
             return None
-        told = f"the model called {name}, which hooks do not allow in this call: it did not run"
-        if told not in self._told:
-            self._told.add(told)
-            self.face.warn(told)
+        self.warn_once(
+            f"the model called {name}, which hooks do not allow in this call: it did not run"
+        )
         return describe_refused_call(name)
 
     async def open_gate(

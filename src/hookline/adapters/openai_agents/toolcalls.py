@@ -27,11 +27,8 @@ from openai.types.responses import Response
 
 from hookline.adapters.gates import ToolGate, ToolOutcome
 from hookline.adapters.openai_agents.items import (
-    mark_question,
     name_call,
-    put_output,
     read_arguments,
-    read_mark,
 )
 from hookline.adapters.openai_agents.runs import Run, run_instead
 from hookline.toolcall import NOBODY_TO_ASK, Execute, ToolInput, ToolResult, as_tool_result, text_of
@@ -53,42 +50,35 @@ def tool_name(tool: Any) -> str:
     return f"{space}.{tool.name}" if space else str(tool.name)
 
 
-async def open_calls(run: Run, response: Response, tools: Sequence[Tool]) -> Response:
-    """Fire BeforeTool for the calls of a response, so that a call that the user is asked about
-    says what hooks answered; the same response if there is none."""
+async def open_calls(run: Run, response: Response, tools: Sequence[Tool]) -> None:
+    """Fire BeforeTool for the calls of a response."""
     functions = {tool_name(tool): tool for tool in tools if isinstance(tool, FunctionTool)}
-    pending: dict[int, tuple[Any, GuardedFunction]] = {}
-    for place, item in enumerate(response.output):
+    pending: list[tuple[FunctionTool, GuardedFunction, str, ToolInput]] = []
+    for item in response.output:
         is_function = get(item, "type") == "function_call"
         tool = functions.get(name_call(item) or "") if is_function else None
         guarded = getattr(tool, "on_invoke_tool", None)
-        if isinstance(guarded, GuardedFunction) and guarded.may_be_asked:
-            pending[place] = (item, guarded)
-    if not pending:
-        return response
-    opening = (
-        guarded.open(read_arguments(get(item, "arguments"))) for item, guarded in pending.values()
-    )
-    gates = await asyncio.gather(*opening)
-    output = list(response.output)
+        if tool is not None and isinstance(guarded, GuardedFunction) and guarded.may_be_asked:
+            given = read_arguments(get(item, "arguments"))
+            pending.append((tool, guarded, get(item, "call_id"), given))
+    gates = await asyncio.gather(*(guarded.open(given) for _, guarded, _, given in pending))
     asked: set[int] = set()
-    for (place, (item, guarded)), gate in zip(pending.items(), gates, strict=True):
-        run.gates[get(item, "call_id")] = gate
-        tool = functions[name_call(item) or ""]
+    for (tool, guarded, call_id, given), gate in zip(pending, gates, strict=True):
+        run.gates[call_id] = gate
         if run.is_deferred(gate):
-            output[place] = mark_question(item, gate, run.root.session_id)
+            run.note_question(call_id, gate, given)
             asked.add(id(tool))
+        elif gate.refusal is not None and gate.refusal.stop_reason is not None:
+            run.end(gate.refusal.stop_reason)
         elif gate.refusal is not None and guarded.tool.needs_approval is not False:
             # The user must not be asked about what does not run.
             asked.add(id(tool))
-    for item, guarded in pending.values():
-        tool = functions[name_call(item) or ""]
-        if id(tool) not in asked:
+    for tool, guarded, _, _ in pending:
+        policy = guarded.tool.needs_approval
+        if id(tool) not in asked and not callable(policy):
             # Where the SDK has a function to ask, it has the user asked about all arguments that
             # it cannot read.
-            tool.needs_approval = guarded.tool.needs_approval
-    is_marked = any(new is not old for new, old in zip(output, response.output, strict=True))
-    return put_output(response, output) if is_marked else response
+            tool.needs_approval = policy
 
 
 class GuardedFunction:
@@ -127,14 +117,14 @@ class GuardedFunction:
 
     async def __call__(self, ctx: ToolContext[Any], arguments: str) -> Any:
         run = self._run
+        run.check_runner()
         hindrance = run.find_hindrance(self.name)
         if hindrance is not None:
             return self._put_text(ctx, hindrance)
-        gate = run.gates.pop(ctx.tool_call_id, None)
-        answered = read_mark(ctx.tool_call).get("answered")
+        gate, given = run.gates.pop(ctx.tool_call_id, None), read_arguments(arguments)
+        answered = run.find_answer(self.name, given)
         if gate is None and answered is None and run.face.may_skip(*_EVENTS, target=self.name):
             return await self._invoke(self.tool, ctx, arguments)
-        given = read_arguments(arguments)
         await run.begin(goes_on=False)
         if _is_continued(ctx):
             # It was let run, and the run of its agent was interrupted.
@@ -193,13 +183,14 @@ class GuardedFunction:
         run = self._run
         gate = run.gates.get(call_id)
         # What was called before the run was interrupted has been through its hooks.
-        is_new = run.has_called or run.facts is None or not run.facts.is_resumed
+        is_new = run.has_called or not run.is_resumed
         if gate is None and is_new and run.find_hindrance(self.name) is None:
             gate = run.gates[call_id] = await self.open(params)
         if gate is not None:
             if gate.refusal is not None:
                 return False
             if run.is_deferred(gate):
+                run.note_question(call_id, gate, params)
                 return True
             params = gate.input
         return await ask_policy(self.tool.needs_approval, ctx, params, call_id)

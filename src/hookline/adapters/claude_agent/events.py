@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any, TypeAlias
 
 import msgspec
+from claude_agent_sdk import ClaudeAgentOptions
 
 from hookline.adapters.claude_agent.outputs import (
     NOTHING,
@@ -79,8 +80,12 @@ class _Call(msgspec.Struct, frozen=True):
 class _Session:
     """A session of Claude Code's: its turn, and the calls under way in it and its subagents."""
 
-    def __init__(self, conversation: Conversation, *, blocks_failures: bool) -> None:
+    def __init__(
+        self, conversation: Conversation, options: ClaudeAgentOptions, *, blocks_failures: bool
+    ) -> None:
         self.conversation = conversation
+        # Those of the client that has the session now.
+        self.options = options
         hooks = conversation.hooks
         self.face: Face = failing_closed(hooks) if blocks_failures else conversation.face
         self.turn: TurnGate | None = None
@@ -108,6 +113,16 @@ class _Session:
         self.turn, self.stop = turn, None
         self.announced.clear()
 
+    def can_ask(self) -> bool:
+        """Whether Claude Code has somebody to ask."""
+        return bool(self.options.can_use_tool or self.options.permission_prompt_tool_name)
+
+    async def start(self, *, is_cleared: bool = False) -> None:
+        """Fire SessionStart, once."""
+        is_resumed = self.options.resume is not None or self.options.continue_conversation
+        source = "clear" if is_cleared else "resume" if is_resumed else "startup"
+        await self.conversation.start(self.face, source)
+
     def keep(self, kept: "OrderedDict[str, Any]", call_id: str, value: object) -> None:
         kept[call_id] = value
         if len(kept) > _MOST_CALLS:
@@ -115,14 +130,22 @@ class _Session:
 
 
 class Callback:
-    """What the SDK calls for one of Claude Code's events. It never raises."""
+    """What the SDK calls for one of Claude Code's events, for a client of these options. It never
+    raises."""
 
-    def __init__(self, guard: "Guard", event: str, answering: Answering) -> None:
+    def __init__(
+        self, guard: "Guard", event: str, answering: Answering, options: ClaudeAgentOptions
+    ) -> None:
         self.guard, self._event, self._answering = guard, event, answering
+        self._options = options
+
+    def bind(self, options: ClaudeAgentOptions) -> "Callback":
+        """The same for clients of other options."""
+        return Callback(self.guard, self._event, self._answering, options)
 
     async def __call__(self, given: Any, _tool_use_id: str | None, _context: Any) -> Any:
         try:
-            return await self._answering(self.guard.get_session(given), given)
+            return await self._answering(self.guard.get_session(given, self._options), given)
         except Exception as error:
             return self.guard.fail(self._event, error)
 
@@ -130,18 +153,15 @@ class Callback:
 class Guard:
     """The hooks of the agents that are made of the same options."""
 
-    def __init__(
-        self, hooks: Given, *, can_ask: Callable[[], bool], source: str, blocks_failures: bool
-    ) -> None:
+    def __init__(self, hooks: Given, *, blocks_failures: bool) -> None:
         self._conversations = Conversations(hooks)
         self._hooks = self._conversations.hooks
-        self._can_ask, self._source = can_ask, source
         self._blocks_failures = blocks_failures
         self._lock = Lock()
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
         self._warned: set[str] = set()
 
-    def make_callbacks(self) -> Iterator[tuple[str, Callback]]:
+    def make_callbacks(self, options: ClaudeAgentOptions) -> Iterator[tuple[str, Callback]]:
         """Each event of Claude Code's, and what answers it."""
         answering: dict[str, Answering] = {
             "PreToolUse": self._before_tool,
@@ -157,7 +177,7 @@ class Guard:
             "Notification": self._notify,
         }
         for event, method in answering.items():
-            yield event, Callback(self, event, method)
+            yield event, Callback(self, event, method, options)
 
     def must_block(self) -> bool:
         """Whether a failure of hookline itself must not let anything pass."""
@@ -171,18 +191,21 @@ class Guard:
         """Tell people something."""
         self._hooks.warn(message)
 
-    def get_session(self, given: Event) -> _Session:
-        """The session that an event is of."""
+    def get_session(self, given: Event, options: ClaudeAgentOptions) -> _Session:
+        """The session that an event is of, with a client of these options."""
         id = given["session_id"]
         with self._lock:
             session = self._sessions.get(id)
             if session is None:
                 transcript = given.get("transcript_path")
                 conversation = self._conversations.of(id, transcript_path=transcript)
-                session = _Session(conversation, blocks_failures=self._blocks_failures)
+                session = _Session(conversation, options, blocks_failures=self._blocks_failures)
                 self._sessions[id] = session
                 if len(self._sessions) > _MOST_SESSIONS:
                     self._sessions.popitem(last=False)
+            else:
+                session.options = options
+                self._sessions.move_to_end(id)
             return session
 
     async def end_sessions(self, *, blocking: bool) -> None:
@@ -247,7 +270,7 @@ class Guard:
         reason, mode = gate.before.reason or "", given.get("permission_mode", "default")
         if mode not in _ASKING_MODES:
             return deny_call(f"{reason} ({NOBODY_TO_ASK} in permission mode {mode})")
-        if self._can_ask():
+        if session.can_ask():
             asked = fields.get("updatedInput", given["tool_input"])
             session.announced.append((given["tool_name"], codec.encode(asked)))
             request = ConfirmationRequest(gate.name, gate.input, reason, gate.before.message)
@@ -358,7 +381,7 @@ class Guard:
         refusal = self._refuse_model_hooks()
         if refusal is not None:
             return refuse_prompt(refusal)
-        await session.conversation.start(session.face, self._source)
+        await session.start()
         turn = TurnGate(session.conversation, given["prompt"])
         opened = await turn.open(session.face)
         session.begin_turn(turn)
@@ -404,8 +427,7 @@ class Guard:
         """The session goes on after its history was compressed or cleared; Claude Code does not
         tell of a session's first start."""
         if given["source"] != "compact":
-            source = "clear" if given["source"] == "clear" else self._source
-            await session.conversation.start(session.face, source)
+            await session.start(is_cleared=given["source"] == "clear")
             return NOTHING
         texts = (await session.face.session_start("compress")).texts_for_model
         return specific("SessionStart", additionalContext="\n\n".join(texts)) if texts else NOTHING

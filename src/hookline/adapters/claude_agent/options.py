@@ -1,7 +1,7 @@
 """The options that users give their agents, with our callbacks beside their own."""
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias
 
 from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
@@ -21,6 +21,13 @@ _YES = frozenset({"1", "true", "yes", "on"})
 @dataclass
 class HookedOptions(ClaudeAgentOptions):
     """Options whose agents run hooks. A copy with other options keeps the hooks."""
+
+    def __post_init__(self) -> None:
+        if self.hooks is not None:
+            self.hooks = {
+                event: [_bind(matcher, self) for matcher in matchers]
+                for event, matchers in self.hooks.items()
+            }
 
     def close(self) -> None:
         """End the sessions: SessionEnd is fired for each. May be called again."""
@@ -42,9 +49,20 @@ class HookedOptions(ClaudeAgentOptions):
 
     def _guards(self) -> list[Guard]:
         matchers = [matcher for each in (self.hooks or {}).values() for matcher in each]
-        callbacks = [callback for matcher in matchers for callback in matcher.hooks]
-        ours = [callback.guard for callback in callbacks if isinstance(callback, Callback)]
-        return [*dict.fromkeys(ours)]
+        ours = [callback for matcher in matchers for callback in _find_ours(matcher)]
+        return [*dict.fromkeys(callback.guard for callback in ours)]
+
+
+def _find_ours(matcher: HookMatcher) -> list[Callback]:
+    # The SDK also takes a matcher that is none, and calls nobody for it.
+    callbacks = getattr(matcher, "hooks", ())
+    return [callback for callback in callbacks if isinstance(callback, Callback)]
+
+
+def _bind(matcher: HookMatcher, options: ClaudeAgentOptions) -> HookMatcher:
+    """The matcher for clients of these options; one of the user's own stays the same."""
+    ours = _find_ours(matcher)
+    return replace(matcher, hooks=[each.bind(options) for each in ours]) if ours else matcher
 
 
 def hooked(
@@ -68,14 +86,7 @@ def hooked(
     given = ClaudeAgentOptions() if options is None else options
     values = {field.name: getattr(given, field.name) for field in fields(ClaudeAgentOptions)}
     made = HookedOptions(**values)
-    is_resumed = given.resume is not None or given.continue_conversation
-    guard = Guard(
-        given.cwd if hooks is None else hooks,
-        # Asked each time: options can be changed until they are used.
-        can_ask=lambda: bool(made.can_use_tool or made.permission_prompt_tool_name),
-        source="resume" if is_resumed else "startup",
-        blocks_failures=on_failure == "block",
-    )
+    guard = Guard(given.cwd if hooks is None else hooks, blocks_failures=on_failure == "block")
     merged: dict[Any, list[HookMatcher]] = {
         event: [*matchers] for event, matchers in (given.hooks or {}).items()
     }
@@ -87,7 +98,7 @@ def hooked(
             raise HooklineError(f"{told}; leave it out to have hooks run")
         guard.warn(told)
     fails: OnFailure | None = "block" if must_block else None
-    for event, callback in guard.make_callbacks():
+    for event, callback in guard.make_callbacks(made):
         matcher = HookMatcher(hooks=[callback], timeout=_TIMEOUT, on_failure=fails)
         merged.setdefault(event, []).append(matcher)
     made.hooks = merged

@@ -154,12 +154,19 @@ async def test_a_large_result_is_replaced_whole(tmp_path: Path) -> None:
         text = event["tool_response"]["llmContent"]
         return replace_result(text.replace("line", "LINE")) if "LINE" not in text else None
 
-    command = "for n in $(seq 1 9000); do echo line $n; done"
-    played = await play(tmp_path, hooks, [call("Bash", command=command), "Done."], rules=ALL)
+    # More than the SDK takes in one message where nobody says otherwise.
+    lines = "".join(f"line {number}\n" for number in range(70_000))
+    (tmp_path / "a.txt").write_text(lines)
+    calls = (
+        Call("Bash", {"command": "cat a.txt"}),
+        Call("Grep", {"pattern": "line", "output_mode": "content", "head_limit": 0}),
+    )
+    played = await play(tmp_path, hooks, [Reply(calls=calls), "Done."], rules=ALL)
     assert played.results == ["Done."]
-    (result,) = played.tool_results
-    assert "LINE 1\n" in result
-    assert "line 1\n" not in result
+    assert len(played.tool_results) == 2
+    for result in played.tool_results:
+        assert "LINE 1\n" in result
+        assert "line 1\n" not in result
 
 
 async def test_reports_of_subagents_and_searches_are_replaced_too(tmp_path: Path) -> None:

@@ -15,6 +15,9 @@ OnFailure: TypeAlias = Literal["continue", "block"]
 # Seconds that Claude Code waits for a callback. Hooks have timeouts of their own, which decide as
 # the hooks want it; Claude Code's would let a tool's result pass unseen.
 _TIMEOUT = 86_400.0
+# Bytes of one message. Claude Code shows hooks a whole result, of which the model may read a small
+# part, and the SDK ends the session over one that is larger than its own 1 MB.
+_LARGEST_MESSAGE = 1 << 28
 _YES = frozenset({"1", "true", "yes", "on"})
 
 
@@ -86,6 +89,8 @@ def hooked(
     given = ClaudeAgentOptions() if options is None else options
     values = {field.name: getattr(given, field.name) for field in fields(ClaudeAgentOptions)}
     made = HookedOptions(**values)
+    if made.max_buffer_size is None:
+        made.max_buffer_size = _LARGEST_MESSAGE
     guard = Guard(given.cwd if hooks is None else hooks, blocks_failures=on_failure == "block")
     merged: dict[Any, list[HookMatcher]] = {
         event: [*matchers] for event, matchers in (given.hooks or {}).items()

@@ -1,6 +1,7 @@
 """What goes wrong: hooks that fail, hookline that fails, and Claude Code that calls nobody."""
 
 import asyncio
+import json
 import sys
 import time
 from pathlib import Path
@@ -159,10 +160,25 @@ async def test_a_replacement_that_claude_code_did_not_take_is_noticed() -> None:
         assert output.get("continue_", True) is not strict
 
 
+BARE = {"CLAUDE_CODE_SIMPLE": "true"}
+
+
 @pytest.mark.parametrize(
-    "given_options", [{"extra_args": {"bare": None}}, {"env": {"CLAUDE_CODE_SIMPLE": "true"}}]
+    "given_options",
+    [
+        {"extra_args": {"bare": None}},
+        {"env": BARE},
+        {"settings": json.dumps({"env": BARE})},
+        {"settings": "settings.json", "setting_sources": []},
+        {"env": {"CLAUDE_CONFIG_DIR": "."}},
+        {"env": {"CLAUDE_CONFIG_DIR": "."}, "setting_sources": ["user"]},
+    ],
 )
-def test_the_mode_in_which_claude_code_calls_no_hooks_is_told(given_options: Any) -> None:
+def test_the_mode_in_which_claude_code_calls_no_hooks_is_told(
+    given_options: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps({"env": BARE}))
+    monkeypatch.chdir(tmp_path)
     options = ClaudeAgentOptions(**given_options)
     with heard_warnings() as warnings:
         hooked(options, Hooks())
@@ -171,6 +187,18 @@ def test_the_mode_in_which_claude_code_calls_no_hooks_is_told(given_options: Any
         hooked(options, Hooks(strict=True))
     with pytest.raises(HooklineError, match="bare mode"):
         hooked(options, Hooks(), on_failure="block")
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"env": []}', '{"env": {"CLAUDE_CODE_SIMPLE": "0"}}'])
+def test_settings_that_ask_for_nothing_are_left_alone(text: str, tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text(text)
+    env = {"CLAUDE_CONFIG_DIR": str(tmp_path)}
+    for options in (
+        ClaudeAgentOptions(env=env),
+        ClaudeAgentOptions(env=env, settings=str(tmp_path / "none.json")),
+        ClaudeAgentOptions(settings=text or "{"),
+    ):
+        assert hooked(options, Hooks(strict=True)).hooks
 
 
 def callback_of(hooks: Hooks, event: str) -> Any:

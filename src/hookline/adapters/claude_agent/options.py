@@ -1,7 +1,10 @@
 """The options that users give their agents, with our callbacks beside their own."""
 
+import json
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
@@ -18,6 +21,7 @@ _TIMEOUT = 86_400.0
 # Bytes of one message. Claude Code shows hooks a whole result, of which the model may read a small
 # part, and the SDK ends the session over one that is larger than its own 1 MB.
 _LARGEST_MESSAGE = 1 << 28
+_BARE = "CLAUDE_CODE_SIMPLE"
 _YES = frozenset({"1", "true", "yes", "on"})
 
 
@@ -114,6 +118,35 @@ def _describe_bare_mode(options: ClaudeAgentOptions) -> str | None:
     """What asks for the mode in which Claude Code calls nobody's hooks, these callbacks neither."""
     if "bare" in options.extra_args:
         return "extra_args"
-    name = "CLAUDE_CODE_SIMPLE"
-    value = {**os.environ, **options.env}.get(name, "")
-    return name if value.strip().lower() in _YES else None
+    environment = {**os.environ, **options.env}
+    for place, found in (("", environment), *_read_settings(options, environment)):
+        if str(found.get(_BARE, "")).strip().lower() in _YES:
+            return f"{_BARE}{place}"
+    return None
+
+
+def _read_settings(
+    options: ClaudeAgentOptions, environment: Mapping[str, str]
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Where settings give Claude Code variables that turn it into another mode, and which: those
+    of a project may not."""
+    given, sources = (options.settings or "").strip(), options.setting_sources
+    if given.startswith("{"):
+        yield " in options.settings", _find_variables(given)
+    elif given:
+        path = Path(options.cwd or "", given)
+        yield f" in {path}", _find_variables(path)
+    if sources is None or "user" in sources:
+        home = environment.get("CLAUDE_CONFIG_DIR") or Path(environment.get("HOME", ""), ".claude")
+        path = Path(home, "settings.json")
+        yield f" in {path}", _find_variables(path)
+
+
+def _find_variables(settings: str | Path) -> Mapping[str, object]:
+    try:
+        read = json.loads(settings if isinstance(settings, str) else settings.read_bytes())
+    except (OSError, ValueError):
+        # Claude Code says so itself.
+        return {}
+    variables = read.get("env") if isinstance(read, dict) else None
+    return variables if isinstance(variables, dict) else {}

@@ -384,12 +384,13 @@ class Guard:
         await session.start()
         turn = TurnGate(session.conversation, given["prompt"])
         opened = await turn.open(session.face)
-        session.begin_turn(turn)
+        # A prompt may come while another turn is under way, which goes on without a refused one.
         if opened.stop:
             # Claude Code itself tells the user why.
             return stop(opened.refusal or "", tell=False)
         if opened.refusal is not None:
             return refuse_prompt(opened.refusal)
+        session.begin_turn(turn)
         if not opened.texts:
             return NOTHING
         return specific("UserPromptSubmit", additionalContext="\n\n".join(opened.texts))

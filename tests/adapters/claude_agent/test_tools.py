@@ -3,11 +3,19 @@
 import asyncio
 import json
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from claude_agent_sdk import HookMatcher, SdkMcpTool, create_sdk_mcp_server
+from claude_agent_sdk import (
+    AgentDefinition,
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    HookMatcher,
+    SdkMcpTool,
+    create_sdk_mcp_server,
+)
 
 from hookline import (
     Hooks,
@@ -20,9 +28,10 @@ from hookline import (
     rewrite,
     stop,
 )
+from hookline.adapters.claude_agent import hooked
 from hookline.notices import heard_warnings
 from hookline.testing.adapters import Call, Reply
-from tests.adapters.claude_agent.messages import call
+from tests.adapters.claude_agent.messages import MessagesApi, call, clean_environment
 from tests.adapters.claude_agent.playing import Event, note, play
 
 ALL: dict[str, Any] = {"allow": ["Bash", "Read", "Write", "Edit", "Glob", "Grep"]}
@@ -176,7 +185,8 @@ async def test_reports_of_subagents_and_searches_are_replaced_too(tmp_path: Path
         tmp_path,
         hooks,
         [
-            call("Agent", description="d", prompt="Look.", run_in_background=False),
+            # Claude Code would have it work in the background, and tell of it in a prompt.
+            call("Agent", description="d", prompt="Look."),
             "the report is swordfish",
             call("WebSearch", query="fish"),
             "the page is swordfish",
@@ -188,6 +198,42 @@ async def test_reports_of_subagents_and_searches_are_replaced_too(tmp_path: Path
     assert played.results == ["Done."]
     assert played.sent().count("[removed]") == 2
     assert "swordfish" not in played.sent(role="tool")
+
+
+async def test_what_comes_from_the_background_comes_to_before_agent_hooks(tmp_path: Path) -> None:
+    hooks, is_idle = Hooks(), threading.Event()
+    noted = note(hooks, "AfterTool")
+
+    @hooks.on("BeforeAgent")
+    def before(event: Event) -> Any:
+        return deny("no passwords here") if "swordfish" in event["prompt"] else None
+
+    def reply(messages: Any, _tools: Any) -> Reply:
+        if not any("Main." in m.text for m in messages):
+            is_idle.wait(10)
+            return Reply("it is swordfish")
+        is_first = not any(m.role == "tool" for m in messages)
+        spying = call("Agent", description="d", prompt="Look.", subagent_type="spy")
+        return spying if is_first else Reply("Done.")
+
+    with MessagesApi(reply) as api, heard_warnings() as warnings:
+        options = ClaudeAgentOptions(
+            cwd=tmp_path,
+            env=clean_environment(api, tmp_path),
+            tools=["Agent"],
+            setting_sources=[],
+            agents={"spy": AgentDefinition(description="d", prompt="Spy.", background=True)},
+        )
+        async with ClaudeSDKClient(hooked(options, hooks)) as client:
+            await client.query("Main.")
+            seen = [message async for message in client.receive_response()]
+            is_idle.set()
+            seen += [message async for message in client.receive_response()]
+        assert len(api.bodies) == 3
+        assert "it is swordfish" not in json.dumps(api.bodies)
+    assert any("no passwords here" in str(message) for message in seen)
+    assert [event["tool_name"] for event in noted] == ["task"]
+    assert any("do not see what Agent gives in the background" in w for w in warnings)
 
 
 async def test_a_result_that_cannot_be_replaced_has_the_reason_beside_it(tmp_path: Path) -> None:

@@ -256,6 +256,9 @@ class Guard:
                 tool_input = fields["updatedInput"] = shown.restore(gate.input)
             except HooklineError as error:
                 return deny_call(f"hooks rewrote the call into one that cannot be made: {error}")
+        if shown.name == "task" and self._hooks.may_answer(_AFTER, shown.name):
+            # The report of an agent in the background is no tool's result.
+            fields["updatedInput"] = {**tool_input, "run_in_background": False}
         if gate.before.asks:
             asked = await self._ask(session, given, gate, fields)
             if asked is not None:
@@ -297,6 +300,14 @@ class Guard:
             self._note_other_input(call, ran)
             if ran.input != gate.input:
                 gate.input = ran.input
+        launched = _as_mapping(given.get("tool_response")).get("status") == "async_launched"
+        if (launched or given["tool_name"] == "Monitor") and self._hooks.may_answer(
+            _AFTER, ran.name
+        ):
+            self._warn_once(
+                f"AfterTool hooks do not see what {given['tool_name']} gives in the background: it "
+                "comes as a prompt, to BeforeAgent hooks"
+            )
         outcome = await gate.finish(result=_read_result(given, ran))
         if outcome.tail_call is not None:
             following = outcome.tail_call["name"]

@@ -140,10 +140,11 @@ async def test_what_cannot_be_read_blocks_where_it_is_asked_to(broken: Any) -> N
         assert await ask("SessionEnd") == {}
 
 
-async def test_a_replacement_that_claude_code_did_not_take_is_noticed() -> None:
+@pytest.mark.parametrize(("old", "new"), [("secret", "[removed]"), ("a\nsecret\nb", "a\nb")])
+async def test_a_replacement_that_claude_code_did_not_take_is_noticed(old: str, new: str) -> None:
     for strict in (False, True):
         hooks = Hooks(strict=strict)
-        hooks.on("AfterTool")(lambda _event: replace_result("[removed]"))
+        hooks.on("AfterTool")(lambda _event: replace_result(new))
         options = hooked(None, hooks)
         after: Any = dict(options.hooks or {})
 
@@ -151,13 +152,15 @@ async def test_a_replacement_that_claude_code_did_not_take_is_noticed() -> None:
             callback = after[event][0].hooks[0]
             return await callback({**given(event), **fields}, "1", {"signal": None})
 
-        output = await fire("PostToolUse", tool_response={"stdout": "secret", "stderr": ""})
-        assert output["hookSpecificOutput"]["updatedToolOutput"]["stdout"] == "[removed]"
-        batch = [{"tool_name": "Bash", "tool_use_id": "1", "tool_response": "secret"}]
-        with heard_warnings() as warnings:
-            output = await fire("PostToolBatch", tool_calls=batch)
-        assert any("did not take what hooks put in the place" in w for w in warnings)
-        assert output.get("continue_", True) is not strict
+        for shown in (new, old):
+            output = await fire("PostToolUse", tool_response={"stdout": old, "stderr": ""})
+            assert output["hookSpecificOutput"]["updatedToolOutput"]["stdout"] == new
+            batch = [{"tool_name": "Bash", "tool_use_id": "1", "tool_response": shown}]
+            with heard_warnings() as warnings:
+                output = await fire("PostToolBatch", tool_calls=batch)
+            told = any("did not take what hooks put in the place" in w for w in warnings)
+            assert told is (shown == old)
+            assert output.get("continue_", True) is not (strict and told)
 
 
 BARE = {"CLAUDE_CODE_SIMPLE": "true"}

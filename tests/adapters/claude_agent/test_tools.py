@@ -280,13 +280,17 @@ async def test_a_tool_that_fails_fires_after_tool_with_its_error(tmp_path: Path)
     assert "try again" in played.sent()
 
 
-async def test_an_error_that_hooks_replace_is_warned_of(tmp_path: Path) -> None:
-    hooks = Hooks()
+@pytest.mark.parametrize("strict", [False, True])
+async def test_an_error_that_hooks_replace_is_warned_of_and_ends_a_strict_turn(
+    tmp_path: Path, strict: bool
+) -> None:
+    hooks = Hooks(strict=strict)
     hooks.on("AfterTool")(lambda _event: replace_result("[removed]"))
     with heard_warnings() as warnings:
         played = await play(tmp_path, hooks, [call("Bash", command="exit 3"), "Done."], rules=ALL)
-    assert "[removed]" in played.sent()
     assert any("replaced an error, which Claude Code cannot replace" in w for w in warnings)
+    assert len(played.requests) == (1 if strict else 2)
+    assert ("[removed]" in played.sent()) is not strict
 
 
 @pytest.mark.parametrize("command", ["exit 3", "echo hi"])

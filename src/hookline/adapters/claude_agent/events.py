@@ -77,6 +77,19 @@ class _Call(msgspec.Struct, frozen=True):
     input: Mapping[str, Any]
 
 
+class _Replacement(msgspec.Struct, frozen=True):
+    """The first lines that the model is to read of a result now, and those that it is not."""
+
+    put: list[str]
+    gone: set[str]
+
+    def is_taken(self, response: Any) -> bool:
+        """Whether the model reads it so, of which the lines may be numbered, indented or cut."""
+        shown = response if isinstance(response, str) else "\n".join(read_blocks(response))
+        lines = {line.rpartition("\t")[2].strip() for line in shown.splitlines()}
+        return all(line in shown for line in self.put) and not self.gone & lines
+
+
 class _Session:
     """A session of Claude Code's: its turn, and the calls under way in it and its subagents."""
 
@@ -90,8 +103,8 @@ class _Session:
         self.face: Face = failing_closed(hooks) if blocks_failures else conversation.face
         self.turn: TurnGate | None = None
         self.calls: OrderedDict[str, _Call] = OrderedDict()
-        # The text that stands for the result of a call, by the call's id.
-        self.replaced: OrderedDict[str, str] = OrderedDict()
+        # What hooks put in the place of the result of a call, by the call's id.
+        self.replaced: OrderedDict[str, _Replacement] = OrderedDict()
         # The questions of hooks that Notification hooks have heard of.
         self.announced: list[tuple[str, bytes]] = []
         self.stop: str | None = None
@@ -181,11 +194,12 @@ class Guard:
 
     def must_block(self) -> bool:
         """Whether a failure of hookline itself must not let anything pass."""
-        if self._blocks_failures:
-            return True
         # Settings may ask for it: they are read with this.
         self._hooks.may_answer(_BEFORE)
-        return self._hooks.is_strict()
+        return self._is_strict()
+
+    def _is_strict(self) -> bool:
+        return self._blocks_failures or self._hooks.is_strict()
 
     def warn(self, message: str) -> None:
         """Tell people something."""
@@ -218,7 +232,7 @@ class Guard:
         """What to answer where hookline itself failed; people are told of it."""
         why = f"hooks did not run on {event}: {describe(error)}"
         self.warn(why)
-        if not (self._blocks_failures or self._hooks.is_strict()):
+        if not self._is_strict():
             return NOTHING
         if event == "PreToolUse":
             return deny_call(why)
@@ -336,17 +350,22 @@ class Guard:
         is_mcp = split_mcp_name(given["tool_name"]) is not None
         response = ran.alias.response if ran.alias is not None else None
         if event == "PostToolUse" and (is_mcp or response is not None):
-            session.keep(session.replaced, given["tool_use_id"], outcome.text)
+            replacement = _compare(text_of(outcome.value.llm_content), outcome.text)
+            session.keep(session.replaced, given["tool_use_id"], replacement)
             written: Any = outcome.text
             if not is_mcp and response is not None:
                 written = response.write(_as_mapping(given["tool_response"]), outcome.text)
             return specific(event, updatedToolOutput=written)
         if outcome.stop is not None:
             return {}
-        what = "an error" if event == "PostToolUseFailure" else f"a result of {ran.name}"
-        self._warn_once(
-            f"hooks replaced {what}, which Claude Code cannot replace: the model reads both"
-        )
+        is_error = event == "PostToolUseFailure"
+        what = "an error" if is_error else f"a result of {ran.name}"
+        why = f"hooks replaced {what}, which Claude Code cannot replace"
+        if is_error and self._is_strict():
+            self.warn(f"{why}: the turn ends")
+            session.note_stop(why)
+            return {}
+        self._warn_once(f"{why}: the model reads both")
         return block(outcome.text)
 
     def _note_other_input(self, call: _Call, ran: ShownCall) -> None:
@@ -366,13 +385,13 @@ class Guard:
     async def _after_batch(self, session: _Session, given: Event) -> Output:
         calls = given.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
-            text = session.replaced.pop(call.get("tool_use_id"), None)
-            if text is None or _is_read_in(text, call.get("tool_response")):
+            replacement = session.replaced.pop(call.get("tool_use_id"), None)
+            if replacement is None or replacement.is_taken(call.get("tool_response")):
                 continue
             name = call["tool_name"]
             why = f"Claude Code did not take what hooks put in the place of a result of {name}"
             self.warn(why)
-            if self._blocks_failures or self._hooks.is_strict():
+            if self._is_strict():
                 session.note_stop(why)
         return NOTHING if session.stop is None else session.end_turn(given)
 
@@ -498,8 +517,8 @@ def _as_mapping(response: Any) -> Mapping[str, Any]:
     return response if isinstance(response, Mapping) else {}
 
 
-def _is_read_in(text: str, response: Any) -> bool:
-    """Whether a text is in what the model reads of a result, which may number or indent its
-    lines, and cut it off."""
-    shown = response if isinstance(response, str) else "\n".join(read_blocks(response))
-    return all(line.strip() in shown for line in text[:_HEAD].splitlines())
+def _compare(old: str, new: str) -> _Replacement:
+    whole, _, _ = old[:_HEAD].rpartition("\n") if len(old) > _HEAD else (old, "", "")
+    gone = {line.strip() for line in whole.splitlines()}
+    gone -= {"", *(line.strip() for line in new.splitlines())}
+    return _Replacement([line.strip() for line in new[:_HEAD].splitlines()], gone)

@@ -85,10 +85,9 @@ def hooked(
     Code is a conversation of its own, under Claude Code's id. Callbacks of your own stay as they
     are. ``with`` and ``async with`` fire SessionEnd at the end, ``close()`` does it too.
 
-    With ``on_failure="block"`` a tool call or a prompt is blocked when hookline itself fails, also
-    where Claude Code gets no answer of it. A hook that fails decides that itself (``onFailure``);
-    strict hooks block in both cases. Raises HooklineError if Claude Code would not call any hook,
-    and hooks must not be left out.
+    With ``on_failure="block"`` a tool call or a prompt is blocked when hookline itself fails. A
+    hook that fails decides that itself (``onFailure``); strict hooks block in both cases. Raises
+    HooklineError if Claude Code would not call any hook, and hooks must not be left out.
     """
     given = ClaudeAgentOptions() if options is None else options
     values = {field.name: getattr(given, field.name) for field in fields(ClaudeAgentOptions)}

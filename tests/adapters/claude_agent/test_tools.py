@@ -20,7 +20,6 @@ from claude_agent_sdk import (
 from hookline import (
     Hooks,
     add_context,
-    allow,
     combine,
     deny,
     message,
@@ -248,12 +247,18 @@ async def test_a_result_that_cannot_be_replaced_has_the_reason_beside_it(tmp_pat
     assert told[0].startswith("hooks replaced a result of write_file, which Claude Code cannot")
 
 
-async def test_what_hooks_say_beside_a_result_reaches_the_model(tmp_path: Path) -> None:
+async def test_what_hooks_say_beside_a_result_reaches_the_model_but_for_a_tail_call(
+    tmp_path: Path,
+) -> None:
     hooks = Hooks()
     hooks.on("BeforeTool")(lambda _event: combine(rewrite(command="echo b"), message("be brief")))
     hooks.on("AfterTool")(lambda _event: add_context("this is a sandbox"))
+    wanted = {"tailToolCallRequest": {"name": "read_file", "args": {}}}
+    hooks.on("AfterTool")(lambda _event: {"hookSpecificOutput": wanted})
     noted = note(hooks, "AfterTool")
-    played = await play(tmp_path, hooks, [call("Bash", command="echo a"), "Done."], rules=ALL)
+    with heard_warnings() as warnings:
+        played = await play(tmp_path, hooks, [call("Bash", command="echo a"), "Done."], rules=ALL)
+    assert any("the tail call of 'read_file'" in w for w in warnings)
     assert played.tool_results == ["b"]
     assert "this is a sandbox" in played.sent()
     assert "[System] be brief" in played.sent()
@@ -264,45 +269,39 @@ async def test_what_hooks_say_beside_a_result_reaches_the_model(tmp_path: Path) 
     assert Path(after["transcript_path"]).name == f"{played.session_id}.jsonl"
 
 
-async def test_a_tool_that_fails_fires_after_tool_with_its_error(tmp_path: Path) -> None:
-    hooks = Hooks()
-    hooks.on("AfterTool")(lambda _event: add_context("try again"))
-    noted = note(hooks, "AfterTool")
-    played = await play(
-        tmp_path, hooks, [call("Bash", command="echo oops; exit 3"), "Done."], rules=ALL
-    )
-    (after,) = noted
-    assert after["tool_name"] == "run_shell_command"
-    assert after["tool_response"]["error"] == {
-        "type": "tool_failed",
-        "message": "Exit code 3\noops",
-    }
-    assert "try again" in played.sent()
-
-
 @pytest.mark.parametrize("strict", [False, True])
-async def test_an_error_that_hooks_replace_is_warned_of_and_ends_a_strict_turn(
+async def test_an_error_is_shown_to_hooks_and_one_that_they_replace_ends_a_strict_turn(
     tmp_path: Path, strict: bool
 ) -> None:
     hooks = Hooks(strict=strict)
-    hooks.on("AfterTool")(lambda _event: replace_result("[removed]"))
+
+    @hooks.on("AfterTool")
+    def after(event: Event) -> Any:
+        said = event["tool_response"]["llmContent"]
+        return add_context("try again") if "oops" in said else replace_result("[removed]")
+
+    noted = note(hooks, "AfterTool")
+    calls = [call("Bash", command=command) for command in ("echo oops; exit 3", "exit 4")]
     with heard_warnings() as warnings:
-        played = await play(tmp_path, hooks, [call("Bash", command="exit 3"), "Done."], rules=ALL)
+        played = await play(tmp_path, hooks, [*calls, "Done."], rules=ALL)
+    assert noted[0]["tool_name"] == "run_shell_command"
+    assert noted[0]["tool_response"]["error"] == {
+        "type": "tool_failed",
+        "message": "Exit code 3\noops",
+    }
+    assert "try again" in played.sent(1)
     assert any("replaced an error, which Claude Code cannot replace" in w for w in warnings)
-    assert len(played.requests) == (1 if strict else 2)
+    assert len(played.requests) == (2 if strict else 3)
     assert ("[removed]" in played.sent()) is not strict
 
 
-@pytest.mark.parametrize("command", ["exit 3", "echo hi"])
-async def test_a_stop_after_a_tool_ends_the_turn_whether_it_failed_or_not(
-    tmp_path: Path, command: str
-) -> None:
+async def test_a_stop_after_a_tool_ends_the_turn_whether_it_failed_or_not(tmp_path: Path) -> None:
     hooks = Hooks()
     hooks.on("AfterTool")(lambda _event: stop("enough"))
-    replies: list[str | Reply] = [call("Bash", command=command), "Never said.", "Later."]
-    played = await play(tmp_path, hooks, replies, prompts=["Go on."], rules=ALL)
-    assert len(played.requests) == 1
-    assert sum("enough" in notice for notice in played.notices) == 1
+    calls = [call("Bash", command=command) for command in ("exit 3", "echo hi")]
+    played = await play(tmp_path, hooks, [*calls, "Never."], prompts=["One.", "Two."], rules=ALL)
+    assert len(played.requests) == 2
+    assert sum("enough" in notice for notice in played.notices) == 2
     assert "hi" not in played.tool_results
 
 
@@ -406,19 +405,15 @@ async def test_an_mcp_tool_keeps_its_name_and_hooks_are_told_its_server(tmp_path
     assert contexts == [{"server_name": "host", "tool_name": "shell"}] * 2
 
 
-async def test_a_rewrite_that_the_tool_refuses_is_not_run(tmp_path: Path) -> None:
+async def test_a_rewrite_that_cannot_be_made_is_not_run(tmp_path: Path) -> None:
     hooks = Hooks()
-    hooks.on("BeforeTool")(lambda _event: rewrite(command=5))
-    played = await play(tmp_path, hooks, [call("Bash", command="touch a"), "Done."], rules=ALL)
+    hooks.on("BeforeTool", matcher="run")(lambda _event: rewrite(command=5))
+    hooks.on("BeforeTool", matcher="read")(lambda _event: rewrite(path="/b", absolute_path="/c"))
+    calls = (call("Bash", command="touch a"), call("Read", file_path="/a"), "Done.")
+    played = await play(tmp_path, hooks, calls, rules=ALL)
     assert not (tmp_path / "a").exists()
     assert "failed schema validation" in played.tool_results[0]
-
-
-async def test_a_rewrite_of_two_names_for_one_field_is_not_run(tmp_path: Path) -> None:
-    hooks = Hooks()
-    hooks.on("BeforeTool")(lambda _event: rewrite(path="/b", absolute_path="/c"))
-    played = await play(tmp_path, hooks, [call("Read", file_path="/a"), "Done."], rules=ALL)
-    assert "absolute_path and file_path and path" in played.tool_results[0]
+    assert "absolute_path and file_path and path" in played.tool_results[1]
 
 
 async def test_a_path_may_be_rewritten_under_any_of_its_names(tmp_path: Path) -> None:
@@ -435,15 +430,6 @@ async def test_a_path_may_be_rewritten_under_any_of_its_names(tmp_path: Path) ->
     assert noted[0]["tool_input"] == {"file_path": str(tmp_path / "new")}
     assert noted[0]["original_tool_input"] == {"file_path": str(tmp_path / "old")}
     assert not warnings
-
-
-async def test_a_tail_call_is_warned_of(tmp_path: Path) -> None:
-    hooks = Hooks()
-    wanted = {"tailToolCallRequest": {"name": "read_file", "args": {}}}
-    hooks.on("AfterTool")(lambda _event: {"hookSpecificOutput": wanted})
-    with heard_warnings() as warnings:
-        await play(tmp_path, hooks, [call("Bash", command="echo hi"), "Done."], rules=ALL)
-    assert any("the tail call of 'read_file'" in w for w in warnings)
 
 
 async def test_callbacks_of_the_users_own_keep_working_and_allow_nothing_that_hooks_deny(
@@ -496,15 +482,6 @@ async def test_a_rewrite_that_another_callback_overrides_is_warned_of(tmp_path: 
         )
     assert noted[0]["tool_input"] == {"command": "echo other"}
     assert any("ran with another command than hooks had rewritten" in w for w in warnings)
-
-
-async def test_hooks_that_match_nothing_change_nothing(tmp_path: Path) -> None:
-    hooks = Hooks()
-    hooks.on("BeforeTool", matcher="mail")(lambda _event: deny("no"))
-    hooks.on("BeforeTool", matcher="run")(lambda _event: allow())
-    played = await play(tmp_path, hooks, [call("Bash", command="echo hi"), "Done."], rules=ALL)
-    assert played.tool_results == ["hi"]
-    assert played.results == ["Done."]
 
 
 def make_tool(name: str, text: str) -> SdkMcpTool[Any]:

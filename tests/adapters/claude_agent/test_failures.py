@@ -170,6 +170,21 @@ async def test_a_replacement_that_claude_code_did_not_take_is_noticed(old: str, 
             assert output.get("continue_", True) is not (strict and told)
 
 
+@pytest.mark.parametrize(("tool", "ends"), [("ReadMcpResourceTool", True), ("Write", False)])
+async def test_a_strict_turn_ends_over_a_result_of_any_kind_that_nobody_can_replace(
+    tool: str, ends: bool
+) -> None:
+    hooks = Hooks(strict=True)
+    hooks.on("AfterTool")(lambda _event: replace_result("[removed]"))
+    callbacks: Any = hooked(None, hooks).hooks
+    with heard_warnings() as warnings:
+        for event in ("PostToolUse", "PostToolBatch"):
+            said = {**given(event), "tool_name": tool, "tool_response": {"contents": "secret"}}
+            output = await callbacks[event][0].hooks[0](said, "1", {"signal": None})
+    assert output.get("continue_", True) is not ends
+    assert any("which Claude Code cannot replace" in w for w in warnings)
+
+
 BARE = {"CLAUDE_CODE_SIMPLE": "true"}
 
 

@@ -361,7 +361,8 @@ class Guard:
         is_error = event == "PostToolUseFailure"
         what = "an error" if is_error else f"a result of {ran.name}"
         why = f"hooks replaced {what}, which Claude Code cannot replace"
-        if is_error and self._is_strict():
+        # A declared tool says little more than that it is done; what others say, nobody knows.
+        if self._is_strict() and (is_error or ran.alias is None):
             self.warn(f"{why}: the turn ends")
             session.note_stop(why)
             return {}

@@ -1,6 +1,7 @@
 """What goes wrong: hooks that fail, hookline that fails, and Claude Code that calls nobody."""
 
 import asyncio
+import json
 import sys
 import time
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions
 
-from hookline import Hooks, replace_result
+from hookline import Hooks, allow, deny, replace_result
 from hookline.adapters.claude_agent import hooked
 from hookline.errors import HooklineError
 from hookline.notices import heard_warnings
@@ -51,22 +52,21 @@ async def test_a_failure_of_hookline_itself_blocks_where_it_is_asked_to(
     assert not (tmp_path / "a").exists()
 
 
-@pytest.mark.parametrize("on_failure", ["allow", "block"])
-async def test_a_hook_that_fails_decides_itself_whether_it_blocks(
-    tmp_path: Path, on_failure: Any
-) -> None:
+async def test_a_hook_that_fails_decides_itself_whether_it_blocks(tmp_path: Path) -> None:
     hooks = Hooks()
 
-    @hooks.on("BeforeTool", on_failure=on_failure, name="scan")
-    def scan(_event: Any) -> Any:
+    def fail(_event: Any) -> Any:
         raise OSError("no disk")
 
+    hooks.on("BeforeTool", matcher="run", on_failure="block", name="scan")(fail)
+    hooks.on("BeforeTool", matcher="glob", on_failure="allow")(fail)
     with heard_warnings() as warnings:
-        played = await play(tmp_path, hooks, TOUCH, rules=BASH)
-    assert (tmp_path / "a").exists() is (on_failure == "allow")
-    assert any("no disk" in w for w in warnings)
-    if on_failure == "block":
-        assert "scan failed" in played.tool_results[0]
+        calls = [TOUCH[0], call("Glob", pattern="*.txt"), "Done."]
+        played = await play(tmp_path, hooks, calls, rules={"allow": ["Bash", "Glob"]})
+    assert not (tmp_path / "a").exists()
+    assert sum("no disk" in w for w in warnings) >= 2
+    assert "scan failed" in played.tool_results[0]
+    assert played.tool_results[1] == "No files found"
 
 
 async def test_a_hooks_own_timeout_comes_before_claude_codes(tmp_path: Path) -> None:
@@ -81,6 +81,14 @@ async def test_a_hooks_own_timeout_comes_before_claude_codes(tmp_path: Path) -> 
     assert time.monotonic() - started < 30
     matchers = [matcher for each in (hooked(None, hooks).hooks or {}).values() for matcher in each]
     assert all((matcher.timeout or 0) >= 3600 for matcher in matchers)
+
+
+async def test_hooks_that_match_nothing_change_nothing() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool", matcher="mail")(lambda _event: deny("no"))
+    hooks.on("BeforeTool", matcher="run")(lambda _event: allow())
+    for event in ("PreToolUse", "PostToolUse"):
+        assert await callback_of(hooks, event)(given(event), "1", {"signal": None}) == {}
 
 
 async def test_a_cancelled_callback_ends_its_hooks(tmp_path: Path) -> None:
@@ -139,10 +147,11 @@ async def test_what_cannot_be_read_blocks_where_it_is_asked_to(broken: Any) -> N
         assert await ask("SessionEnd") == {}
 
 
-async def test_a_replacement_that_claude_code_did_not_take_is_noticed() -> None:
+@pytest.mark.parametrize(("old", "new"), [("secret", "[removed]"), ("a\nsecret\nb", "a\nb")])
+async def test_a_replacement_that_claude_code_did_not_take_is_noticed(old: str, new: str) -> None:
     for strict in (False, True):
         hooks = Hooks(strict=strict)
-        hooks.on("AfterTool")(lambda _event: replace_result("[removed]"))
+        hooks.on("AfterTool")(lambda _event: replace_result(new))
         options = hooked(None, hooks)
         after: Any = dict(options.hooks or {})
 
@@ -150,19 +159,51 @@ async def test_a_replacement_that_claude_code_did_not_take_is_noticed() -> None:
             callback = after[event][0].hooks[0]
             return await callback({**given(event), **fields}, "1", {"signal": None})
 
-        output = await fire("PostToolUse", tool_response={"stdout": "secret", "stderr": ""})
-        assert output["hookSpecificOutput"]["updatedToolOutput"]["stdout"] == "[removed]"
-        batch = [{"tool_name": "Bash", "tool_use_id": "1", "tool_response": "secret"}]
-        with heard_warnings() as warnings:
-            output = await fire("PostToolBatch", tool_calls=batch)
-        assert any("did not take what hooks put in the place" in w for w in warnings)
-        assert output.get("continue_", True) is not strict
+        for shown in (new, old):
+            output = await fire("PostToolUse", tool_response={"stdout": old, "stderr": ""})
+            assert output["hookSpecificOutput"]["updatedToolOutput"]["stdout"] == new
+            batch = [{"tool_name": "Bash", "tool_use_id": "1", "tool_response": shown}]
+            with heard_warnings() as warnings:
+                output = await fire("PostToolBatch", tool_calls=batch)
+            told = any("did not take what hooks put in the place" in w for w in warnings)
+            assert told is (shown == old)
+            assert output.get("continue_", True) is not (strict and told)
+
+
+@pytest.mark.parametrize(("tool", "ends"), [("ReadMcpResourceTool", True), ("Write", False)])
+async def test_a_strict_turn_ends_over_a_result_of_any_kind_that_nobody_can_replace(
+    tool: str, ends: bool
+) -> None:
+    hooks = Hooks(strict=True)
+    hooks.on("AfterTool")(lambda _event: replace_result("[removed]"))
+    callbacks: Any = hooked(None, hooks).hooks
+    with heard_warnings() as warnings:
+        for event in ("PostToolUse", "PostToolBatch"):
+            said = {**given(event), "tool_name": tool, "tool_response": {"contents": "secret"}}
+            output = await callbacks[event][0].hooks[0](said, "1", {"signal": None})
+    assert output.get("continue_", True) is not ends
+    assert any("which Claude Code cannot replace" in w for w in warnings)
+
+
+BARE = {"CLAUDE_CODE_SIMPLE": "true"}
 
 
 @pytest.mark.parametrize(
-    "given_options", [{"extra_args": {"bare": None}}, {"env": {"CLAUDE_CODE_SIMPLE": "true"}}]
+    "given_options",
+    [
+        {"extra_args": {"bare": None}},
+        {"env": BARE},
+        {"settings": json.dumps({"env": BARE})},
+        {"settings": "settings.json", "setting_sources": []},
+        {"env": {"CLAUDE_CONFIG_DIR": "."}},
+        {"env": {"CLAUDE_CONFIG_DIR": "."}, "setting_sources": ["user"]},
+    ],
 )
-def test_the_mode_in_which_claude_code_calls_no_hooks_is_told(given_options: Any) -> None:
+def test_the_mode_in_which_claude_code_calls_no_hooks_is_told(
+    given_options: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps({"env": BARE}))
+    monkeypatch.chdir(tmp_path)
     options = ClaudeAgentOptions(**given_options)
     with heard_warnings() as warnings:
         hooked(options, Hooks())
@@ -171,6 +212,18 @@ def test_the_mode_in_which_claude_code_calls_no_hooks_is_told(given_options: Any
         hooked(options, Hooks(strict=True))
     with pytest.raises(HooklineError, match="bare mode"):
         hooked(options, Hooks(), on_failure="block")
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"env": []}', '{"env": {"CLAUDE_CODE_SIMPLE": "0"}}'])
+def test_settings_that_ask_for_nothing_are_left_alone(text: str, tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text(text)
+    env = {"CLAUDE_CONFIG_DIR": str(tmp_path)}
+    for options in (
+        ClaudeAgentOptions(env=env),
+        ClaudeAgentOptions(env=env, settings=str(tmp_path / "none.json")),
+        ClaudeAgentOptions(settings=text or "{"),
+    ):
+        assert hooked(options, Hooks(strict=True)).hooks
 
 
 def callback_of(hooks: Hooks, event: str) -> Any:

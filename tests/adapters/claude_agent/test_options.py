@@ -7,8 +7,9 @@ from typing import Any
 
 from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
 
-from hookline import Config, Hooks, HookSession
+from hookline import Config, Hooks, HookSession, ask
 from hookline.adapters.claude_agent import HookedOptions, hooked
+from tests.adapters.claude_agent.playing import note
 
 
 async def start(options: ClaudeAgentOptions, id: str = "s") -> Any:
@@ -65,6 +66,36 @@ async def test_closing_ends_every_session_once_also_by_a_copy() -> None:
     async with guarded:
         await start(guarded, "a")
     assert noted[4:] == [("SessionStart", "a"), ("SessionEnd", "a")] * 2
+
+
+async def test_a_copy_asks_and_resumes_as_its_own_options_say() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: ask("really?"))
+    told = note(hooks, "Notification", "SessionStart")
+
+    async def can_use_tool(*_given: Any) -> Any:
+        raise AssertionError("Claude Code calls it")
+
+    first = hooked(ClaudeAgentOptions(), hooks)
+    copy = dataclasses.replace(first, can_use_tool=can_use_tool, resume="b")
+    given: Any = {"session_id": "a", "tool_name": "Bash", "tool_input": {}, "tool_use_id": "1"}
+    reasons = []
+    for options in (copy, first):
+        matcher = (options.hooks or {})["PreToolUse"][0]
+        output: Any = await matcher.hooks[0](given, "1", {"signal": None})
+        reasons.append(output["hookSpecificOutput"]["permissionDecisionReason"])
+    assert reasons == ["really?", "really? (nobody can be asked to confirm it)"]
+    await start(first, "a")
+    await start(copy, "b")
+    assert [e.get("source") for e in told] == [None, "startup", "resume"]
+
+
+def test_a_matcher_that_is_none_of_the_sdks_is_left_to_it() -> None:
+    """The SDK takes one, and calls nobody for it."""
+    odd: Any = {"Stop": [{"hooks": [own]}]}
+    guarded = hooked(ClaudeAgentOptions(hooks=odd), Hooks())
+    assert (guarded.hooks or {})["Stop"][0] is odd["Stop"][0]
+    guarded.close()
 
 
 async def test_a_session_that_is_given_serves_all() -> None:

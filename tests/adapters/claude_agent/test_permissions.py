@@ -5,7 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
+from claude_agent_sdk import (
+    ClaudeAgentOptions,
+    PermissionResultAllow,
+    PermissionResultDeny,
+)
 
 from hookline import Hooks, allow, ask, combine, message, rewrite
 from hookline.adapters.claude_agent import hooked
@@ -97,24 +101,24 @@ async def test_rules_judge_what_hooks_made_of_a_call(tmp_path: Path) -> None:
     assert "denied" in played.tool_results[0]
 
 
-@pytest.mark.parametrize("says_yes", [True, False])
-async def test_a_hooks_question_is_put_about_the_call_that_it_rewrote(
-    tmp_path: Path, says_yes: bool
-) -> None:
-    hooks, user = Hooks(), User(says_yes=says_yes)
-    answer = combine(ask("really?"), rewrite(command="touch b"), message("mind the cat"))
-    hooks.on("BeforeTool")(lambda _event: answer)
-    await play(
-        tmp_path,
-        hooks,
-        [call("Bash", command="touch a"), "Done."],
-        rules={"allow": ["Bash"]},
-        options={"can_use_tool": user.can_use_tool},
-    )
+async def test_a_hooks_question_is_put_about_the_call_that_it_rewrote(tmp_path: Path) -> None:
+    hooks, user = Hooks(), User(says_yes=True)
+
+    @hooks.on("BeforeTool")
+    def before(event: Any) -> Any:
+        # The second call is put to a user who says no.
+        user.says_yes = "one" in event["tool_input"]["command"]
+        command = event["tool_input"]["command"] + "-safe"
+        return combine(ask("really?"), rewrite(command=command), message("mind the cat"))
+
+    calls = [call("Bash", command=f"touch {name}") for name in ("one", "two")]
+    options = {"can_use_tool": user.can_use_tool}
+    await play(tmp_path, hooks, [*calls, "Done."], rules={"allow": ["Bash"]}, options=options)
     reason = "really?\n\n[System] mind the cat"
-    assert user.asked == [("Bash", {"command": "touch b"}, reason)]
-    assert (tmp_path / "b").exists() is says_yes
-    assert not (tmp_path / "a").exists()
+    assert user.asked == [
+        ("Bash", {"command": f"touch {name}-safe"}, reason) for name in ("one", "two")
+    ]
+    assert [path.name for path in tmp_path.glob("[!.]*")] == ["one-safe"]
 
 
 async def test_strict_hooks_work_as_others_do(tmp_path: Path) -> None:
@@ -148,29 +152,31 @@ async def test_with_nobody_to_ask_a_question_is_a_denial_that_says_so(
     assert not noted
 
 
-async def test_in_a_mode_that_asks_nobody_a_question_is_a_denial_that_names_it(
-    tmp_path: Path,
-) -> None:
+async def test_in_a_mode_that_asks_nobody_a_question_is_a_denial_that_names_it() -> None:
     hooks = Hooks()
     hooks.on("BeforeTool")(lambda _event: ask("really?"))
-    played = await play(
-        tmp_path,
-        hooks,
-        [call("Bash", command="touch a"), "Done."],
-        options={
-            "permission_mode": "dontAsk",
-            "can_use_tool": User(says_yes=True).can_use_tool,
-        },
-    )
-    why = "really? (nobody can be asked to confirm it in permission mode dontAsk)"
-    assert why in played.tool_results[0]
+    options = ClaudeAgentOptions(can_use_tool=User(says_yes=True).can_use_tool)
+    (matcher,) = (hooked(options, hooks).hooks or {})["PreToolUse"]
+    given: Any = {
+        "session_id": "s",
+        "tool_name": "Bash",
+        "tool_input": {"command": "touch a"},
+        "tool_use_id": "1",
+        "permission_mode": "dontAsk",
+    }
+    output: Any = await matcher.hooks[0](given, "1", {"signal": None})
+    assert output["hookSpecificOutput"] == {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": (
+            "really? (nobody can be asked to confirm it in permission mode dontAsk)"
+        ),
+    }
 
 
-@pytest.mark.parametrize("asks", ["a hook", "Claude Code"])
-async def test_notification_hooks_hear_of_each_question_once(tmp_path: Path, asks: str) -> None:
+async def test_notification_hooks_hear_of_each_question_once(tmp_path: Path) -> None:
     hooks, user, order = Hooks(), User(says_yes=True), list[str]()
-    if asks == "a hook":
-        hooks.on("BeforeTool")(lambda _event: ask("really?"))
+    hooks.on("BeforeTool")(lambda e: ask("really?") if "hook" in str(e["tool_input"]) else None)
     noted = note(hooks, "Notification")
     hooks.on("Notification")(lambda _event: order.append("told"))
 
@@ -178,19 +184,13 @@ async def test_notification_hooks_hear_of_each_question_once(tmp_path: Path, ask
         order.append("asked")
         return await user.can_use_tool(*given)
 
-    await play(
-        tmp_path,
-        hooks,
-        [call("Bash", command="touch a"), "Done."],
-        options={"can_use_tool": can_use_tool},
-    )
-    assert (tmp_path / "a").exists()
-    (told,) = noted
-    assert told["notification_type"] == "ToolPermission"
-    assert told["details"]["command"] == "touch a"
-    assert sorted(order) == ["asked", "told"]
-    if asks == "a hook":
-        assert order == ["told", "asked"]
+    calls = [call("Bash", command=f"touch {asking}") for asking in ("hook", "claude")]
+    await play(tmp_path, hooks, [*calls, "Done."], options={"can_use_tool": can_use_tool})
+    assert sorted(path.name for path in tmp_path.glob("[!.]*")) == ["claude", "hook"]
+    assert [told["notification_type"] for told in noted] == ["ToolPermission"] * 2
+    assert [told["details"]["command"] for told in noted] == ["touch hook", "touch claude"]
+    assert order[:2] == ["told", "asked"]
+    assert sorted(order[2:]) == ["asked", "told"]
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions", "dontAsk", None])

@@ -3,16 +3,23 @@
 import asyncio
 import json
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from claude_agent_sdk import HookMatcher, SdkMcpTool, create_sdk_mcp_server
+from claude_agent_sdk import (
+    AgentDefinition,
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    HookMatcher,
+    SdkMcpTool,
+    create_sdk_mcp_server,
+)
 
 from hookline import (
     Hooks,
     add_context,
-    allow,
     combine,
     deny,
     message,
@@ -20,9 +27,10 @@ from hookline import (
     rewrite,
     stop,
 )
+from hookline.adapters.claude_agent import hooked
 from hookline.notices import heard_warnings
 from hookline.testing.adapters import Call, Reply
-from tests.adapters.claude_agent.messages import call
+from tests.adapters.claude_agent.messages import MessagesApi, call, clean_environment
 from tests.adapters.claude_agent.playing import Event, note, play
 
 ALL: dict[str, Any] = {"allow": ["Bash", "Read", "Write", "Edit", "Glob", "Grep"]}
@@ -154,12 +162,19 @@ async def test_a_large_result_is_replaced_whole(tmp_path: Path) -> None:
         text = event["tool_response"]["llmContent"]
         return replace_result(text.replace("line", "LINE")) if "LINE" not in text else None
 
-    command = "for n in $(seq 1 9000); do echo line $n; done"
-    played = await play(tmp_path, hooks, [call("Bash", command=command), "Done."], rules=ALL)
+    # More than the SDK takes in one message where nobody says otherwise.
+    lines = "".join(f"line {number}\n" for number in range(70_000))
+    (tmp_path / "a.txt").write_text(lines)
+    calls = (
+        Call("Bash", {"command": "cat a.txt"}),
+        Call("Grep", {"pattern": "line", "output_mode": "content", "head_limit": 0}),
+    )
+    played = await play(tmp_path, hooks, [Reply(calls=calls), "Done."], rules=ALL)
     assert played.results == ["Done."]
-    (result,) = played.tool_results
-    assert "LINE 1\n" in result
-    assert "line 1\n" not in result
+    assert len(played.tool_results) == 2
+    for result in played.tool_results:
+        assert "LINE 1\n" in result
+        assert "line 1\n" not in result
 
 
 async def test_reports_of_subagents_and_searches_are_replaced_too(tmp_path: Path) -> None:
@@ -169,7 +184,8 @@ async def test_reports_of_subagents_and_searches_are_replaced_too(tmp_path: Path
         tmp_path,
         hooks,
         [
-            call("Agent", description="d", prompt="Look.", run_in_background=False),
+            # Claude Code would have it work in the background, and tell of it in a prompt.
+            call("Agent", description="d", prompt="Look."),
             "the report is swordfish",
             call("WebSearch", query="fish"),
             "the page is swordfish",
@@ -181,6 +197,42 @@ async def test_reports_of_subagents_and_searches_are_replaced_too(tmp_path: Path
     assert played.results == ["Done."]
     assert played.sent().count("[removed]") == 2
     assert "swordfish" not in played.sent(role="tool")
+
+
+async def test_what_comes_from_the_background_comes_to_before_agent_hooks(tmp_path: Path) -> None:
+    hooks, is_idle = Hooks(), threading.Event()
+    noted = note(hooks, "AfterTool")
+
+    @hooks.on("BeforeAgent")
+    def before(event: Event) -> Any:
+        return deny("no passwords here") if "swordfish" in event["prompt"] else None
+
+    def reply(messages: Any, _tools: Any) -> Reply:
+        if not any("Main." in m.text for m in messages):
+            is_idle.wait(10)
+            return Reply("it is swordfish")
+        is_first = not any(m.role == "tool" for m in messages)
+        spying = call("Agent", description="d", prompt="Look.", subagent_type="spy")
+        return spying if is_first else Reply("Done.")
+
+    with MessagesApi(reply) as api, heard_warnings() as warnings:
+        options = ClaudeAgentOptions(
+            cwd=tmp_path,
+            env=clean_environment(api, tmp_path),
+            tools=["Agent"],
+            setting_sources=[],
+            agents={"spy": AgentDefinition(description="d", prompt="Spy.", background=True)},
+        )
+        async with ClaudeSDKClient(hooked(options, hooks)) as client:
+            await client.query("Main.")
+            seen = [message async for message in client.receive_response()]
+            is_idle.set()
+            seen += [message async for message in client.receive_response()]
+        assert len(api.bodies) == 3
+        assert "it is swordfish" not in json.dumps(api.bodies)
+    assert any("no passwords here" in str(message) for message in seen)
+    assert [event["tool_name"] for event in noted] == ["task"]
+    assert any("do not see what Agent gives in the background" in w for w in warnings)
 
 
 async def test_a_result_that_cannot_be_replaced_has_the_reason_beside_it(tmp_path: Path) -> None:
@@ -195,12 +247,18 @@ async def test_a_result_that_cannot_be_replaced_has_the_reason_beside_it(tmp_pat
     assert told[0].startswith("hooks replaced a result of write_file, which Claude Code cannot")
 
 
-async def test_what_hooks_say_beside_a_result_reaches_the_model(tmp_path: Path) -> None:
+async def test_what_hooks_say_beside_a_result_reaches_the_model_but_for_a_tail_call(
+    tmp_path: Path,
+) -> None:
     hooks = Hooks()
     hooks.on("BeforeTool")(lambda _event: combine(rewrite(command="echo b"), message("be brief")))
     hooks.on("AfterTool")(lambda _event: add_context("this is a sandbox"))
+    wanted = {"tailToolCallRequest": {"name": "read_file", "args": {}}}
+    hooks.on("AfterTool")(lambda _event: {"hookSpecificOutput": wanted})
     noted = note(hooks, "AfterTool")
-    played = await play(tmp_path, hooks, [call("Bash", command="echo a"), "Done."], rules=ALL)
+    with heard_warnings() as warnings:
+        played = await play(tmp_path, hooks, [call("Bash", command="echo a"), "Done."], rules=ALL)
+    assert any("the tail call of 'read_file'" in w for w in warnings)
     assert played.tool_results == ["b"]
     assert "this is a sandbox" in played.sent()
     assert "[System] be brief" in played.sent()
@@ -211,41 +269,39 @@ async def test_what_hooks_say_beside_a_result_reaches_the_model(tmp_path: Path) 
     assert Path(after["transcript_path"]).name == f"{played.session_id}.jsonl"
 
 
-async def test_a_tool_that_fails_fires_after_tool_with_its_error(tmp_path: Path) -> None:
-    hooks = Hooks()
-    hooks.on("AfterTool")(lambda _event: add_context("try again"))
+@pytest.mark.parametrize("strict", [False, True])
+async def test_an_error_is_shown_to_hooks_and_one_that_they_replace_ends_a_strict_turn(
+    tmp_path: Path, strict: bool
+) -> None:
+    hooks = Hooks(strict=strict)
+
+    @hooks.on("AfterTool")
+    def after(event: Event) -> Any:
+        said = event["tool_response"]["llmContent"]
+        return add_context("try again") if "oops" in said else replace_result("[removed]")
+
     noted = note(hooks, "AfterTool")
-    played = await play(
-        tmp_path, hooks, [call("Bash", command="echo oops; exit 3"), "Done."], rules=ALL
-    )
-    (after,) = noted
-    assert after["tool_name"] == "run_shell_command"
-    assert after["tool_response"]["error"] == {
+    calls = [call("Bash", command=command) for command in ("echo oops; exit 3", "exit 4")]
+    with heard_warnings() as warnings:
+        played = await play(tmp_path, hooks, [*calls, "Done."], rules=ALL)
+    assert noted[0]["tool_name"] == "run_shell_command"
+    assert noted[0]["tool_response"]["error"] == {
         "type": "tool_failed",
         "message": "Exit code 3\noops",
     }
-    assert "try again" in played.sent()
-
-
-async def test_an_error_that_hooks_replace_is_warned_of(tmp_path: Path) -> None:
-    hooks = Hooks()
-    hooks.on("AfterTool")(lambda _event: replace_result("[removed]"))
-    with heard_warnings() as warnings:
-        played = await play(tmp_path, hooks, [call("Bash", command="exit 3"), "Done."], rules=ALL)
-    assert "[removed]" in played.sent()
+    assert "try again" in played.sent(1)
     assert any("replaced an error, which Claude Code cannot replace" in w for w in warnings)
+    assert len(played.requests) == (2 if strict else 3)
+    assert ("[removed]" in played.sent()) is not strict
 
 
-@pytest.mark.parametrize("command", ["exit 3", "echo hi"])
-async def test_a_stop_after_a_tool_ends_the_turn_whether_it_failed_or_not(
-    tmp_path: Path, command: str
-) -> None:
+async def test_a_stop_after_a_tool_ends_the_turn_whether_it_failed_or_not(tmp_path: Path) -> None:
     hooks = Hooks()
     hooks.on("AfterTool")(lambda _event: stop("enough"))
-    replies: list[str | Reply] = [call("Bash", command=command), "Never said.", "Later."]
-    played = await play(tmp_path, hooks, replies, prompts=["Go on."], rules=ALL)
-    assert len(played.requests) == 1
-    assert sum("enough" in notice for notice in played.notices) == 1
+    calls = [call("Bash", command=command) for command in ("exit 3", "echo hi")]
+    played = await play(tmp_path, hooks, [*calls, "Never."], prompts=["One.", "Two."], rules=ALL)
+    assert len(played.requests) == 2
+    assert sum("enough" in notice for notice in played.notices) == 2
     assert "hi" not in played.tool_results
 
 
@@ -349,19 +405,15 @@ async def test_an_mcp_tool_keeps_its_name_and_hooks_are_told_its_server(tmp_path
     assert contexts == [{"server_name": "host", "tool_name": "shell"}] * 2
 
 
-async def test_a_rewrite_that_the_tool_refuses_is_not_run(tmp_path: Path) -> None:
+async def test_a_rewrite_that_cannot_be_made_is_not_run(tmp_path: Path) -> None:
     hooks = Hooks()
-    hooks.on("BeforeTool")(lambda _event: rewrite(command=5))
-    played = await play(tmp_path, hooks, [call("Bash", command="touch a"), "Done."], rules=ALL)
+    hooks.on("BeforeTool", matcher="run")(lambda _event: rewrite(command=5))
+    hooks.on("BeforeTool", matcher="read")(lambda _event: rewrite(path="/b", absolute_path="/c"))
+    calls = (call("Bash", command="touch a"), call("Read", file_path="/a"), "Done.")
+    played = await play(tmp_path, hooks, calls, rules=ALL)
     assert not (tmp_path / "a").exists()
     assert "failed schema validation" in played.tool_results[0]
-
-
-async def test_a_rewrite_of_two_names_for_one_field_is_not_run(tmp_path: Path) -> None:
-    hooks = Hooks()
-    hooks.on("BeforeTool")(lambda _event: rewrite(path="/b", absolute_path="/c"))
-    played = await play(tmp_path, hooks, [call("Read", file_path="/a"), "Done."], rules=ALL)
-    assert "absolute_path and file_path and path" in played.tool_results[0]
+    assert "absolute_path and file_path and path" in played.tool_results[1]
 
 
 async def test_a_path_may_be_rewritten_under_any_of_its_names(tmp_path: Path) -> None:
@@ -378,15 +430,6 @@ async def test_a_path_may_be_rewritten_under_any_of_its_names(tmp_path: Path) ->
     assert noted[0]["tool_input"] == {"file_path": str(tmp_path / "new")}
     assert noted[0]["original_tool_input"] == {"file_path": str(tmp_path / "old")}
     assert not warnings
-
-
-async def test_a_tail_call_is_warned_of(tmp_path: Path) -> None:
-    hooks = Hooks()
-    wanted = {"tailToolCallRequest": {"name": "read_file", "args": {}}}
-    hooks.on("AfterTool")(lambda _event: {"hookSpecificOutput": wanted})
-    with heard_warnings() as warnings:
-        await play(tmp_path, hooks, [call("Bash", command="echo hi"), "Done."], rules=ALL)
-    assert any("the tail call of 'read_file'" in w for w in warnings)
 
 
 async def test_callbacks_of_the_users_own_keep_working_and_allow_nothing_that_hooks_deny(
@@ -439,15 +482,6 @@ async def test_a_rewrite_that_another_callback_overrides_is_warned_of(tmp_path: 
         )
     assert noted[0]["tool_input"] == {"command": "echo other"}
     assert any("ran with another command than hooks had rewritten" in w for w in warnings)
-
-
-async def test_hooks_that_match_nothing_change_nothing(tmp_path: Path) -> None:
-    hooks = Hooks()
-    hooks.on("BeforeTool", matcher="mail")(lambda _event: deny("no"))
-    hooks.on("BeforeTool", matcher="run")(lambda _event: allow())
-    played = await play(tmp_path, hooks, [call("Bash", command="echo hi"), "Done."], rules=ALL)
-    assert played.tool_results == ["hi"]
-    assert played.results == ["Done."]
 
 
 def make_tool(name: str, text: str) -> SdkMcpTool[Any]:

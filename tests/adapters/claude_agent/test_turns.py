@@ -86,6 +86,30 @@ async def test_a_refused_prompt_is_shown_to_nobody(tmp_path: Path) -> None:
     assert "swordfish" not in resumed.sent()
 
 
+async def test_a_turn_goes_on_without_a_prompt_that_is_refused_meanwhile() -> None:
+    hooks = Hooks()
+
+    @hooks.on("BeforeAgent")
+    def before(event: Event) -> Any:
+        return deny("no passwords here") if "swordfish" in event["prompt"] else None
+
+    hooks.on("AfterTool")(lambda _event: stop("enough"))
+    noted = note(hooks, "AfterAgent")
+    callbacks = hooked(None, hooks).hooks or {}
+
+    async def fire(event: Any, **fields: Any) -> Any:
+        given: Any = {"hook_event_name": event, "session_id": "s", **fields}
+        return await callbacks[event][0].hooks[0](given, None, {"signal": None})
+
+    assert await fire("UserPromptSubmit", prompt="Go on.") == {}
+    bash = {"tool_name": "Bash", "tool_input": {}, "tool_use_id": "1", "tool_response": {}}
+    await fire("PostToolUse", **bash)
+    assert (await fire("UserPromptSubmit", prompt="swordfish"))["decision"] == "block"
+    assert (await fire("PostToolBatch", tool_calls=[]))["stopReason"] == "enough"
+    await fire("Stop", stop_hook_active=False)
+    assert noted[0]["prompt"] == "Go on."
+
+
 async def test_a_stop_at_a_prompt_keeps_the_prompt(tmp_path: Path) -> None:
     hooks = Hooks()
 

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any, TypeAlias
 
 import msgspec
+from claude_agent_sdk import ClaudeAgentOptions
 
 from hookline.adapters.claude_agent.outputs import (
     NOTHING,
@@ -76,17 +77,34 @@ class _Call(msgspec.Struct, frozen=True):
     input: Mapping[str, Any]
 
 
+class _Replacement(msgspec.Struct, frozen=True):
+    """The first lines that the model is to read of a result now, and those that it is not."""
+
+    put: list[str]
+    gone: set[str]
+
+    def is_taken(self, response: Any) -> bool:
+        """Whether the model reads it so, of which the lines may be numbered, indented or cut."""
+        shown = response if isinstance(response, str) else "\n".join(read_blocks(response))
+        lines = {line.rpartition("\t")[2].strip() for line in shown.splitlines()}
+        return all(line in shown for line in self.put) and not self.gone & lines
+
+
 class _Session:
     """A session of Claude Code's: its turn, and the calls under way in it and its subagents."""
 
-    def __init__(self, conversation: Conversation, *, blocks_failures: bool) -> None:
+    def __init__(
+        self, conversation: Conversation, options: ClaudeAgentOptions, *, blocks_failures: bool
+    ) -> None:
         self.conversation = conversation
+        # Those of the client that has the session now.
+        self.options = options
         hooks = conversation.hooks
         self.face: Face = failing_closed(hooks) if blocks_failures else conversation.face
         self.turn: TurnGate | None = None
         self.calls: OrderedDict[str, _Call] = OrderedDict()
-        # The text that stands for the result of a call, by the call's id.
-        self.replaced: OrderedDict[str, str] = OrderedDict()
+        # What hooks put in the place of the result of a call, by the call's id.
+        self.replaced: OrderedDict[str, _Replacement] = OrderedDict()
         # The questions of hooks that Notification hooks have heard of.
         self.announced: list[tuple[str, bytes]] = []
         self.stop: str | None = None
@@ -108,6 +126,16 @@ class _Session:
         self.turn, self.stop = turn, None
         self.announced.clear()
 
+    def can_ask(self) -> bool:
+        """Whether Claude Code has somebody to ask."""
+        return bool(self.options.can_use_tool or self.options.permission_prompt_tool_name)
+
+    async def start(self, *, is_cleared: bool = False) -> None:
+        """Fire SessionStart, once."""
+        is_resumed = self.options.resume is not None or self.options.continue_conversation
+        source = "clear" if is_cleared else "resume" if is_resumed else "startup"
+        await self.conversation.start(self.face, source)
+
     def keep(self, kept: "OrderedDict[str, Any]", call_id: str, value: object) -> None:
         kept[call_id] = value
         if len(kept) > _MOST_CALLS:
@@ -115,14 +143,22 @@ class _Session:
 
 
 class Callback:
-    """What the SDK calls for one of Claude Code's events. It never raises."""
+    """What the SDK calls for one of Claude Code's events, for a client of these options. It never
+    raises."""
 
-    def __init__(self, guard: "Guard", event: str, answering: Answering) -> None:
+    def __init__(
+        self, guard: "Guard", event: str, answering: Answering, options: ClaudeAgentOptions
+    ) -> None:
         self.guard, self._event, self._answering = guard, event, answering
+        self._options = options
+
+    def bind(self, options: ClaudeAgentOptions) -> "Callback":
+        """The same for clients of other options."""
+        return Callback(self.guard, self._event, self._answering, options)
 
     async def __call__(self, given: Any, _tool_use_id: str | None, _context: Any) -> Any:
         try:
-            return await self._answering(self.guard.get_session(given), given)
+            return await self._answering(self.guard.get_session(given, self._options), given)
         except Exception as error:
             return self.guard.fail(self._event, error)
 
@@ -130,18 +166,15 @@ class Callback:
 class Guard:
     """The hooks of the agents that are made of the same options."""
 
-    def __init__(
-        self, hooks: Given, *, can_ask: Callable[[], bool], source: str, blocks_failures: bool
-    ) -> None:
+    def __init__(self, hooks: Given, *, blocks_failures: bool) -> None:
         self._conversations = Conversations(hooks)
         self._hooks = self._conversations.hooks
-        self._can_ask, self._source = can_ask, source
         self._blocks_failures = blocks_failures
         self._lock = Lock()
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
         self._warned: set[str] = set()
 
-    def make_callbacks(self) -> Iterator[tuple[str, Callback]]:
+    def make_callbacks(self, options: ClaudeAgentOptions) -> Iterator[tuple[str, Callback]]:
         """Each event of Claude Code's, and what answers it."""
         answering: dict[str, Answering] = {
             "PreToolUse": self._before_tool,
@@ -157,32 +190,36 @@ class Guard:
             "Notification": self._notify,
         }
         for event, method in answering.items():
-            yield event, Callback(self, event, method)
+            yield event, Callback(self, event, method, options)
 
     def must_block(self) -> bool:
         """Whether a failure of hookline itself must not let anything pass."""
-        if self._blocks_failures:
-            return True
         # Settings may ask for it: they are read with this.
         self._hooks.may_answer(_BEFORE)
-        return self._hooks.is_strict()
+        return self._is_strict()
+
+    def _is_strict(self) -> bool:
+        return self._blocks_failures or self._hooks.is_strict()
 
     def warn(self, message: str) -> None:
         """Tell people something."""
         self._hooks.warn(message)
 
-    def get_session(self, given: Event) -> _Session:
-        """The session that an event is of."""
+    def get_session(self, given: Event, options: ClaudeAgentOptions) -> _Session:
+        """The session that an event is of, with a client of these options."""
         id = given["session_id"]
         with self._lock:
             session = self._sessions.get(id)
             if session is None:
                 transcript = given.get("transcript_path")
                 conversation = self._conversations.of(id, transcript_path=transcript)
-                session = _Session(conversation, blocks_failures=self._blocks_failures)
+                session = _Session(conversation, options, blocks_failures=self._blocks_failures)
                 self._sessions[id] = session
                 if len(self._sessions) > _MOST_SESSIONS:
                     self._sessions.popitem(last=False)
+            else:
+                session.options = options
+                self._sessions.move_to_end(id)
             return session
 
     async def end_sessions(self, *, blocking: bool) -> None:
@@ -195,7 +232,7 @@ class Guard:
         """What to answer where hookline itself failed; people are told of it."""
         why = f"hooks did not run on {event}: {describe(error)}"
         self.warn(why)
-        if not (self._blocks_failures or self._hooks.is_strict()):
+        if not self._is_strict():
             return NOTHING
         if event == "PreToolUse":
             return deny_call(why)
@@ -233,6 +270,9 @@ class Guard:
                 tool_input = fields["updatedInput"] = shown.restore(gate.input)
             except HooklineError as error:
                 return deny_call(f"hooks rewrote the call into one that cannot be made: {error}")
+        if shown.name == "task" and self._hooks.may_answer(_AFTER, shown.name):
+            # The report of an agent in the background is no tool's result.
+            fields["updatedInput"] = {**tool_input, "run_in_background": False}
         if gate.before.asks:
             asked = await self._ask(session, given, gate, fields)
             if asked is not None:
@@ -247,7 +287,7 @@ class Guard:
         reason, mode = gate.before.reason or "", given.get("permission_mode", "default")
         if mode not in _ASKING_MODES:
             return deny_call(f"{reason} ({NOBODY_TO_ASK} in permission mode {mode})")
-        if self._can_ask():
+        if session.can_ask():
             asked = fields.get("updatedInput", given["tool_input"])
             session.announced.append((given["tool_name"], codec.encode(asked)))
             request = ConfirmationRequest(gate.name, gate.input, reason, gate.before.message)
@@ -274,6 +314,14 @@ class Guard:
             self._note_other_input(call, ran)
             if ran.input != gate.input:
                 gate.input = ran.input
+        launched = _as_mapping(given.get("tool_response")).get("status") == "async_launched"
+        if (launched or given["tool_name"] == "Monitor") and self._hooks.may_answer(
+            _AFTER, ran.name
+        ):
+            self._warn_once(
+                f"AfterTool hooks do not see what {given['tool_name']} gives in the background: it "
+                "comes as a prompt, to BeforeAgent hooks"
+            )
         outcome = await gate.finish(result=_read_result(given, ran))
         if outcome.tail_call is not None:
             following = outcome.tail_call["name"]
@@ -302,17 +350,23 @@ class Guard:
         is_mcp = split_mcp_name(given["tool_name"]) is not None
         response = ran.alias.response if ran.alias is not None else None
         if event == "PostToolUse" and (is_mcp or response is not None):
-            session.keep(session.replaced, given["tool_use_id"], outcome.text)
+            replacement = _compare(text_of(outcome.value.llm_content), outcome.text)
+            session.keep(session.replaced, given["tool_use_id"], replacement)
             written: Any = outcome.text
             if not is_mcp and response is not None:
                 written = response.write(_as_mapping(given["tool_response"]), outcome.text)
             return specific(event, updatedToolOutput=written)
         if outcome.stop is not None:
             return {}
-        what = "an error" if event == "PostToolUseFailure" else f"a result of {ran.name}"
-        self._warn_once(
-            f"hooks replaced {what}, which Claude Code cannot replace: the model reads both"
-        )
+        is_error = event == "PostToolUseFailure"
+        what = "an error" if is_error else f"a result of {ran.name}"
+        why = f"hooks replaced {what}, which Claude Code cannot replace"
+        # A declared tool says little more than that it is done; what others say, nobody knows.
+        if self._is_strict() and (is_error or ran.alias is None):
+            self.warn(f"{why}: the turn ends")
+            session.note_stop(why)
+            return {}
+        self._warn_once(f"{why}: the model reads both")
         return block(outcome.text)
 
     def _note_other_input(self, call: _Call, ran: ShownCall) -> None:
@@ -332,13 +386,13 @@ class Guard:
     async def _after_batch(self, session: _Session, given: Event) -> Output:
         calls = given.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
-            text = session.replaced.pop(call.get("tool_use_id"), None)
-            if text is None or _is_read_in(text, call.get("tool_response")):
+            replacement = session.replaced.pop(call.get("tool_use_id"), None)
+            if replacement is None or replacement.is_taken(call.get("tool_response")):
                 continue
             name = call["tool_name"]
             why = f"Claude Code did not take what hooks put in the place of a result of {name}"
             self.warn(why)
-            if self._blocks_failures or self._hooks.is_strict():
+            if self._is_strict():
                 session.note_stop(why)
         return NOTHING if session.stop is None else session.end_turn(given)
 
@@ -358,15 +412,16 @@ class Guard:
         refusal = self._refuse_model_hooks()
         if refusal is not None:
             return refuse_prompt(refusal)
-        await session.conversation.start(session.face, self._source)
+        await session.start()
         turn = TurnGate(session.conversation, given["prompt"])
         opened = await turn.open(session.face)
-        session.begin_turn(turn)
+        # A prompt may come while another turn is under way, which goes on without a refused one.
         if opened.stop:
             # Claude Code itself tells the user why.
             return stop(opened.refusal or "", tell=False)
         if opened.refusal is not None:
             return refuse_prompt(opened.refusal)
+        session.begin_turn(turn)
         if not opened.texts:
             return NOTHING
         return specific("UserPromptSubmit", additionalContext="\n\n".join(opened.texts))
@@ -404,8 +459,7 @@ class Guard:
         """The session goes on after its history was compressed or cleared; Claude Code does not
         tell of a session's first start."""
         if given["source"] != "compact":
-            source = "clear" if given["source"] == "clear" else self._source
-            await session.conversation.start(session.face, source)
+            await session.start(is_cleared=given["source"] == "clear")
             return NOTHING
         texts = (await session.face.session_start("compress")).texts_for_model
         return specific("SessionStart", additionalContext="\n\n".join(texts)) if texts else NOTHING
@@ -464,8 +518,8 @@ def _as_mapping(response: Any) -> Mapping[str, Any]:
     return response if isinstance(response, Mapping) else {}
 
 
-def _is_read_in(text: str, response: Any) -> bool:
-    """Whether a text is in what the model reads of a result, which may number or indent its
-    lines, and cut it off."""
-    shown = response if isinstance(response, str) else "\n".join(read_blocks(response))
-    return all(line.strip() in shown for line in text[:_HEAD].splitlines())
+def _compare(old: str, new: str) -> _Replacement:
+    whole, _, _ = old[:_HEAD].rpartition("\n") if len(old) > _HEAD else (old, "", "")
+    gone = {line.strip() for line in whole.splitlines()}
+    gone -= {"", *(line.strip() for line in new.splitlines())}
+    return _Replacement([line.strip() for line in new[:_HEAD].splitlines()], gone)

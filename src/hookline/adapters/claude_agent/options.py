@@ -1,7 +1,10 @@
 """The options that users give their agents, with our callbacks beside their own."""
 
+import json
 import os
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
@@ -15,12 +18,23 @@ OnFailure: TypeAlias = Literal["continue", "block"]
 # Seconds that Claude Code waits for a callback. Hooks have timeouts of their own, which decide as
 # the hooks want it; Claude Code's would let a tool's result pass unseen.
 _TIMEOUT = 86_400.0
+# Bytes of one message. Claude Code shows hooks a whole result, of which the model may read a small
+# part, and the SDK ends the session over one that is larger than its own 1 MB.
+_LARGEST_MESSAGE = 1 << 28
+_BARE = "CLAUDE_CODE_SIMPLE"
 _YES = frozenset({"1", "true", "yes", "on"})
 
 
 @dataclass
 class HookedOptions(ClaudeAgentOptions):
     """Options whose agents run hooks. A copy with other options keeps the hooks."""
+
+    def __post_init__(self) -> None:
+        if self.hooks is not None:
+            self.hooks = {
+                event: [_bind(matcher, self) for matcher in matchers]
+                for event, matchers in self.hooks.items()
+            }
 
     def close(self) -> None:
         """End the sessions: SessionEnd is fired for each. May be called again."""
@@ -42,9 +56,20 @@ class HookedOptions(ClaudeAgentOptions):
 
     def _guards(self) -> list[Guard]:
         matchers = [matcher for each in (self.hooks or {}).values() for matcher in each]
-        callbacks = [callback for matcher in matchers for callback in matcher.hooks]
-        ours = [callback.guard for callback in callbacks if isinstance(callback, Callback)]
-        return [*dict.fromkeys(ours)]
+        ours = [callback for matcher in matchers for callback in _find_ours(matcher)]
+        return [*dict.fromkeys(callback.guard for callback in ours)]
+
+
+def _find_ours(matcher: HookMatcher) -> list[Callback]:
+    # The SDK also takes a matcher that is none, and calls nobody for it.
+    callbacks = getattr(matcher, "hooks", ())
+    return [callback for callback in callbacks if isinstance(callback, Callback)]
+
+
+def _bind(matcher: HookMatcher, options: ClaudeAgentOptions) -> HookMatcher:
+    """The matcher for clients of these options; one of the user's own stays the same."""
+    ours = _find_ours(matcher)
+    return replace(matcher, hooks=[each.bind(options) for each in ours]) if ours else matcher
 
 
 def hooked(
@@ -60,22 +85,16 @@ def hooked(
     Code is a conversation of its own, under Claude Code's id. Callbacks of your own stay as they
     are. ``with`` and ``async with`` fire SessionEnd at the end, ``close()`` does it too.
 
-    With ``on_failure="block"`` a tool call or a prompt is blocked when hookline itself fails, also
-    where Claude Code gets no answer of it. A hook that fails decides that itself (``onFailure``);
-    strict hooks block in both cases. Raises HooklineError if Claude Code would not call any hook,
-    and hooks must not be left out.
+    With ``on_failure="block"`` a tool call or a prompt is blocked when hookline itself fails. A
+    hook that fails decides that itself (``onFailure``); strict hooks block in both cases. Raises
+    HooklineError if Claude Code would not call any hook, and hooks must not be left out.
     """
     given = ClaudeAgentOptions() if options is None else options
     values = {field.name: getattr(given, field.name) for field in fields(ClaudeAgentOptions)}
     made = HookedOptions(**values)
-    is_resumed = given.resume is not None or given.continue_conversation
-    guard = Guard(
-        given.cwd if hooks is None else hooks,
-        # Asked each time: options can be changed until they are used.
-        can_ask=lambda: bool(made.can_use_tool or made.permission_prompt_tool_name),
-        source="resume" if is_resumed else "startup",
-        blocks_failures=on_failure == "block",
-    )
+    if made.max_buffer_size is None:
+        made.max_buffer_size = _LARGEST_MESSAGE
+    guard = Guard(given.cwd if hooks is None else hooks, blocks_failures=on_failure == "block")
     merged: dict[Any, list[HookMatcher]] = {
         event: [*matchers] for event, matchers in (given.hooks or {}).items()
     }
@@ -87,7 +106,7 @@ def hooked(
             raise HooklineError(f"{told}; leave it out to have hooks run")
         guard.warn(told)
     fails: OnFailure | None = "block" if must_block else None
-    for event, callback in guard.make_callbacks():
+    for event, callback in guard.make_callbacks(made):
         matcher = HookMatcher(hooks=[callback], timeout=_TIMEOUT, on_failure=fails)
         merged.setdefault(event, []).append(matcher)
     made.hooks = merged
@@ -98,6 +117,35 @@ def _describe_bare_mode(options: ClaudeAgentOptions) -> str | None:
     """What asks for the mode in which Claude Code calls nobody's hooks, these callbacks neither."""
     if "bare" in options.extra_args:
         return "extra_args"
-    name = "CLAUDE_CODE_SIMPLE"
-    value = {**os.environ, **options.env}.get(name, "")
-    return name if value.strip().lower() in _YES else None
+    environment = {**os.environ, **options.env}
+    for place, found in (("", environment), *_read_settings(options, environment)):
+        if str(found.get(_BARE, "")).strip().lower() in _YES:
+            return f"{_BARE}{place}"
+    return None
+
+
+def _read_settings(
+    options: ClaudeAgentOptions, environment: Mapping[str, str]
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Where settings give Claude Code variables that turn it into another mode, and which: those
+    of a project may not."""
+    given, sources = (options.settings or "").strip(), options.setting_sources
+    if given.startswith("{"):
+        yield " in options.settings", _find_variables(given)
+    elif given:
+        path = Path(options.cwd or "", given)
+        yield f" in {path}", _find_variables(path)
+    if sources is None or "user" in sources:
+        home = environment.get("CLAUDE_CONFIG_DIR") or Path(environment.get("HOME", ""), ".claude")
+        path = Path(home, "settings.json")
+        yield f" in {path}", _find_variables(path)
+
+
+def _find_variables(settings: str | Path) -> Mapping[str, object]:
+    try:
+        read = json.loads(settings if isinstance(settings, str) else settings.read_bytes())
+    except (OSError, ValueError):
+        # Claude Code says so itself.
+        return {}
+    variables = read.get("env") if isinstance(read, dict) else None
+    return variables if isinstance(variables, dict) else {}

@@ -259,9 +259,6 @@ def read_blocks(content: object) -> Iterator[str]:
 _FILE_PATH = {"file_path": ("file_path", "absolute_path", "path")}
 _FOLDER = {"path": ("path", "dir_path")}
 _SHELL = ToolResponse(_read_bash, _write_bash)
-_READ = ToolAlias(
-    "Read", _FILE_PATH, ("file_path",), response=ToolResponse(_read_file, _write_file)
-)
 _GREP = ToolAlias(
     "Grep",
     {**_FOLDER, "glob": ("include", "glob")},

@@ -122,6 +122,12 @@ def _show(run: Run, message: object) -> None:
 
 
 _NO_MODEL = "Claude Code calls its model itself, and has no seam there; such hooks are warned of"
+_SOME_TOOLS = Limit(
+    "◐",
+    note="MCP tools, Bash, Read, Grep, Glob, WebSearch, Agent",
+    why="of its other tools, and of tools that failed, Claude Code lets nobody replace "
+    "the result: the model reads the hooks' reason beside it",
+)
 HARNESS = Harness(
     name="claude_agent",
     title="Claude SDK 0.2",
@@ -130,12 +136,7 @@ HARNESS = Harness(
         "ask": Limit("✓", note="can_use_tool"),
         "stop before a model call": Limit("✗", note="not at model calls", why=_NO_MODEL),
         "stop after a model call": Limit("✗", note="not at model calls", why=_NO_MODEL),
-        "AfterTool replace": Limit(
-            "◐",
-            note="MCP tools, Bash, Read, Grep, Glob, WebSearch, Agent",
-            why="of its other tools, and of tools that failed, Claude Code lets nobody replace "
-            "the result: the model reads the hooks' reason beside it",
-        ),
+        **dict.fromkeys(("AfterTool replace", "AfterTool update"), _SOME_TOOLS),
         "AfterTool tail call": Limit(
             "✗", note="no tail call", why="Claude Code runs its tools itself"
         ),

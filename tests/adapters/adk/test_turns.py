@@ -9,6 +9,7 @@ from google.adk.apps import App, ResumabilityConfig
 from google.adk.apps.app import EventsCompactionConfig
 from google.adk.runners import InMemoryRunner
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import Workflow
 from google.genai import types
 from pydantic import BaseModel
@@ -56,6 +57,28 @@ async def test_a_refused_prompt_is_not_stored_and_no_model_reads_of_it(
     assert "[A hook refused this prompt.]" in await chat.stored()
     await chat.say("Hello.")
     assert model.sent() == "Hello."
+
+
+@DEPRECATED
+@pytest.mark.parametrize("id", ["call-1", "never-made"])
+async def test_a_text_beside_a_tools_result_is_a_prompt_too(id: str) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeAgent")(refuse_secret)
+
+    def approve() -> dict[str, str]:
+        """Have something approved."""
+        return {"status": "pending"}
+
+    model = Script(call("approve", "call-1"), "Waiting.", "Done.")
+    root = agent(model, LongRunningFunctionTool(approve))
+    chat = Chat(SequentialAgent(name="all", sub_agents=[root]), HooklinePlugin(hooks))
+    await chat.say("Go on.")
+    response = types.FunctionResponse(id=id, name="approve", response={"status": "yes"})
+    events = await chat.say(f"It is {SECRET}.", types.Part(function_response=response))
+    assert texts(events) == ["not that"]
+    await chat.say("Hello.")
+    assert "swor" not in await chat.stored()
+    assert "Waiting." in model.sent(), "what the message joined was rewound"
 
 
 async def test_a_stopped_prompt_ends_the_turn_and_stays_in_the_history() -> None:

@@ -262,7 +262,7 @@ class HooklinePlugin(BasePlugin):
             await self._look_at_results(run, event)
             return None
         if run.refusal is not None:
-            if run.forgets_prompt and event.author == "model":
+            if run.rewinds_prompt and event.author == "model":
                 event.actions.rewind_before_invocation_id = context.invocation_id
             return None
         step = run.models.get(id(event.actions))

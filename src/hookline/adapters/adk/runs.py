@@ -68,7 +68,7 @@ class Run:
         # Whether the turn's beginning is settled, and why hooks refused its prompt.
         self.is_open = False
         self.refusal: str | None = None
-        self.forgets_prompt = False
+        self.forgets_prompt = self.rewinds_prompt = False
         self.texts: tuple[str, ...] = ()
         # The text of the last final answer that AfterAgent hooks have not seen, and whether the
         # run waits for somebody.

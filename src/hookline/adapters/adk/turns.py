@@ -23,11 +23,12 @@ _UNFINISHED = types.Part(
 
 
 def read_prompt(content: types.Content | None) -> str | None:
-    """The text of a user's message; None for one that answers what the agent waits for."""
+    """The text of a user's message; None for one that only answers what the agent waits for."""
     parts = (content and content.parts) or []
-    if any(part.function_response for part in parts):
+    text = "\n\n".join(part.text for part in parts if part.text)
+    if not text and any(part.function_response for part in parts):
         return None
-    return "\n\n".join(part.text for part in parts if part.text)
+    return text
 
 
 async def begin_turn(run: Run, context: InvocationContext, prompt: str | None) -> None:
@@ -51,14 +52,14 @@ async def begin_turn(run: Run, context: InvocationContext, prompt: str | None) -
         return
     run.turn = None
     run.refusal = start.refusal
-    # A message can join a task of an earlier run, which must not be forgotten with it.
-    is_joined = any(event.author != "user" for event in own)
-    run.forgets_prompt = not start.stop and not is_joined
+    run.forgets_prompt = not start.stop
+    # A message can join a task of an earlier run, which must not be rewound with it.
+    run.rewinds_prompt = run.forgets_prompt and all(event.author == "user" for event in own)
 
 
 def forget_prompt(run: Run) -> types.Content | None:
     """What is stored in the place of a prompt that hooks refused."""
-    if run.refusal is None or not run.forgets_prompt:
+    if not run.forgets_prompt:
         return None
     return types.Content(role="user", parts=[types.Part(text=_FORGOTTEN)])
 

@@ -248,8 +248,12 @@ class HooklinePlugin(BasePlugin):
     def note_tool(self, tool: BaseTool, args: dict[str, Any], context: ToolContext) -> None:
         """A tool call begins."""
         run, name = self._find_run(context), tool.name
-        is_free = run.stop is None and not run.allowed and not isinstance(tool, AgentTool)
-        if not is_free or not run.face.may_skip(*_TOOL_EVENTS, target=name):
+        is_free = run.stop is None and not run.allowed and context.tool_confirmation is None
+        if (
+            not is_free
+            or isinstance(tool, AgentTool)
+            or not run.face.may_skip(*_TOOL_EVENTS, target=name)
+        ):
             may_answer = run.face.may_answer(HookEventName.AFTER_TOOL, name)
             run.calls[id(context)] = ToolStep(tool, args, context, may_answer=may_answer)
 

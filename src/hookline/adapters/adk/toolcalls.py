@@ -47,7 +47,13 @@ class ToolCalls:
         if refused is not None:
             step.is_settled = True
             return {"error": refused}
-        record = _find_record(context) if context.tool_confirmation is not None else None
+        record = None
+        if context.tool_confirmation is not None:
+            question = _find_question(context)
+            if question is None:
+                step.is_settled = True
+                return {"error": f"nobody was asked to confirm this call of {name}"}
+            record = _read_record(question, context)
         asked: list[ConfirmationRequest] = []
         # The gate's own, since a rewritten input takes the place of the original in ADK's.
         given = {**args}
@@ -206,14 +212,12 @@ class ToolCalls:
     async def _is_waiting(self, step: ToolStep, result: Any) -> bool:
         """Whether a result says only that the tool has not run, or is not done."""
         context, tool = step.context, step.tool
-        id = context.function_call_id
-        actions = context.actions
-        if id in actions.requested_tool_confirmations or id in actions.requested_auth_configs:
-            step.is_settled = True
-        elif tool.is_long_running and not result:
+        if tool.is_long_running and not result:
             return True
-        elif context.tool_confirmation is not None and not context.tool_confirmation.confirmed:
-            # Only then has ADK itself refused the call.
+        answer = context.tool_confirmation
+        is_refused = answer is not None and not answer.confirmed
+        if is_refused or context.function_call_id in context.actions.requested_tool_confirmations:
+            # Only then has ADK itself asked, or refused the call; else the tool has run.
             step.is_settled = await tool.check_require_confirmation(step.args, context) is True
         return step.is_settled
 
@@ -254,15 +258,23 @@ def _make_record(gate: ToolGate, rewritten: ToolInput) -> dict[str, Any]:
     return record
 
 
-def _find_record(context: ToolContext) -> Mapping[str, Any] | None:
-    """What BeforeTool hooks said before the user was asked about this call."""
+def _find_question(context: ToolContext) -> Event | None:
+    """The event by which the user was asked about this call. An earlier call may have had the same
+    id, and a model can write a question itself that nobody has asked."""
+    id = context.function_call_id
     for event in reversed(context.session.events):
-        calls = read_marks(event).get("calls")
-        if isinstance(calls, Mapping) and isinstance(
-            record := calls.get(context.function_call_id), Mapping
-        ):
-            return record
+        if id in event.actions.requested_tool_confirmations:
+            return event
+        if any(call.id == id for call in event.get_function_calls()):
+            return None
     return None
+
+
+def _read_record(question: Event, context: ToolContext) -> Mapping[str, Any] | None:
+    """What BeforeTool hooks said before the user was asked about this call."""
+    calls = read_marks(question).get("calls")
+    record = calls.get(context.function_call_id) if isinstance(calls, Mapping) else None
+    return record if isinstance(record, Mapping) else None
 
 
 def _is_in_session(context: ToolContext) -> bool:

@@ -7,6 +7,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.reflect_retry_tool_plugin import ReflectAndRetryToolPlugin
+from google.adk.workflow import START, Workflow
 from google.genai import types
 
 from hookline import Hooks, add_context, deny, rewrite
@@ -100,11 +101,11 @@ async def test_a_response_of_another_plugin_is_seen_by_after_model(place: str, n
     hooks, shell = Hooks(), Shell()
     hooks.on("AfterModel")(redact)
     other = Other(**{name: lambda _: say(f"Cached: {SECRET}.")})
-    chat = Chat(
-        agent(Script("Hello.", "Bye."), shell.tool), *order(HooklinePlugin(hooks), other, place)
-    )
+    root = agent(Script("Hello.", "Bye."), shell.tool, output_key="said")
+    chat = Chat(root, *order(HooklinePlugin(hooks), other, place))
     events = await chat.say("Go on.")
     assert texts(events) == ["Cached: [hidden]."]
+    assert await chat.state() == {"said": "Cached: [hidden]."}
     assert "swor" not in await chat.stored()
 
 
@@ -130,16 +131,45 @@ async def test_callbacks_of_the_agent_itself_come_after_the_hooks_and_are_seen()
         return {"found": SECRET}
 
     def after_model(callback_context: Any, llm_response: LlmResponse) -> LlmResponse | None:  # noqa: ARG001
-        return None if llm_response.get_function_calls() else say(f"I say {SECRET}.")
+        if texts([llm_response]) == ["Done."]:
+            return None
+        assert llm_response.content is not None
+        parts = [types.Part(text=f"I say {SECRET}. "), *(llm_response.content.parts or [])]
+        return LlmResponse(content=types.Content(role="model", parts=parts))
 
     model = Script(LS, "Done.")
     root = agent(
-        model, shell.tool, after_tool_callback=after_tool, after_model_callback=after_model
+        model,
+        shell.tool,
+        after_tool_callback=after_tool,
+        after_model_callback=after_model,
+        output_key="said",
     )
     chat = Chat(root, HooklinePlugin(hooks))
-    assert texts(await chat.say("Go on.")) == ["I say [hidden]."]
+    assert texts(await chat.say("Go on.")) == ["I say [hidden]. ", "Done."]
+    assert await chat.state() == {"said": "I say [hidden]. Done."}
     assert "swor" not in await chat.stored()
     assert "[removed]" in model.sent()
+
+
+async def test_an_answer_that_the_next_node_of_a_workflow_has_read_is_warned_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Strict mode ends the run before the next model is called."""
+    for strict in (False, True):
+        hooks = Hooks(strict=strict)
+        hooks.on("AfterModel")(redact)
+        one = agent(
+            Script("Hello."), name="one", after_model_callback=lambda **_: say(f"It is {SECRET}.")
+        )
+        two = agent(Script("Bye."), name="two")
+        chat = Chat(Workflow(name="both", edges=[(START, one, two)]), HooklinePlugin(hooks))
+        events = await chat.say("Go on.")
+        assert texts(events)[0] == "It is [hidden]."
+        assert "swor" not in await chat.stored()
+        assert isinstance(two.model, Script)
+        assert bool(two.model.requests) is not strict
+    assert "the next node of the workflow reads it as it was" in caplog.text
 
 
 @either_place

@@ -29,6 +29,7 @@ from hookline.adapters.adk.modelcalls import (
     close_step,
     end_with,
     hold_back,
+    mend_output,
     open_step,
 )
 from hookline.adapters.adk.results import holds_media
@@ -170,8 +171,7 @@ class HooklinePlugin(BasePlugin):
         run.allowed.pop((agent, branch), None)
         if run.stop is not None:
             step = self._note_step(run, callback_context, llm_request)
-            structured = _schema_of(callback_context) is not None
-            return end_with(run, step, run.stop, structured=structured)
+            return end_with(run, step, run.stop, structured=step.schema is not None)
         if run.send_back is not None:
             await go_on(run, callback_context.get_invocation_context(), llm_request)
         if kept := run.conversation.take():
@@ -180,8 +180,7 @@ class HooklinePlugin(BasePlugin):
         if run.face.may_skip(*MODEL_EVENTS):
             return None
         step = self._note_step(run, callback_context, llm_request)
-        structured = _schema_of(callback_context) is not None
-        response = await open_step(run, step, structured=structured)
+        response = await open_step(run, step, structured=step.schema is not None)
         if step.allowed is not None:
             run.allowed[agent, branch] = step.allowed
         return response
@@ -197,8 +196,7 @@ class HooklinePlugin(BasePlugin):
         if llm_response.partial:
             hold_back(llm_response)
         elif step is not None:
-            schema = _schema_of(callback_context)
-            await close_step(run, step, llm_response, schema=schema)
+            await close_step(run, step, llm_response, schema=step.schema)
         return None
 
     # -- tools
@@ -271,24 +269,25 @@ class HooklinePlugin(BasePlugin):
             return None
         step = run.models.get(id(event.actions))
         if step is not None and event.content is not None:
-            await self._look_at_response(run, step, context, event)
+            await self._look_at_response(run, step, event)
         if event.partial:
             return None
         await self._look_at_results(run, event)
         return await self._look_at_answer(run, step, context, event)
 
-    async def _look_at_response(
-        self, run: Run, step: ModelStep, context: InvocationContext, event: Event
-    ) -> None:
+    async def _look_at_response(self, run: Run, step: ModelStep, event: Event) -> None:
         """Have AfterModel hooks see what came of a model call behind their back."""
-        if event.content is step.passed or run.face.may_skip(HookEventName.AFTER_MODEL):
+        if run.face.may_skip(HookEventName.AFTER_MODEL):
             return
+        own = event.content
         if event.partial:
-            event.content = None
+            if own is not step.passed:
+                hold_back(event)
             return
-        schema = getattr(_find_agent(context, event.author), "output_schema", None)
-        # In place, and before the agent runs the calls in it.
-        await close_step(run, step, event, schema=schema)
+        if own is not step.passed:
+            # In place, and before the agent runs the calls in it.
+            await close_step(run, step, event, schema=step.schema)
+        mend_output(run, step, event, show_text(own))
 
     async def _look_at_results(self, run: Run, event: Event) -> None:
         """Have AfterTool hooks see results that came of a call behind their back, and note what
@@ -374,7 +373,8 @@ class HooklinePlugin(BasePlugin):
         actions = context.actions
         step = run.models.get(id(actions))
         if step is None:
-            step = ModelStep(actions, request)
+            agent = context.get_invocation_context().agent
+            step = ModelStep(actions, request, agent if isinstance(agent, BaseAgent) else None)
             run.add_step((context.agent_name, context.branch), step)
         return step
 
@@ -441,13 +441,3 @@ def _copy(part: types.Part) -> types.Part:
 
 def _say(text: str) -> types.Content:
     return types.Content(role="model", parts=[types.Part(text=text)])
-
-
-def _schema_of(context: CallbackContext) -> Any:
-    """What the answers of the running agent have to look like."""
-    return getattr(context.get_invocation_context().agent, "output_schema", None)
-
-
-def _find_agent(context: InvocationContext, name: str) -> BaseAgent | None:
-    running = context.agent
-    return running.root_agent.find_agent(name) if isinstance(running, BaseAgent) else None

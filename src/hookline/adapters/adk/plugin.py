@@ -35,7 +35,7 @@ from hookline.adapters.adk.modelcalls import (
 from hookline.adapters.adk.results import holds_media
 from hookline.adapters.adk.runs import ModelStep, Run, ToolStep, mark, show_text
 from hookline.adapters.adk.summaries import HookedSummarizer
-from hookline.adapters.adk.toolcalls import ToolCalls
+from hookline.adapters.adk.toolcalls import ToolCalls, hands_over_task
 from hookline.adapters.adk.turns import (
     add_texts,
     begin_turn,
@@ -190,13 +190,20 @@ class HooklinePlugin(BasePlugin):
     ) -> LlmResponse | None:
         """Fire AfterModel with the complete response; nothing of it is shown before."""
         run = self._find_run(callback_context)
-        if run.is_live or run.face.may_skip(HookEventName.AFTER_MODEL):
+        if run.is_live:
             return None
         step = run.models.get(id(callback_context.actions))
-        if llm_response.partial:
-            hold_back(llm_response)
-        elif step is not None:
-            await close_step(run, step, llm_response, schema=step.schema)
+        if not run.face.may_skip(HookEventName.AFTER_MODEL):
+            if llm_response.partial:
+                hold_back(llm_response)
+            elif step is not None:
+                await close_step(run, step, llm_response, schema=step.schema)
+        tools = run.tools.get(callback_context.agent_name, {})
+        content = llm_response.content
+        if content and not llm_response.partial and any(map(hands_over_task, tools.values())):
+            llm_response.content = await self._calls.open_tasks(run, callback_context, content)
+            if step is not None and step.passed is content:
+                step.passed = llm_response.content
         return None
 
     # -- tools
@@ -245,8 +252,11 @@ class HooklinePlugin(BasePlugin):
 
     def note_tool(self, tool: BaseTool, args: dict[str, Any], context: ToolContext) -> None:
         """A tool call begins."""
+        if hands_over_task(tool):
+            # Hooks were asked about it when the model had called it.
+            return
         run, name = self._find_run(context), tool.name
-        is_free = run.stop is None and not run.allowed and context.tool_confirmation is None
+        is_free = run.stop is None and not (run.allowed or run.refused or context.tool_confirmation)
         if (
             not is_free
             or isinstance(tool, AgentTool)
@@ -273,6 +283,9 @@ class HooklinePlugin(BasePlugin):
         if event.partial:
             return None
         await self._look_at_results(run, event)
+        if event.author == "user" and event.content is not None:
+            # What an agent made of a task that it was handed.
+            await self._calls.see_results(run, context.session.events, event.content)
         return await self._look_at_answer(run, step, context, event)
 
     async def _look_at_response(self, run: Run, step: ModelStep, event: Event) -> None:

@@ -93,6 +93,8 @@ class Run:
         self.outputs: dict[tuple[str, str | None], tuple[str, str]] = {}
         # The tools that hooks allow an agent in a branch to call, where they have chosen some.
         self.allowed: dict[tuple[str, str | None], frozenset[str]] = {}
+        # Why a call of an id is refused that was to hand over a task.
+        self.refused: dict[str, str] = {}
         # The tools that an agent was last offered.
         self.tools: dict[str, Mapping[str, BaseTool]] = {}
 

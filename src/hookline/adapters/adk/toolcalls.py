@@ -9,7 +9,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from google.adk.agents.callback_context import CallbackContext
 from google.adk.events.event import Event
+from google.adk.flows.llm_flows.functions import generate_client_function_call_id
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
@@ -74,6 +76,28 @@ class ToolCalls:
             args.update(rewritten)
         return None
 
+    async def open_tasks(
+        self, run: Run, context: CallbackContext, content: types.Content
+    ) -> types.Content:
+        """Fire BeforeTool for calls that hand a task to an agent, which ADK runs without asking
+        plugins about the call; the content to go on with. A call that is refused gets a name that
+        no agent has, and its reason where plugins are asked about that."""
+        tools, parts = run.tools.get(context.agent_name, {}), list[types.Part]()
+        for part in content.parts or []:
+            call = part.function_call
+            tool = tools.get(call.name or "") if call is not None else None
+            if call is not None and tool is not None and hands_over_task(tool):
+                step = ToolStep(tool, {**(call.args or {})}, context, may_answer=False)
+                refused = await self.open(run, step)
+                call = call.model_copy(update={"args": step.args})
+                if refused is not None:
+                    call.id = call.id or generate_client_function_call_id()
+                    call.name = f"{call.name}_refused"
+                    run.refused[call.id] = refused["error"]
+                part = part.model_copy(update={"function_call": call})
+            parts.append(part)
+        return content.model_copy(update={"parts": parts})
+
     async def close(self, run: Run, step: ToolStep, result: Any) -> dict[str, Any] | None:
         """Fire AfterTool; the result in place of the tool's own, None where hooks leave it."""
         if step.is_settled or await self._is_waiting(step, result) or step.tool.name == ANSWER_TOOL:
@@ -107,8 +131,9 @@ class ToolCalls:
         return None
 
     async def see_results(self, run: Run, events: Sequence[Event], message: types.Content) -> bool:
-        """Fire AfterTool with results that come from outside, of tools that run long, and put into
-        the message what hooks say; True if they changed it."""
+        """Fire AfterTool with results that come from outside, of tools that run long and of agents
+        that were handed a task, and put into the message what hooks say; True if they changed
+        it."""
         calls = {c.id: c for event in events for c in event.get_function_calls()}
         has_changed = False
         for part in message.parts or []:
@@ -132,6 +157,9 @@ class ToolCalls:
         name, tool = step.tool.name, step.tool
         if run.stop is not None:
             return run.stop
+        refused = run.refused.pop(step.context.function_call_id or "", None)
+        if refused is not None:
+            return refused
         allowed = run.allowed.get((step.context.agent_name, step.context.branch))
         if allowed is not None and name not in allowed:
             return describe_refused_call(name)
@@ -248,6 +276,11 @@ class ToolCalls:
             return execute
 
         return find
+
+
+def hands_over_task(tool: BaseTool) -> bool:
+    """Whether ADK runs the agent of a tool in the place of the tool."""
+    return isinstance(tool, AgentTool) and getattr(tool, "_defers_response", False)
 
 
 def _make_record(gate: ToolGate, rewritten: ToolInput) -> dict[str, Any]:

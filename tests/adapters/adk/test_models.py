@@ -183,6 +183,7 @@ async def test_nothing_beside_the_text_quotes_what_was_taken_out() -> None:
                 )
                 token = types.LogprobsResultCandidate(token=SECRET)
                 response.logprobs_result = types.LogprobsResult(chosen_candidates=[token])
+                response.output_transcription = types.Transcription(text=SECRET)
                 yield response
 
     hooks = Hooks()

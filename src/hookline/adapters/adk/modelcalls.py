@@ -29,7 +29,7 @@ MODEL_EVENTS = (
 ANSWER_TOOL = SetModelResponseTool.NAME
 BLOCKED = "BLOCKED_BY_HOOK"
 # What a response says of its text beside the text itself.
-_ABOUT_THE_TEXT = ("citation_metadata", "logprobs_result", "avg_logprobs")
+_ABOUT_THE_TEXT = ("citation_metadata", "logprobs_result", "avg_logprobs", "output_transcription")
 _SPAN_RESPONSE = "gcp.vertex.agent.llm_response"
 
 
@@ -91,7 +91,7 @@ async def close_step(run: Run, step: ModelStep, response: LlmResponse, *, schema
 
 def hold_back(response: LlmResponse) -> None:
     """Empty a piece of a stream that hooks have not seen all of."""
-    for name in ("content", "grounding_metadata", "custom_metadata", "output_transcription"):
+    for name in ("content", "grounding_metadata", "custom_metadata"):
         setattr(response, name, None)
     _forget_text(response)
 

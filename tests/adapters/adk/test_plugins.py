@@ -7,6 +7,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.reflect_retry_tool_plugin import ReflectAndRetryToolPlugin
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
@@ -192,6 +193,29 @@ async def test_a_message_that_another_plugin_changes_is_what_before_agent_sees(p
     assert texts(await chat.say("Hi")) == ["refused"]
     assert prompts == (["Hi"] if place == "first" else ["changed"])
     assert not model.requests
+
+
+@either_place
+async def test_a_later_result_in_a_message_that_another_plugin_changes_is_seen(place: str) -> None:
+    hooks = Hooks()
+    hooks.on("AfterTool")(
+        lambda event: deny("[removed]") if SECRET in str(event["tool_response"]) else None
+    )
+
+    def approve() -> dict[str, str]:
+        """Have something approved."""
+        return {"status": "pending"}
+
+    model = Script(call("approve", "call-1"), "Waiting.", "Done.")
+    other = Other(on_user_message=lambda given: given["user_message"].model_copy())
+    root = agent(model, LongRunningFunctionTool(approve))
+    chat = Chat(root, *order(HooklinePlugin(hooks), other, place))
+    await chat.say("Go on.")
+    response = types.FunctionResponse(id="call-1", name="approve", response={"by": SECRET})
+    for message in (types.Part(function_response=response), "Who was it?"):
+        await chat.say(message)
+        assert "[removed]" in model.sent()
+        assert SECRET not in model.sent()
 
 
 @either_place

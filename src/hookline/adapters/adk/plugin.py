@@ -38,6 +38,7 @@ from hookline.adapters.adk.summaries import HookedSummarizer
 from hookline.adapters.adk.toolcalls import ToolCalls, hands_over_task
 from hookline.adapters.adk.turns import (
     add_texts,
+    append,
     begin_turn,
     end_run,
     end_turn,
@@ -99,11 +100,7 @@ class HooklinePlugin(BasePlugin):
         await begin_turn(run, invocation_context, read_prompt(user_message))
         if run.refusal is not None:
             return forget_prompt(run)
-        # The caller's own stays as it is.
-        seen = user_message.model_copy(update={"parts": [*map(_copy, user_message.parts or [])]})
-        events = invocation_context.session.events
-        has_changed = await self._calls.see_results(run, events, seen)
-        return seen if has_changed else None
+        return await self._see_results(run, invocation_context, user_message)
 
     async def before_run_callback(
         self, *, invocation_context: InvocationContext
@@ -122,23 +119,39 @@ class HooklinePlugin(BasePlugin):
         refused = self._check_run(run, invocation_context)
         if refused is not None:
             return _say(refused)
+        message = None
         if not run.is_open:
             # Another plugin changed the message, or there is none.
             events = invocation_context.session.events
             last = events[-1] if events else None
-            prompt = None
             if (
                 last is not None
                 and last.author == "user"
                 and last.invocation_id == invocation_context.invocation_id
                 and not run.is_live
             ):
-                prompt = read_prompt(last.content)
+                message = last.content
+            prompt = None if message is None else read_prompt(message)
             await begin_turn(run, invocation_context, prompt)
         if run.refusal is not None:
             return _say(run.refusal)
+        if message is not None:
+            seen = await self._see_results(run, invocation_context, message)
+            if seen is not None:
+                # Models read the last result of a call alone.
+                await append(invocation_context, seen, {"results": True})
         await add_texts(run, invocation_context)
         return None
+
+    async def _see_results(
+        self, run: Run, context: InvocationContext, message: types.Content
+    ) -> types.Content | None:
+        """The message with what AfterTool hooks say to results in it; None if they say nothing."""
+        # The caller's own stays as it is.
+        parts = [part.model_copy() for part in message.parts or []]
+        seen = message.model_copy(update={"parts": parts})
+        has_changed = await self._calls.see_results(run, context.session.events, seen)
+        return seen if has_changed else None
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Fire AfterAgent, where the run's end alone tells that the turn is over."""
@@ -446,10 +459,6 @@ class _Front(BasePlugin):
         self, *, invocation_context: InvocationContext, event: Event
     ) -> Event | None:
         return await self._plugin.look_at(invocation_context, event)
-
-
-def _copy(part: types.Part) -> types.Part:
-    return part.model_copy()
 
 
 def _say(text: str) -> types.Content:

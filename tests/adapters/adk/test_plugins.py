@@ -7,13 +7,24 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.reflect_retry_tool_plugin import ReflectAndRetryToolPlugin
+from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
-from hookline import Hooks, add_context, deny, rewrite
+from hookline import Hooks, add_context, deny, rewrite, stop
 from hookline.adapters.adk import HooklinePlugin
-from tests.adapters.adk.models import Chat, Script, Shell, agent, call, noting, results, texts
+from tests.adapters.adk.models import (
+    INNER_RUNNER,
+    Chat,
+    Script,
+    Shell,
+    agent,
+    call,
+    noting,
+    results,
+    texts,
+)
 
 SECRET = "swordfish"
 LS = call("shell", command="ls")
@@ -266,6 +277,31 @@ async def test_two_plugins_of_hooks_both_hold() -> None:
     plugins = [HooklinePlugin(one), HooklinePlugin(two, name="second")]
     events = await Chat(agent(model, shell.tool), *plugins).say("Go on.")
     assert results(events) == [{"error": "one"}, {"error": "two"}]
+
+
+@either_place
+async def test_one_plugin_of_hooks_sends_back_what_the_other_has_seen(place: str) -> None:
+    one, two = Hooks(), Hooks()
+    one.on("AfterModel")(redact)
+    two.on("AfterAgent")(lambda event: None if event["stop_hook_active"] else deny("again"))
+    root = agent(Script("One.", "Two."), after_model_callback=lambda **_: say(f"It is {SECRET}."))
+    plugins = order(HooklinePlugin(one), HooklinePlugin(two, name="second"), place)
+    chat = Chat(root, *plugins)
+    assert texts(await chat.say("Go on.")) == ["It is [hidden]."] * 2
+    assert SECRET not in await chat.stored()
+
+
+@INNER_RUNNER
+async def test_a_stop_of_one_plugin_of_hooks_inside_an_agent_that_is_a_tool_ends_all() -> None:
+    one, two, shell, prompts = Hooks(), Hooks(), Shell(), list[str]()
+    one.on("BeforeAgent")(noting(prompts, "prompt", None))
+    one.on("BeforeTool", matcher="shell")(lambda _: stop("enough for today"))
+    helper = agent(Script(LS, "I may not."), shell.tool, name="helper")
+    model = Script(call("helper", request="look"), "Done.")
+    plugins = [HooklinePlugin(one), HooklinePlugin(two, name="second")]
+    events = await Chat(agent(model, AgentTool(helper)), *plugins).say("Go on.")
+    assert texts(events) == ["enough for today"]
+    assert prompts == ["Go on."]
 
 
 async def test_a_plugin_can_be_made_of_its_name_alone() -> None:

@@ -7,7 +7,7 @@ see what another plugin answered in their place.
 
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -59,7 +59,8 @@ _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _NOT_CAPTURED = ("", "0", "false", "no_content")
 # Runs that a plugin remembers: one that is cancelled never says that it is over.
 _MOST_RUNS = 10_000
-_running: ContextVar[tuple["HooklinePlugin", Run] | None] = ContextVar("hookline_adk", default=None)
+# The run whose tool runs, of each plugin.
+_running: ContextVar[Mapping["HooklinePlugin", Run]] = ContextVar("hookline_adk")
 
 
 class HooklinePlugin(BasePlugin):
@@ -78,7 +79,6 @@ class HooklinePlugin(BasePlugin):
         super().__init__(name)
         self._conversations = Conversations(hooks)
         self._calls = ToolCalls(confirm)
-        self._front = _Front(self)
         self._runs: OrderedDict[str, Run] = OrderedDict()
         # The conversations of the last runs, by the runs' ids, which events carry.
         self._recent: OrderedDict[str, Conversation] = OrderedDict()
@@ -107,9 +107,13 @@ class HooklinePlugin(BasePlugin):
     ) -> types.Content | None:
         """End a run whose prompt hooks have refused."""
         manager = invocation_context.plugin_manager
-        if self._front not in manager.plugins:
+        front = next((p for p in manager.plugins if isinstance(p, _Front)), None)
+        if front is None:
+            front = _Front()
             # A list of its own, since the manager goes through the old one just now.
-            manager.plugins = [self._front, *manager.plugins]
+            manager.plugins = [front, *manager.plugins]
+        if self not in front.plugins:
+            front.plugins.append(self)
         run = self._runs.get(invocation_context.invocation_id)
         if run is None:
             run = self._start_run(invocation_context)
@@ -227,7 +231,7 @@ class HooklinePlugin(BasePlugin):
         """Fire BeforeTool; what hooks rewrite is written into the arguments."""
         run = self._find_run(tool_context)
         # What the tool runs itself, an agent perhaps, is of this run.
-        _running.set((self, run))
+        _running.set({**_running.get({}), self: run})
         step = run.calls.get(id(tool_context))
         return None if step is None else await self._calls.open(run, step)
 
@@ -278,28 +282,49 @@ class HooklinePlugin(BasePlugin):
             may_answer = run.face.may_answer(HookEventName.AFTER_TOOL, name)
             run.calls[id(context)] = ToolStep(tool, args, context, may_answer=may_answer)
 
-    async def look_at(self, context: InvocationContext, event: Event) -> Event | None:
+    async def look_at(self, context: InvocationContext, event: Event) -> None:
         """See an event before anybody else does."""
         run = self._runs.get(context.invocation_id)
         if run is None:
-            return None
-        if run.is_live:
-            await self._look_at_results(run, event)
-            return None
+            return
         if run.refusal is not None:
             if run.rewinds_prompt and event.author == "model":
                 event.actions.rewind_before_invocation_id = context.invocation_id
-            return None
-        step = run.models.get(id(event.actions))
-        if step is not None and event.content is not None:
-            await self._look_at_response(run, step, event)
-        if event.partial:
-            return None
+            return
+        if not run.is_live:
+            step = run.models.get(id(event.actions))
+            if step is not None and event.content is not None:
+                await self._look_at_response(run, step, event)
+            if event.partial:
+                return
+            if event.author == "user" and event.content is not None:
+                # What an agent made of a task that it was handed.
+                await self._calls.see_results(run, context.session.events, event.content)
         await self._look_at_results(run, event)
-        if event.author == "user" and event.content is not None:
-            # What an agent made of a task that it was handed.
-            await self._calls.see_results(run, context.session.events, event.content)
-        return await self._look_at_answer(run, step, context, event)
+
+    async def look_at_answer(self, context: InvocationContext, event: Event) -> Event | None:
+        """Fire AfterAgent with an answer that ends the turn; the event in its place, where hooks
+        send the agent back."""
+        run = self._runs.get(context.invocation_id)
+        if run is None or run.is_live or event.partial:
+            return None
+        if event.long_running_tool_ids:
+            run.is_paused = True
+            return None
+        if run.outer is not None or run.turn is None or event.author == "user":
+            return None
+        text = show_text(event.content) or event.error_message
+        if not text or not event.is_final_response() or event.get_function_responses():
+            return None
+        run.is_paused, run.answer = False, text
+        if (
+            (id(event.actions) in run.models or run.has_structured_answer)
+            and event.content is not None
+            and not event.branch
+            and is_chat_agent(context, event.author)
+        ):
+            return await end_turn(run, event, text)
+        return None
 
     async def _look_at_response(self, run: Run, step: ModelStep, event: Event) -> None:
         """Have AfterModel hooks see what came of a model call behind their back."""
@@ -344,35 +369,12 @@ class HooklinePlugin(BasePlugin):
         if records:
             mark(event, calls=records)
 
-    async def _look_at_answer(
-        self, run: Run, step: ModelStep | None, context: InvocationContext, event: Event
-    ) -> Event | None:
-        """Fire AfterAgent with an answer that ends the turn."""
-        if event.long_running_tool_ids:
-            run.is_paused = True
-            return None
-        if run.outer is not None or run.turn is None or event.author == "user":
-            return None
-        text = show_text(event.content) or event.error_message
-        if not text or not event.is_final_response() or event.get_function_responses():
-            return None
-        run.is_paused, run.answer = False, text
-        if (
-            (step is not None or run.has_structured_answer)
-            and event.content is not None
-            and not event.branch
-            and is_chat_agent(context, event.author)
-        ):
-            return await end_turn(run, event, text)
-        return None
-
     # -- runs
 
     def _start_run(self, context: InvocationContext) -> Run:
-        running = _running.get()
-        outer = None
-        if running is not None and running[0] is self and not running[1].is_over:
-            outer = running[1]
+        outer = _running.get({}).get(self)
+        if outer is not None and outer.is_over:
+            outer = None
         return self._add_run(context.invocation_id, context.session.id, outer)
 
     def _find_run(self, context: CallbackContext) -> Run:
@@ -439,26 +441,34 @@ class HooklinePlugin(BasePlugin):
 
 
 class _Front(BasePlugin):
-    """The plugin before all others."""
+    """The plugin before all others of a runner, for all that have hooks."""
 
-    def __init__(self, plugin: HooklinePlugin) -> None:
-        super().__init__(f"{plugin.name} (front)")
-        self._plugin = plugin
+    def __init__(self) -> None:
+        super().__init__("hookline (front)")
+        self.plugins: list[HooklinePlugin] = []
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> None:
-        self._plugin.note_model(callback_context, llm_request)
+        for plugin in self.plugins:
+            plugin.note_model(callback_context, llm_request)
 
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> None:
-        self._plugin.note_tool(tool, tool_args, tool_context)
+        for plugin in self.plugins:
+            plugin.note_tool(tool, tool_args, tool_context)
 
     async def on_event_callback(
         self, *, invocation_context: InvocationContext, event: Event
     ) -> Event | None:
-        return await self._plugin.look_at(invocation_context, event)
+        for plugin in self.plugins:
+            await plugin.look_at(invocation_context, event)
+        for plugin in self.plugins:
+            changed = await plugin.look_at_answer(invocation_context, event)
+            if changed is not None:
+                return changed
+        return None
 
 
 def _say(text: str) -> types.Content:

@@ -7,6 +7,7 @@ import pytest
 from google.adk.agents import SequentialAgent
 from google.adk.apps import App, ResumabilityConfig
 from google.adk.apps.app import EventsCompactionConfig
+from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
 from google.adk.runners import InMemoryRunner
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
@@ -329,14 +330,20 @@ async def test_a_summary_that_hooks_deny_is_not_made() -> None:
 
 @EXPERIMENTAL
 @pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("is_wrapped", [False, True])
 async def test_compaction_behind_the_back_of_hooks_is_warned_of(
-    strict: bool, caplog: pytest.LogCaptureFixture
+    strict: bool, is_wrapped: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     hooks = Hooks(strict=strict)
     hooks.on("BeforeModel")(lambda _: None)
-    config = EventsCompactionConfig(compaction_interval=5, overlap_size=0)
+    plugin, summarizer = HooklinePlugin(hooks), LlmEventSummarizer(Script())
+    config = EventsCompactionConfig(
+        compaction_interval=5,
+        overlap_size=0,
+        summarizer=HookedSummarizer(summarizer, hooks=plugin) if is_wrapped else summarizer,
+    )
     model = Script("Hello.")
-    chat = Chat(agent(model), HooklinePlugin(hooks), events_compaction_config=config)
+    chat = Chat(agent(model), plugin, events_compaction_config=config)
     said = texts(await chat.say("Hi"))
     assert "hooks do not see how the app's events are compacted" in caplog.text
     assert (said == ["Hello."]) is not strict

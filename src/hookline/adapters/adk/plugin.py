@@ -409,16 +409,25 @@ class HooklinePlugin(BasePlugin):
     def _check_run(self, run: Run, context: InvocationContext) -> str | None:
         """Why a run that hooks do not see all of must not begin; people are warned of it once."""
         face, compaction = run.face, context.events_compaction_config
+        summarizer = compaction and compaction.summarizer
+        unseen = [HookEventName.PRE_COMPRESS, *MODEL_EVENTS]
+        if isinstance(summarizer, HookedSummarizer):
+            unseen = [] if summarizer.guards_model else [*MODEL_EVENTS]
         told = None
         if run.is_live and not face.may_skip(*MODEL_EVENTS, *_TURN_EVENTS):
             told = (
                 "hooks see the tool calls of a live run alone, not what its model is sent or says"
             )
         elif (
-            compaction is not None
-            and not isinstance(compaction.summarizer, HookedSummarizer)
-            and not face.may_skip(HookEventName.PRE_COMPRESS, *MODEL_EVENTS)
+            context.run_config
+            and context.run_config.support_cfc
+            and not face.may_skip(*MODEL_EVENTS)
         ):
+            told = (
+                "hooks do not change what a model is sent with support_cfc=True, because ADK opens "
+                "a live connection then"
+            )
+        elif compaction is not None and unseen and not face.may_skip(*unseen):
             told = (
                 "hooks do not see how the app's events are compacted; give its "
                 "EventsCompactionConfig a summarizer=HookedSummarizer(model, hooks=plugin)"

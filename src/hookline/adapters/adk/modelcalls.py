@@ -130,7 +130,10 @@ def _read_answer(step: ModelStep, text: str) -> Any:
     """What ADK stores of an answer."""
     if step.schema is None:
         return text
-    return json.loads(text) if text else None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def end_with(run: Run, step: ModelStep, reason: str, *, structured: bool) -> LlmResponse:

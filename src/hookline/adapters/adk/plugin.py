@@ -33,7 +33,7 @@ from hookline.adapters.adk.modelcalls import (
     open_step,
 )
 from hookline.adapters.adk.results import holds_media
-from hookline.adapters.adk.runs import ModelStep, Run, ToolStep, mark, show_text
+from hookline.adapters.adk.runs import MARK, ModelStep, Run, ToolStep, mark, show_text
 from hookline.adapters.adk.summaries import HookedSummarizer
 from hookline.adapters.adk.toolcalls import ToolCalls, hands_over_task
 from hookline.adapters.adk.turns import (
@@ -372,6 +372,11 @@ class HooklinePlugin(BasePlugin):
     # -- runs
 
     def _start_run(self, context: InvocationContext) -> Run:
+        config = context.run_config
+        if config is not None and MARK in (config.custom_metadata or {}):
+            # A client's own, which ADK would put on every event of the run.
+            given = {k: v for k, v in (config.custom_metadata or {}).items() if k != MARK}
+            context.run_config = config.model_copy(update={"custom_metadata": given})
         outer = _running.get({}).get(self)
         if outer is not None and outer.is_over:
             outer = None

@@ -46,6 +46,7 @@ from hookline.adapters.adk.turns import (
     go_on,
     is_chat_agent,
     read_prompt,
+    say_as_user,
 )
 from hookline.adapters.gates import Conversation, Conversations, Given
 from hookline.front import Face
@@ -192,8 +193,7 @@ class HooklinePlugin(BasePlugin):
         if run.send_back is not None:
             await go_on(run, callback_context.get_invocation_context(), llm_request)
         if kept := run.conversation.take():
-            content = types.Content(role="user", parts=[types.Part(text="\n\n".join(kept))])
-            llm_request.contents = [*llm_request.contents, content]
+            llm_request.contents = [*llm_request.contents, say_as_user("\n\n".join(kept))]
         if run.face.may_skip(*MODEL_EVENTS):
             return None
         step = self._note_step(run, callback_context, llm_request)
@@ -273,9 +273,12 @@ class HooklinePlugin(BasePlugin):
             # Hooks were asked about it when the model had called it.
             return
         run, name = self._find_run(context), tool.name
-        is_free = run.stop is None and not (run.allowed or run.refused or context.tool_confirmation)
+        is_resumed = context.tool_confirmation is not None or context.agent_name not in run.tools
         if (
-            not is_free
+            run.stop is not None
+            or run.allowed
+            or run.refused
+            or (is_resumed and not run.is_live)
             or isinstance(tool, AgentTool)
             or not run.face.may_skip(*_TOOL_EVENTS, target=name)
         ):
@@ -297,6 +300,8 @@ class HooklinePlugin(BasePlugin):
                 await self._look_at_response(run, step, event)
             if event.partial:
                 return
+            if step is not None and step.allowed is not None and event.get_function_calls():
+                mark(event, allowed=sorted(step.allowed))
             if event.author == "user" and event.content is not None:
                 # What an agent made of a task that it was handed.
                 await self._calls.see_results(run, context.session.events, event.content)

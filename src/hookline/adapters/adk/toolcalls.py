@@ -161,6 +161,10 @@ class ToolCalls:
         if refused is not None:
             return refused
         allowed = run.allowed.get((step.context.agent_name, step.context.branch))
+        if step.context.agent_name not in run.tools:
+            # Its model was called in an earlier run, in another process perhaps.
+            called = _find_call(step.context)
+            allowed = None if called is None else read_marks(called).get("allowed")
         if allowed is not None and name not in allowed:
             return describe_refused_call(name)
         if isinstance(tool, AgentTool) and not tool.include_plugins:
@@ -205,7 +209,7 @@ class ToolCalls:
                 return (await answered if hasattr(answered, "__await__") else answered) is True
 
             return ask
-        if run.outer is not None or run.is_live or not _is_in_session(context):
+        if run.outer is not None or run.is_live or _find_call(context) is None:
             # ADK could not call it again.
             return None
 
@@ -310,14 +314,13 @@ def _read_record(question: Event, context: ToolContext) -> Mapping[str, Any] | N
     return record if isinstance(record, Mapping) else None
 
 
-def _is_in_session(context: ToolContext) -> bool:
-    """Whether the call is one of a model's, which ADK finds again in the session."""
+def _find_call(context: ToolContext) -> Event | None:
+    """The event in which a model made the call; None for a call that ADK could not find again."""
     id = context.function_call_id
-    return id is not None and any(
-        call.id == id
-        for event in reversed(context.session.events)
-        for call in event.get_function_calls()
-    )
+    for event in reversed(context.session.events):
+        if id is not None and any(call.id == id for call in event.get_function_calls()):
+            return event
+    return None
 
 
 def _describe_server(tool: BaseTool) -> dict[str, Any] | None:

@@ -162,7 +162,7 @@ def noting(seen: list[Any], field: str, answer: Any) -> Any:
     return hook
 
 
-def texts(events: Sequence[Event]) -> list[str]:
+def texts(events: Sequence[LlmResponse]) -> list[str]:
     return [
         part.text
         for event in events

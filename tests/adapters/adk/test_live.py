@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from google.adk.agents.live_request_queue import LiveRequestQueue
+from google.adk.agents.run_config import RunConfig
 from google.adk.events.event import Event
 from google.adk.models.base_llm_connection import BaseLlmConnection
 from google.adk.models.llm_request import LlmRequest
@@ -115,3 +116,15 @@ async def test_what_hooks_do_not_see_of_a_live_run_is_warned_of_and_refused_in_s
     assert "hooks see the tool calls of a live run alone" in caplog.text
     assert shell.ran == ([] if strict else ["ls", "date"])
     assert (texts(events) == ["Done."]) is not strict
+
+
+async def test_a_live_connection_of_a_run_that_is_not_live_is_warned_of_and_refused(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hooks = Hooks(strict=True)
+    hooks.on("BeforeModel")(lambda _: None)
+    chat = Chat(agent(Live(model="gemini-2.5-flash")), HooklinePlugin(hooks))
+    chat.config = RunConfig(support_cfc=True)
+    [said] = texts(await chat.say("Hi"))
+    assert "hooks do not change what a model is sent with support_cfc=True" in said
+    assert said in caplog.text

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent, LoopAgent
+from google.adk.apps import ResumabilityConfig
 from google.adk.code_executors import BuiltInCodeExecutor
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
@@ -22,6 +23,7 @@ from hookline import Hooks, deny, message, stop
 from hookline.adapters.adk import HooklinePlugin
 from tests.adapters.adk.models import (
     DEPRECATED,
+    EXPERIMENTAL,
     Chat,
     Script,
     Shell,
@@ -183,6 +185,7 @@ async def test_nothing_beside_the_text_quotes_what_was_taken_out() -> None:
                 )
                 token = types.LogprobsResultCandidate(token=SECRET)
                 response.logprobs_result = types.LogprobsResult(chosen_candidates=[token])
+                response.output_transcription = types.Transcription(text=SECRET)
                 yield response
 
     hooks = Hooks()
@@ -247,6 +250,37 @@ async def test_calls_outside_the_allowed_tools_do_not_run(stream: bool) -> None:
     assert config is not None
     assert config.function_calling_config is not None
     assert config.function_calling_config.allowed_function_names == ["shell"]
+
+
+@EXPERIMENTAL
+async def test_calls_outside_the_allowed_tools_do_not_run_when_another_process_resumes() -> None:
+    """The run was cut short before any call had its result."""
+    hooks, shell, tries = Hooks(), Shell(), list[asyncio.Event]()
+    chosen = {"mode": "ANY", "allowedFunctionNames": ["wait"]}
+    hooks.on("BeforeToolSelection")(lambda _: {"hookSpecificOutput": {"toolConfig": chosen}})
+
+    async def wait() -> str:
+        """Wait, the first time for good."""
+        tries.append(asyncio.Event())
+        if len(tries) == 1:
+            await tries[0].wait()
+        return "waited"
+
+    resumable = ResumabilityConfig(is_resumable=True)
+    root = agent(Script([call("shell", command="ls"), call("wait")], "Done."), shell.tool, wait)
+    first = Chat(root, HooklinePlugin(hooks), resumability_config=resumable)
+    running = asyncio.create_task(first.say("Go on."))
+    while not tries:
+        await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.wait([running])
+    id = (await first.events())[0].invocation_id
+    later = Chat(root, HooklinePlugin(hooks), service=first.service, resumability_config=resumable)
+    resumed = later.runner.run_async(user_id="user", session_id="chat", invocation_id=id)
+    events = [event async for event in resumed]
+    assert texts(events) == ["Done."]
+    assert results(events)[0] == {"error": "The tool shell is not allowed in this call."}
+    assert shell.ran == []
 
 
 class Capital(BaseModel):

@@ -7,11 +7,24 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.reflect_retry_tool_plugin import ReflectAndRetryToolPlugin
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.workflow import START, Workflow
 from google.genai import types
 
-from hookline import Hooks, add_context, deny, rewrite
+from hookline import Hooks, add_context, deny, rewrite, stop
 from hookline.adapters.adk import HooklinePlugin
-from tests.adapters.adk.models import Chat, Script, Shell, agent, call, noting, results, texts
+from tests.adapters.adk.models import (
+    INNER_RUNNER,
+    Chat,
+    Script,
+    Shell,
+    agent,
+    call,
+    noting,
+    results,
+    texts,
+)
 
 SECRET = "swordfish"
 LS = call("shell", command="ls")
@@ -100,11 +113,11 @@ async def test_a_response_of_another_plugin_is_seen_by_after_model(place: str, n
     hooks, shell = Hooks(), Shell()
     hooks.on("AfterModel")(redact)
     other = Other(**{name: lambda _: say(f"Cached: {SECRET}.")})
-    chat = Chat(
-        agent(Script("Hello.", "Bye."), shell.tool), *order(HooklinePlugin(hooks), other, place)
-    )
+    root = agent(Script("Hello.", "Bye."), shell.tool, output_key="said")
+    chat = Chat(root, *order(HooklinePlugin(hooks), other, place))
     events = await chat.say("Go on.")
     assert texts(events) == ["Cached: [hidden]."]
+    assert await chat.state() == {"said": "Cached: [hidden]."}
     assert "swor" not in await chat.stored()
 
 
@@ -130,16 +143,45 @@ async def test_callbacks_of_the_agent_itself_come_after_the_hooks_and_are_seen()
         return {"found": SECRET}
 
     def after_model(callback_context: Any, llm_response: LlmResponse) -> LlmResponse | None:  # noqa: ARG001
-        return None if llm_response.get_function_calls() else say(f"I say {SECRET}.")
+        if texts([llm_response]) == ["Done."]:
+            return None
+        assert llm_response.content is not None
+        parts = [types.Part(text=f"I say {SECRET}. "), *(llm_response.content.parts or [])]
+        return LlmResponse(content=types.Content(role="model", parts=parts))
 
     model = Script(LS, "Done.")
     root = agent(
-        model, shell.tool, after_tool_callback=after_tool, after_model_callback=after_model
+        model,
+        shell.tool,
+        after_tool_callback=after_tool,
+        after_model_callback=after_model,
+        output_key="said",
     )
     chat = Chat(root, HooklinePlugin(hooks))
-    assert texts(await chat.say("Go on.")) == ["I say [hidden]."]
+    assert texts(await chat.say("Go on.")) == ["I say [hidden]. ", "Done."]
+    assert await chat.state() == {"said": "I say [hidden]. Done."}
     assert "swor" not in await chat.stored()
     assert "[removed]" in model.sent()
+
+
+async def test_an_answer_that_the_next_node_of_a_workflow_has_read_is_warned_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Strict mode ends the run before the next model is called."""
+    for strict in (False, True):
+        hooks = Hooks(strict=strict)
+        hooks.on("AfterModel")(redact)
+        one = agent(
+            Script("Hello."), name="one", after_model_callback=lambda **_: say(f"It is {SECRET}.")
+        )
+        two = agent(Script("Bye."), name="two")
+        chat = Chat(Workflow(name="both", edges=[(START, one, two)]), HooklinePlugin(hooks))
+        events = await chat.say("Go on.")
+        assert texts(events)[0] == "It is [hidden]."
+        assert "swor" not in await chat.stored()
+        assert isinstance(two.model, Script)
+        assert bool(two.model.requests) is not strict
+    assert "the next node of the workflow reads it as it was" in caplog.text
 
 
 @either_place
@@ -162,6 +204,29 @@ async def test_a_message_that_another_plugin_changes_is_what_before_agent_sees(p
     assert texts(await chat.say("Hi")) == ["refused"]
     assert prompts == (["Hi"] if place == "first" else ["changed"])
     assert not model.requests
+
+
+@either_place
+async def test_a_later_result_in_a_message_that_another_plugin_changes_is_seen(place: str) -> None:
+    hooks = Hooks()
+    hooks.on("AfterTool")(
+        lambda event: deny("[removed]") if SECRET in str(event["tool_response"]) else None
+    )
+
+    def approve() -> dict[str, str]:
+        """Have something approved."""
+        return {"status": "pending"}
+
+    model = Script(call("approve", "call-1"), "Waiting.", "Done.")
+    other = Other(on_user_message=lambda given: given["user_message"].model_copy())
+    root = agent(model, LongRunningFunctionTool(approve))
+    chat = Chat(root, *order(HooklinePlugin(hooks), other, place))
+    await chat.say("Go on.")
+    response = types.FunctionResponse(id="call-1", name="approve", response={"by": SECRET})
+    for message in (types.Part(function_response=response), "Who was it?"):
+        await chat.say(message)
+        assert "[removed]" in model.sent()
+        assert SECRET not in model.sent()
 
 
 @either_place
@@ -212,6 +277,31 @@ async def test_two_plugins_of_hooks_both_hold() -> None:
     plugins = [HooklinePlugin(one), HooklinePlugin(two, name="second")]
     events = await Chat(agent(model, shell.tool), *plugins).say("Go on.")
     assert results(events) == [{"error": "one"}, {"error": "two"}]
+
+
+@either_place
+async def test_one_plugin_of_hooks_sends_back_what_the_other_has_seen(place: str) -> None:
+    one, two = Hooks(), Hooks()
+    one.on("AfterModel")(redact)
+    two.on("AfterAgent")(lambda event: None if event["stop_hook_active"] else deny("again"))
+    root = agent(Script("One.", "Two."), after_model_callback=lambda **_: say(f"It is {SECRET}."))
+    plugins = order(HooklinePlugin(one), HooklinePlugin(two, name="second"), place)
+    chat = Chat(root, *plugins)
+    assert texts(await chat.say("Go on.")) == ["It is [hidden]."] * 2
+    assert SECRET not in await chat.stored()
+
+
+@INNER_RUNNER
+async def test_a_stop_of_one_plugin_of_hooks_inside_an_agent_that_is_a_tool_ends_all() -> None:
+    one, two, shell, prompts = Hooks(), Hooks(), Shell(), list[str]()
+    one.on("BeforeAgent")(noting(prompts, "prompt", None))
+    one.on("BeforeTool", matcher="shell")(lambda _: stop("enough for today"))
+    helper = agent(Script(LS, "I may not."), shell.tool, name="helper")
+    model = Script(call("helper", request="look"), "Done.")
+    plugins = [HooklinePlugin(one), HooklinePlugin(two, name="second")]
+    events = await Chat(agent(model, AgentTool(helper)), *plugins).say("Go on.")
+    assert texts(events) == ["enough for today"]
+    assert prompts == ["Go on."]
 
 
 async def test_a_plugin_can_be_made_of_its_name_alone() -> None:

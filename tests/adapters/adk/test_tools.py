@@ -226,6 +226,42 @@ async def test_a_transfer_can_be_blocked() -> None:
     assert texts(events) == ["Staying."]
 
 
+@pytest.mark.parametrize("mode", ["single_turn", "task"])
+@pytest.mark.parametrize("said", [deny("never"), ask("never"), stop("never")])
+async def test_a_task_is_not_handed_to_an_agent_if_hooks_refuse(mode: str, said: Any) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool", matcher="helper")(lambda _: said)
+    inner = Script("I helped.")
+    model = Script(call("helper", request="look"), "Alone, then.")
+    root = agent(model, sub_agents=[agent(inner, name="helper", mode=mode)])
+    events = await Chat(root, HooklinePlugin(hooks, confirm=lambda _: False)).say("Go on.")
+    assert not inner.requests
+    told = "The user did not allow this call of helper: never"
+    assert results(events) == [{"error": told if said == ask("never") else "never"}]
+    assert texts(events) == ["never" if said == stop("never") else "Alone, then."]
+
+
+@pytest.mark.parametrize("beside", [[], [LS]], ids=["alone", "beside another call"])
+async def test_a_task_that_an_agent_is_handed_has_the_hooks_of_a_tool(beside: Any) -> None:
+    hooks, shell = Hooks(), Shell()
+    seen = watch(hooks, "BeforeTool", "AfterTool")
+    hooks.on("BeforeTool", matcher="helper")(lambda _: rewrite(request="look twice"))
+    hooks.on("AfterTool", matcher="helper")(lambda _: replace_result("[removed]"))
+    inner = Script(call("finish_task", result="swordfish"))
+    task = call("helper", request="look")
+    model = Script([*beside, task], "Done.")
+    root = agent(model, shell.tool, sub_agents=[agent(inner, name="helper", mode="task")])
+    events = await Chat(root, HooklinePlugin(hooks)).say("Go on.")
+    assert texts(events) == ["Done."]
+    assert inner.sent() == '{"request": "look twice"}'
+    assert "helper: {'result': '[removed]'}" in model.sent()
+    assert "swordfish" not in model.sent()
+    fired = [event["hook_event_name"] for event in seen if event["tool_name"] == "helper"]
+    assert fired == ["BeforeTool", "AfterTool"]
+    assert task.function_call is not None
+    assert task.function_call.args == {"request": "look"}, "the model's own reply was changed"
+
+
 @DEPRECATED
 async def test_agents_in_sequence_are_guarded_each() -> None:
     hooks, shell = Hooks(), Shell()

@@ -7,8 +7,10 @@ import pytest
 from google.adk.agents import SequentialAgent
 from google.adk.apps import App, ResumabilityConfig
 from google.adk.apps.app import EventsCompactionConfig
+from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
 from google.adk.runners import InMemoryRunner
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import Workflow
 from google.genai import types
 from pydantic import BaseModel
@@ -56,6 +58,28 @@ async def test_a_refused_prompt_is_not_stored_and_no_model_reads_of_it(
     assert "[A hook refused this prompt.]" in await chat.stored()
     await chat.say("Hello.")
     assert model.sent() == "Hello."
+
+
+@DEPRECATED
+@pytest.mark.parametrize("id", ["call-1", "never-made"])
+async def test_a_text_beside_a_tools_result_is_a_prompt_too(id: str) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeAgent")(refuse_secret)
+
+    def approve() -> dict[str, str]:
+        """Have something approved."""
+        return {"status": "pending"}
+
+    model = Script(call("approve", "call-1"), "Waiting.", "Done.")
+    root = agent(model, LongRunningFunctionTool(approve))
+    chat = Chat(SequentialAgent(name="all", sub_agents=[root]), HooklinePlugin(hooks))
+    await chat.say("Go on.")
+    response = types.FunctionResponse(id=id, name="approve", response={"status": "yes"})
+    events = await chat.say(f"It is {SECRET}.", types.Part(function_response=response))
+    assert texts(events) == ["not that"]
+    await chat.say("Hello.")
+    assert "swor" not in await chat.stored()
+    assert "Waiting." in model.sent(), "what the message joined was rewound"
 
 
 async def test_a_stopped_prompt_ends_the_turn_and_stays_in_the_history() -> None:
@@ -306,14 +330,20 @@ async def test_a_summary_that_hooks_deny_is_not_made() -> None:
 
 @EXPERIMENTAL
 @pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("is_wrapped", [False, True])
 async def test_compaction_behind_the_back_of_hooks_is_warned_of(
-    strict: bool, caplog: pytest.LogCaptureFixture
+    strict: bool, is_wrapped: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     hooks = Hooks(strict=strict)
     hooks.on("BeforeModel")(lambda _: None)
-    config = EventsCompactionConfig(compaction_interval=5, overlap_size=0)
+    plugin, summarizer = HooklinePlugin(hooks), LlmEventSummarizer(Script())
+    config = EventsCompactionConfig(
+        compaction_interval=5,
+        overlap_size=0,
+        summarizer=HookedSummarizer(summarizer, hooks=plugin) if is_wrapped else summarizer,
+    )
     model = Script("Hello.")
-    chat = Chat(agent(model), HooklinePlugin(hooks), events_compaction_config=config)
+    chat = Chat(agent(model), plugin, events_compaction_config=config)
     said = texts(await chat.say("Hi"))
     assert "hooks do not see how the app's events are compacted" in caplog.text
     assert (said == ["Hello."]) is not strict

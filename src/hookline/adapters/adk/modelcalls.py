@@ -7,13 +7,14 @@ plugins behind it.
 import json
 from typing import Any, get_origin
 
+from google.adk.events.event import Event
 from google.adk.models.llm_response import LlmResponse
 from google.adk.telemetry import tracing
 from google.adk.tools.set_model_response_tool import SetModelResponseTool
 from google.genai import types
 from pydantic import TypeAdapter
 
-from hookline.adapters.adk.runs import MARK, ModelStep, Run
+from hookline.adapters.adk.runs import MARK, ModelStep, Run, show_text
 from hookline.adapters.gates import split_json
 from hookline.toolcall import text_of
 from hookline.translate.genai import GenerateContentParameters
@@ -28,7 +29,7 @@ MODEL_EVENTS = (
 ANSWER_TOOL = SetModelResponseTool.NAME
 BLOCKED = "BLOCKED_BY_HOOK"
 # What a response says of its text beside the text itself.
-_ABOUT_THE_TEXT = ("citation_metadata", "logprobs_result", "avg_logprobs")
+_ABOUT_THE_TEXT = ("citation_metadata", "logprobs_result", "avg_logprobs", "output_transcription")
 _SPAN_RESPONSE = "gcp.vertex.agent.llm_response"
 
 
@@ -90,9 +91,49 @@ async def close_step(run: Run, step: ModelStep, response: LlmResponse, *, schema
 
 def hold_back(response: LlmResponse) -> None:
     """Empty a piece of a stream that hooks have not seen all of."""
-    for name in ("content", "grounding_metadata", "custom_metadata", "output_transcription"):
+    for name in ("content", "grounding_metadata", "custom_metadata"):
         setattr(response, name, None)
     _forget_text(response)
+
+
+def mend_output(run: Run, step: ModelStep, event: Event, own: str) -> None:
+    """Have what ADK stores of an answer be what hooks left of it; ``own`` is the text before.
+
+    ADK has stored it before anybody looks at the event, and joins the texts of an agent's run.
+    """
+    left, place = show_text(event.content), (event.author, event.branch)
+    if own != left and event.output is not None:
+        event.output = _read_answer(step, left)
+        told = (
+            "hooks changed what a callback or another plugin answered in a model's place, and the "
+            "next node of the workflow reads it as it was"
+        )
+        run.face.warn(told)
+        if run.face.is_strict():
+            run.end_loop(told)
+    delta, key = event.actions.state_delta, step.output_key
+    if key is None or key not in delta:
+        return
+    stored = delta[key]
+    if isinstance(stored, str):
+        before, after = run.outputs.get(place, ("", ""))
+        earlier = stored.removesuffix(own)
+        if earlier.startswith(before):
+            earlier = after + earlier.removeprefix(before)
+        delta[key] = earlier + left
+        run.outputs[place] = stored, delta[key]
+    elif own != left:
+        delta[key] = _read_answer(step, left)
+
+
+def _read_answer(step: ModelStep, text: str) -> Any:
+    """What ADK stores of an answer."""
+    if step.schema is None:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def end_with(run: Run, step: ModelStep, reason: str, *, structured: bool) -> LlmResponse:

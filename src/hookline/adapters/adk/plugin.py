@@ -7,7 +7,7 @@ see what another plugin answered in their place.
 
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -29,14 +29,16 @@ from hookline.adapters.adk.modelcalls import (
     close_step,
     end_with,
     hold_back,
+    mend_output,
     open_step,
 )
 from hookline.adapters.adk.results import holds_media
-from hookline.adapters.adk.runs import ModelStep, Run, ToolStep, mark, show_text
+from hookline.adapters.adk.runs import MARK, ModelStep, Run, ToolStep, mark, show_text
 from hookline.adapters.adk.summaries import HookedSummarizer
-from hookline.adapters.adk.toolcalls import ToolCalls
+from hookline.adapters.adk.toolcalls import ToolCalls, hands_over_task
 from hookline.adapters.adk.turns import (
     add_texts,
+    append,
     begin_turn,
     end_run,
     end_turn,
@@ -44,6 +46,7 @@ from hookline.adapters.adk.turns import (
     go_on,
     is_chat_agent,
     read_prompt,
+    say_as_user,
 )
 from hookline.adapters.gates import Conversation, Conversations, Given
 from hookline.front import Face
@@ -57,7 +60,8 @@ _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _NOT_CAPTURED = ("", "0", "false", "no_content")
 # Runs that a plugin remembers: one that is cancelled never says that it is over.
 _MOST_RUNS = 10_000
-_running: ContextVar[tuple["HooklinePlugin", Run] | None] = ContextVar("hookline_adk", default=None)
+# The run whose tool runs, of each plugin.
+_running: ContextVar[Mapping["HooklinePlugin", Run]] = ContextVar("hookline_adk")
 
 
 class HooklinePlugin(BasePlugin):
@@ -76,7 +80,6 @@ class HooklinePlugin(BasePlugin):
         super().__init__(name)
         self._conversations = Conversations(hooks)
         self._calls = ToolCalls(confirm)
-        self._front = _Front(self)
         self._runs: OrderedDict[str, Run] = OrderedDict()
         # The conversations of the last runs, by the runs' ids, which events carry.
         self._recent: OrderedDict[str, Conversation] = OrderedDict()
@@ -98,20 +101,20 @@ class HooklinePlugin(BasePlugin):
         await begin_turn(run, invocation_context, read_prompt(user_message))
         if run.refusal is not None:
             return forget_prompt(run)
-        # The caller's own stays as it is.
-        seen = user_message.model_copy(update={"parts": [*map(_copy, user_message.parts or [])]})
-        events = invocation_context.session.events
-        has_changed = await self._calls.see_results(run, events, seen)
-        return seen if has_changed else None
+        return await self._see_results(run, invocation_context, user_message)
 
     async def before_run_callback(
         self, *, invocation_context: InvocationContext
     ) -> types.Content | None:
         """End a run whose prompt hooks have refused."""
         manager = invocation_context.plugin_manager
-        if self._front not in manager.plugins:
+        front = next((p for p in manager.plugins if isinstance(p, _Front)), None)
+        if front is None:
+            front = _Front()
             # A list of its own, since the manager goes through the old one just now.
-            manager.plugins = [self._front, *manager.plugins]
+            manager.plugins = [front, *manager.plugins]
+        if self not in front.plugins:
+            front.plugins.append(self)
         run = self._runs.get(invocation_context.invocation_id)
         if run is None:
             run = self._start_run(invocation_context)
@@ -121,23 +124,39 @@ class HooklinePlugin(BasePlugin):
         refused = self._check_run(run, invocation_context)
         if refused is not None:
             return _say(refused)
+        message = None
         if not run.is_open:
             # Another plugin changed the message, or there is none.
             events = invocation_context.session.events
             last = events[-1] if events else None
-            prompt = None
             if (
                 last is not None
                 and last.author == "user"
                 and last.invocation_id == invocation_context.invocation_id
                 and not run.is_live
             ):
-                prompt = read_prompt(last.content)
+                message = last.content
+            prompt = None if message is None else read_prompt(message)
             await begin_turn(run, invocation_context, prompt)
         if run.refusal is not None:
             return _say(run.refusal)
+        if message is not None:
+            seen = await self._see_results(run, invocation_context, message)
+            if seen is not None:
+                # Models read the last result of a call alone.
+                await append(invocation_context, seen, {"results": True})
         await add_texts(run, invocation_context)
         return None
+
+    async def _see_results(
+        self, run: Run, context: InvocationContext, message: types.Content
+    ) -> types.Content | None:
+        """The message with what AfterTool hooks say to results in it; None if they say nothing."""
+        # The caller's own stays as it is.
+        parts = [part.model_copy() for part in message.parts or []]
+        seen = message.model_copy(update={"parts": parts})
+        has_changed = await self._calls.see_results(run, context.session.events, seen)
+        return seen if has_changed else None
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Fire AfterAgent, where the run's end alone tells that the turn is over."""
@@ -170,18 +189,15 @@ class HooklinePlugin(BasePlugin):
         run.allowed.pop((agent, branch), None)
         if run.stop is not None:
             step = self._note_step(run, callback_context, llm_request)
-            structured = _schema_of(callback_context) is not None
-            return end_with(run, step, run.stop, structured=structured)
+            return end_with(run, step, run.stop, structured=step.schema is not None)
         if run.send_back is not None:
             await go_on(run, callback_context.get_invocation_context(), llm_request)
         if kept := run.conversation.take():
-            content = types.Content(role="user", parts=[types.Part(text="\n\n".join(kept))])
-            llm_request.contents = [*llm_request.contents, content]
+            llm_request.contents = [*llm_request.contents, say_as_user("\n\n".join(kept))]
         if run.face.may_skip(*MODEL_EVENTS):
             return None
         step = self._note_step(run, callback_context, llm_request)
-        structured = _schema_of(callback_context) is not None
-        response = await open_step(run, step, structured=structured)
+        response = await open_step(run, step, structured=step.schema is not None)
         if step.allowed is not None:
             run.allowed[agent, branch] = step.allowed
         return response
@@ -191,14 +207,20 @@ class HooklinePlugin(BasePlugin):
     ) -> LlmResponse | None:
         """Fire AfterModel with the complete response; nothing of it is shown before."""
         run = self._find_run(callback_context)
-        if run.is_live or run.face.may_skip(HookEventName.AFTER_MODEL):
+        if run.is_live:
             return None
         step = run.models.get(id(callback_context.actions))
-        if llm_response.partial:
-            hold_back(llm_response)
-        elif step is not None:
-            schema = _schema_of(callback_context)
-            await close_step(run, step, llm_response, schema=schema)
+        if not run.face.may_skip(HookEventName.AFTER_MODEL):
+            if llm_response.partial:
+                hold_back(llm_response)
+            elif step is not None:
+                await close_step(run, step, llm_response, schema=step.schema)
+        tools = run.tools.get(callback_context.agent_name, {})
+        content = llm_response.content
+        if content and not llm_response.partial and any(map(hands_over_task, tools.values())):
+            llm_response.content = await self._calls.open_tasks(run, callback_context, content)
+            if step is not None and step.passed is content:
+                step.passed = llm_response.content
         return None
 
     # -- tools
@@ -209,7 +231,7 @@ class HooklinePlugin(BasePlugin):
         """Fire BeforeTool; what hooks rewrite is written into the arguments."""
         run = self._find_run(tool_context)
         # What the tool runs itself, an agent perhaps, is of this run.
-        _running.set((self, run))
+        _running.set({**_running.get({}), self: run})
         step = run.calls.get(id(tool_context))
         return None if step is None else await self._calls.open(run, step)
 
@@ -247,44 +269,81 @@ class HooklinePlugin(BasePlugin):
 
     def note_tool(self, tool: BaseTool, args: dict[str, Any], context: ToolContext) -> None:
         """A tool call begins."""
+        if hands_over_task(tool):
+            # Hooks were asked about it when the model had called it.
+            return
         run, name = self._find_run(context), tool.name
-        is_free = run.stop is None and not run.allowed and not isinstance(tool, AgentTool)
-        if not is_free or not run.face.may_skip(*_TOOL_EVENTS, target=name):
+        is_resumed = context.tool_confirmation is not None or context.agent_name not in run.tools
+        if (
+            run.stop is not None
+            or run.allowed
+            or run.refused
+            or (is_resumed and not run.is_live)
+            or isinstance(tool, AgentTool)
+            or not run.face.may_skip(*_TOOL_EVENTS, target=name)
+        ):
             may_answer = run.face.may_answer(HookEventName.AFTER_TOOL, name)
             run.calls[id(context)] = ToolStep(tool, args, context, may_answer=may_answer)
 
-    async def look_at(self, context: InvocationContext, event: Event) -> Event | None:
+    async def look_at(self, context: InvocationContext, event: Event) -> None:
         """See an event before anybody else does."""
         run = self._runs.get(context.invocation_id)
         if run is None:
-            return None
-        if run.is_live:
-            await self._look_at_results(run, event)
-            return None
+            return
         if run.refusal is not None:
-            if run.forgets_prompt and event.author == "model":
+            if run.rewinds_prompt and event.author == "model":
                 event.actions.rewind_before_invocation_id = context.invocation_id
-            return None
-        step = run.models.get(id(event.actions))
-        if step is not None and event.content is not None:
-            await self._look_at_response(run, step, context, event)
-        if event.partial:
-            return None
+            return
+        if not run.is_live:
+            step = run.models.get(id(event.actions))
+            if step is not None and event.content is not None:
+                await self._look_at_response(run, step, event)
+            if event.partial:
+                return
+            if step is not None and step.allowed is not None and event.get_function_calls():
+                mark(event, allowed=sorted(step.allowed))
+            if event.author == "user" and event.content is not None:
+                # What an agent made of a task that it was handed.
+                await self._calls.see_results(run, context.session.events, event.content)
         await self._look_at_results(run, event)
-        return await self._look_at_answer(run, step, context, event)
 
-    async def _look_at_response(
-        self, run: Run, step: ModelStep, context: InvocationContext, event: Event
-    ) -> None:
+    async def look_at_answer(self, context: InvocationContext, event: Event) -> Event | None:
+        """Fire AfterAgent with an answer that ends the turn; the event in its place, where hooks
+        send the agent back."""
+        run = self._runs.get(context.invocation_id)
+        if run is None or run.is_live or event.partial:
+            return None
+        if event.long_running_tool_ids:
+            run.is_paused = True
+            return None
+        if run.outer is not None or run.turn is None or event.author == "user":
+            return None
+        text = show_text(event.content) or event.error_message
+        if not text or not event.is_final_response() or event.get_function_responses():
+            return None
+        run.is_paused, run.answer = False, text
+        if (
+            (id(event.actions) in run.models or run.has_structured_answer)
+            and event.content is not None
+            and not event.branch
+            and is_chat_agent(context, event.author)
+        ):
+            return await end_turn(run, event, text)
+        return None
+
+    async def _look_at_response(self, run: Run, step: ModelStep, event: Event) -> None:
         """Have AfterModel hooks see what came of a model call behind their back."""
-        if event.content is step.passed or run.face.may_skip(HookEventName.AFTER_MODEL):
+        if run.face.may_skip(HookEventName.AFTER_MODEL):
             return
+        own = event.content
         if event.partial:
-            event.content = None
+            if own is not step.passed:
+                hold_back(event)
             return
-        schema = getattr(_find_agent(context, event.author), "output_schema", None)
-        # In place, and before the agent runs the calls in it.
-        await close_step(run, step, event, schema=schema)
+        if own is not step.passed:
+            # In place, and before the agent runs the calls in it.
+            await close_step(run, step, event, schema=step.schema)
+        mend_output(run, step, event, show_text(own))
 
     async def _look_at_results(self, run: Run, event: Event) -> None:
         """Have AfterTool hooks see results that came of a call behind their back, and note what
@@ -315,35 +374,17 @@ class HooklinePlugin(BasePlugin):
         if records:
             mark(event, calls=records)
 
-    async def _look_at_answer(
-        self, run: Run, step: ModelStep | None, context: InvocationContext, event: Event
-    ) -> Event | None:
-        """Fire AfterAgent with an answer that ends the turn."""
-        if event.long_running_tool_ids:
-            run.is_paused = True
-            return None
-        if run.outer is not None or run.turn is None or event.author == "user":
-            return None
-        text = show_text(event.content) or event.error_message
-        if not text or not event.is_final_response() or event.get_function_responses():
-            return None
-        run.is_paused, run.answer = False, text
-        if (
-            (step is not None or run.has_structured_answer)
-            and event.content is not None
-            and not event.branch
-            and is_chat_agent(context, event.author)
-        ):
-            return await end_turn(run, event, text)
-        return None
-
     # -- runs
 
     def _start_run(self, context: InvocationContext) -> Run:
-        running = _running.get()
-        outer = None
-        if running is not None and running[0] is self and not running[1].is_over:
-            outer = running[1]
+        config = context.run_config
+        if config is not None and MARK in (config.custom_metadata or {}):
+            # A client's own, which ADK would put on every event of the run.
+            given = {k: v for k, v in (config.custom_metadata or {}).items() if k != MARK}
+            context.run_config = config.model_copy(update={"custom_metadata": given})
+        outer = _running.get({}).get(self)
+        if outer is not None and outer.is_over:
+            outer = None
         return self._add_run(context.invocation_id, context.session.id, outer)
 
     def _find_run(self, context: CallbackContext) -> Run:
@@ -370,23 +411,33 @@ class HooklinePlugin(BasePlugin):
         actions = context.actions
         step = run.models.get(id(actions))
         if step is None:
-            step = ModelStep(actions, request)
+            agent = context.get_invocation_context().agent
+            step = ModelStep(actions, request, agent if isinstance(agent, BaseAgent) else None)
             run.add_step((context.agent_name, context.branch), step)
         return step
 
     def _check_run(self, run: Run, context: InvocationContext) -> str | None:
         """Why a run that hooks do not see all of must not begin; people are warned of it once."""
         face, compaction = run.face, context.events_compaction_config
+        summarizer = compaction and compaction.summarizer
+        unseen = [HookEventName.PRE_COMPRESS, *MODEL_EVENTS]
+        if isinstance(summarizer, HookedSummarizer):
+            unseen = [] if summarizer.guards_model else [*MODEL_EVENTS]
         told = None
         if run.is_live and not face.may_skip(*MODEL_EVENTS, *_TURN_EVENTS):
             told = (
                 "hooks see the tool calls of a live run alone, not what its model is sent or says"
             )
         elif (
-            compaction is not None
-            and not isinstance(compaction.summarizer, HookedSummarizer)
-            and not face.may_skip(HookEventName.PRE_COMPRESS, *MODEL_EVENTS)
+            context.run_config
+            and context.run_config.support_cfc
+            and not face.may_skip(*MODEL_EVENTS)
         ):
+            told = (
+                "hooks do not change what a model is sent with support_cfc=True, because ADK opens "
+                "a live connection then"
+            )
+        elif compaction is not None and unseen and not face.may_skip(*unseen):
             told = (
                 "hooks do not see how the app's events are compacted; give its "
                 "EventsCompactionConfig a summarizer=HookedSummarizer(model, hooks=plugin)"
@@ -409,41 +460,35 @@ class HooklinePlugin(BasePlugin):
 
 
 class _Front(BasePlugin):
-    """The plugin before all others."""
+    """The plugin before all others of a runner, for all that have hooks."""
 
-    def __init__(self, plugin: HooklinePlugin) -> None:
-        super().__init__(f"{plugin.name} (front)")
-        self._plugin = plugin
+    def __init__(self) -> None:
+        super().__init__("hookline (front)")
+        self.plugins: list[HooklinePlugin] = []
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> None:
-        self._plugin.note_model(callback_context, llm_request)
+        for plugin in self.plugins:
+            plugin.note_model(callback_context, llm_request)
 
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> None:
-        self._plugin.note_tool(tool, tool_args, tool_context)
+        for plugin in self.plugins:
+            plugin.note_tool(tool, tool_args, tool_context)
 
     async def on_event_callback(
         self, *, invocation_context: InvocationContext, event: Event
     ) -> Event | None:
-        return await self._plugin.look_at(invocation_context, event)
-
-
-def _copy(part: types.Part) -> types.Part:
-    return part.model_copy()
+        for plugin in self.plugins:
+            await plugin.look_at(invocation_context, event)
+        for plugin in self.plugins:
+            changed = await plugin.look_at_answer(invocation_context, event)
+            if changed is not None:
+                return changed
+        return None
 
 
 def _say(text: str) -> types.Content:
     return types.Content(role="model", parts=[types.Part(text=text)])
-
-
-def _schema_of(context: CallbackContext) -> Any:
-    """What the answers of the running agent have to look like."""
-    return getattr(context.get_invocation_context().agent, "output_schema", None)
-
-
-def _find_agent(context: InvocationContext, name: str) -> BaseAgent | None:
-    running = context.agent
-    return running.root_agent.find_agent(name) if isinstance(running, BaseAgent) else None

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.live_request_queue import LiveRequestQueue
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
@@ -21,10 +22,15 @@ class ModelStep:
     """A model call under way. ``passed`` is the content that AfterModel hooks have let through:
     whatever else comes of the call, they have not seen."""
 
-    def __init__(self, actions: EventActions, request: LlmRequest) -> None:
+    def __init__(
+        self, actions: EventActions, request: LlmRequest, agent: BaseAgent | None = None
+    ) -> None:
         # Held, so that no other object gets its id.
         self.actions = actions
         self.request = request
+        # What the agent's answers have to look like, and where ADK stores them in the state.
+        self.schema: Any = getattr(agent, "output_schema", None)
+        self.output_key: str | None = getattr(agent, "output_key", None)
         self.allowed: frozenset[str] | None = None
         self.passed: types.Content | None = None
 
@@ -68,7 +74,7 @@ class Run:
         # Whether the turn's beginning is settled, and why hooks refused its prompt.
         self.is_open = False
         self.refusal: str | None = None
-        self.forgets_prompt = False
+        self.forgets_prompt = self.rewinds_prompt = False
         self.texts: tuple[str, ...] = ()
         # The text of the last final answer that AfterAgent hooks have not seen, and whether the
         # run waits for somebody.
@@ -83,8 +89,12 @@ class Run:
         self.models: dict[int, ModelStep] = {}
         self.calls: dict[int, ToolStep] = {}
         self._last: dict[tuple[str, str | None], int] = {}
+        # What ADK has stored of an agent's texts in the state, and what hooks have left of it.
+        self.outputs: dict[tuple[str, str | None], tuple[str, str]] = {}
         # The tools that hooks allow an agent in a branch to call, where they have chosen some.
         self.allowed: dict[tuple[str, str | None], frozenset[str]] = {}
+        # Why a call of an id is refused that was to hand over a task.
+        self.refused: dict[str, str] = {}
         # The tools that an agent was last offered.
         self.tools: dict[str, Mapping[str, BaseTool]] = {}
 

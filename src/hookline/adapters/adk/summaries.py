@@ -31,12 +31,13 @@ class HookedSummarizer(BaseEventsSummarizer):
     SessionStart with source ``compress`` after it.
 
     It is made of a model, whose call goes through the hooks of model calls then, or of another
-    summarizer. ``hooks`` is the app's ``HooklinePlugin``.
+    summarizer, whose model hooks do not see. ``hooks`` is the app's ``HooklinePlugin``.
     """
 
     def __init__(
         self, summarizer: BaseLlm | BaseEventsSummarizer, *, hooks: KnowsConversations
     ) -> None:
+        self.guards_model = isinstance(summarizer, BaseLlm)
         if isinstance(summarizer, BaseLlm):
             summarizer = LlmEventSummarizer(_GuardedLlm(model=summarizer.model, llm=summarizer))
         self._summarizer = summarizer

@@ -9,7 +9,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from google.adk.agents.callback_context import CallbackContext
 from google.adk.events.event import Event
+from google.adk.flows.llm_flows.functions import generate_client_function_call_id
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
@@ -47,7 +49,13 @@ class ToolCalls:
         if refused is not None:
             step.is_settled = True
             return {"error": refused}
-        record = _find_record(context) if context.tool_confirmation is not None else None
+        record = None
+        if context.tool_confirmation is not None:
+            question = _find_question(context)
+            if question is None:
+                step.is_settled = True
+                return {"error": f"nobody was asked to confirm this call of {name}"}
+            record = _read_record(question, context)
         asked: list[ConfirmationRequest] = []
         # The gate's own, since a rewritten input takes the place of the original in ADK's.
         given = {**args}
@@ -67,6 +75,28 @@ class ToolCalls:
             args.clear()
             args.update(rewritten)
         return None
+
+    async def open_tasks(
+        self, run: Run, context: CallbackContext, content: types.Content
+    ) -> types.Content:
+        """Fire BeforeTool for calls that hand a task to an agent, which ADK runs without asking
+        plugins about the call; the content to go on with. A call that is refused gets a name that
+        no agent has, and its reason where plugins are asked about that."""
+        tools, parts = run.tools.get(context.agent_name, {}), list[types.Part]()
+        for part in content.parts or []:
+            call = part.function_call
+            tool = tools.get(call.name or "") if call is not None else None
+            if call is not None and tool is not None and hands_over_task(tool):
+                step = ToolStep(tool, {**(call.args or {})}, context, may_answer=False)
+                refused = await self.open(run, step)
+                call = call.model_copy(update={"args": step.args})
+                if refused is not None:
+                    call.id = call.id or generate_client_function_call_id()
+                    call.name = f"{call.name}_refused"
+                    run.refused[call.id] = refused["error"]
+                part = part.model_copy(update={"function_call": call})
+            parts.append(part)
+        return content.model_copy(update={"parts": parts})
 
     async def close(self, run: Run, step: ToolStep, result: Any) -> dict[str, Any] | None:
         """Fire AfterTool; the result in place of the tool's own, None where hooks leave it."""
@@ -101,8 +131,9 @@ class ToolCalls:
         return None
 
     async def see_results(self, run: Run, events: Sequence[Event], message: types.Content) -> bool:
-        """Fire AfterTool with results that come from outside, of tools that run long, and put into
-        the message what hooks say; True if they changed it."""
+        """Fire AfterTool with results that come from outside, of tools that run long and of agents
+        that were handed a task, and put into the message what hooks say; True if they changed
+        it."""
         calls = {c.id: c for event in events for c in event.get_function_calls()}
         has_changed = False
         for part in message.parts or []:
@@ -126,7 +157,14 @@ class ToolCalls:
         name, tool = step.tool.name, step.tool
         if run.stop is not None:
             return run.stop
+        refused = run.refused.pop(step.context.function_call_id or "", None)
+        if refused is not None:
+            return refused
         allowed = run.allowed.get((step.context.agent_name, step.context.branch))
+        if step.context.agent_name not in run.tools:
+            # Its model was called in an earlier run, in another process perhaps.
+            called = _find_call(step.context)
+            allowed = None if called is None else read_marks(called).get("allowed")
         if allowed is not None and name not in allowed:
             return describe_refused_call(name)
         if isinstance(tool, AgentTool) and not tool.include_plugins:
@@ -171,7 +209,7 @@ class ToolCalls:
                 return (await answered if hasattr(answered, "__await__") else answered) is True
 
             return ask
-        if run.outer is not None or run.is_live or not _is_in_session(context):
+        if run.outer is not None or run.is_live or _find_call(context) is None:
             # ADK could not call it again.
             return None
 
@@ -206,14 +244,12 @@ class ToolCalls:
     async def _is_waiting(self, step: ToolStep, result: Any) -> bool:
         """Whether a result says only that the tool has not run, or is not done."""
         context, tool = step.context, step.tool
-        id = context.function_call_id
-        actions = context.actions
-        if id in actions.requested_tool_confirmations or id in actions.requested_auth_configs:
-            step.is_settled = True
-        elif tool.is_long_running and not result:
+        if tool.is_long_running and not result:
             return True
-        elif context.tool_confirmation is not None and not context.tool_confirmation.confirmed:
-            # Only then has ADK itself refused the call.
+        answer = context.tool_confirmation
+        is_refused = answer is not None and not answer.confirmed
+        if is_refused or context.function_call_id in context.actions.requested_tool_confirmations:
+            # Only then has ADK itself asked, or refused the call; else the tool has run.
             step.is_settled = await tool.check_require_confirmation(step.args, context) is True
         return step.is_settled
 
@@ -246,6 +282,11 @@ class ToolCalls:
         return find
 
 
+def hands_over_task(tool: BaseTool) -> bool:
+    """Whether ADK runs the agent of a tool in the place of the tool."""
+    return isinstance(tool, AgentTool) and getattr(tool, "_defers_response", False)
+
+
 def _make_record(gate: ToolGate, rewritten: ToolInput) -> dict[str, Any]:
     """What BeforeTool hooks said to a call, as JSON."""
     record: dict[str, Any] = {"hookSpecificOutput": {"tool_input": json.loads(text_of(rewritten))}}
@@ -254,25 +295,32 @@ def _make_record(gate: ToolGate, rewritten: ToolInput) -> dict[str, Any]:
     return record
 
 
-def _find_record(context: ToolContext) -> Mapping[str, Any] | None:
-    """What BeforeTool hooks said before the user was asked about this call."""
+def _find_question(context: ToolContext) -> Event | None:
+    """The event by which the user was asked about this call. An earlier call may have had the same
+    id, and a model can write a question itself that nobody has asked."""
+    id = context.function_call_id
     for event in reversed(context.session.events):
-        calls = read_marks(event).get("calls")
-        if isinstance(calls, Mapping) and isinstance(
-            record := calls.get(context.function_call_id), Mapping
-        ):
-            return record
+        if id in event.actions.requested_tool_confirmations:
+            return event
+        if any(call.id == id for call in event.get_function_calls()):
+            return None
     return None
 
 
-def _is_in_session(context: ToolContext) -> bool:
-    """Whether the call is one of a model's, which ADK finds again in the session."""
+def _read_record(question: Event, context: ToolContext) -> Mapping[str, Any] | None:
+    """What BeforeTool hooks said before the user was asked about this call."""
+    calls = read_marks(question).get("calls")
+    record = calls.get(context.function_call_id) if isinstance(calls, Mapping) else None
+    return record if isinstance(record, Mapping) else None
+
+
+def _find_call(context: ToolContext) -> Event | None:
+    """The event in which a model made the call; None for a call that ADK could not find again."""
     id = context.function_call_id
-    return id is not None and any(
-        call.id == id
-        for event in reversed(context.session.events)
-        for call in event.get_function_calls()
-    )
+    for event in reversed(context.session.events):
+        if id is not None and any(call.id == id for call in event.get_function_calls()):
+            return event
+    return None
 
 
 def _describe_server(tool: BaseTool) -> dict[str, Any] | None:

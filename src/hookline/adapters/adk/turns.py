@@ -22,12 +22,13 @@ _UNFINISHED = types.Part(
 )
 
 
-def read_prompt(content: types.Content | None) -> str | None:
-    """The text of a user's message; None for one that answers what the agent waits for."""
-    parts = (content and content.parts) or []
-    if any(part.function_response for part in parts):
+def read_prompt(content: types.Content) -> str | None:
+    """The text of a user's message; None for one that only answers what the agent waits for."""
+    parts = content.parts or []
+    text = "\n\n".join(part.text for part in parts if part.text)
+    if not text and any(part.function_response for part in parts):
         return None
-    return "\n\n".join(part.text for part in parts if part.text)
+    return text
 
 
 async def begin_turn(run: Run, context: InvocationContext, prompt: str | None) -> None:
@@ -51,23 +52,23 @@ async def begin_turn(run: Run, context: InvocationContext, prompt: str | None) -
         return
     run.turn = None
     run.refusal = start.refusal
-    # A message can join a task of an earlier run, which must not be forgotten with it.
-    is_joined = any(event.author != "user" for event in own)
-    run.forgets_prompt = not start.stop and not is_joined
+    run.forgets_prompt = not start.stop
+    # A message can join a task of an earlier run, which must not be rewound with it.
+    run.rewinds_prompt = run.forgets_prompt and all(event.author == "user" for event in own)
 
 
 def forget_prompt(run: Run) -> types.Content | None:
     """What is stored in the place of a prompt that hooks refused."""
-    if run.refusal is None or not run.forgets_prompt:
+    if not run.forgets_prompt:
         return None
-    return types.Content(role="user", parts=[types.Part(text=_FORGOTTEN)])
+    return say_as_user(_FORGOTTEN)
 
 
 async def add_texts(run: Run, context: InvocationContext) -> None:
     """Put what hooks say beside the prompt into the session."""
     texts, run.texts = run.texts, ()
     if texts:
-        await _append(context, "\n\n".join(texts), {"context": True})
+        await append(context, say_as_user("\n\n".join(texts)), {"context": True})
 
 
 async def end_turn(run: Run, event: Event, text: str) -> Event | None:
@@ -114,21 +115,29 @@ async def go_on(run: Run, context: InvocationContext, request: LlmRequest) -> No
         run.clears_context = False
         request.contents = []
         await _clear(context)
-    event = await _append(context, text, {"sent_back": True})
-    assert event.content is not None
-    request.contents = [*request.contents, event.content]
+    content = say_as_user(text)
+    await append(context, content, {"sent_back": True})
+    request.contents = [*request.contents, content]
 
 
-async def _append(context: InvocationContext, text: str, marks: dict[str, bool]) -> Event:
+def say_as_user(text: str) -> types.Content:
+    """A text as the user would write it."""
+    return types.Content(role="user", parts=[types.Part(text=text)])
+
+
+async def append(
+    context: InvocationContext, content: types.Content, marks: dict[str, bool]
+) -> None:
+    """Put a message into the session."""
     event = Event(
         invocation_id=context.invocation_id,
         author="user",
         branch=context.branch,
-        content=types.Content(role="user", parts=[types.Part(text=text)]),
+        content=content,
         custom_metadata={MARK: marks},
     )
     assert context.session_service is not None
-    return await context.session_service.append_event(session=context.session, event=event)
+    await context.session_service.append_event(session=context.session, event=event)
 
 
 async def _clear(context: InvocationContext) -> None:

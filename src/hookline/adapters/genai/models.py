@@ -51,7 +51,8 @@ class Call:
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
         self.stop: str | None = None
-        self.has_sent = False
+        # How many were sent so far, those included that are answered with its end.
+        self.requests = 0
         # Requests that failed, by path and body: the SDK may try them again.
         self.failed: dict[tuple[str, bytes], Opened] = {}
 
@@ -125,7 +126,7 @@ class ModelCalls:
             return response
         call = current_call() or Call(self._find_conversation())
         face = call.face(blocking=blocking)
-        call.has_sent = True
+        call.requests += 1
         if call.stop is not None:
             return _answer(request, target, GenAITranslator().empty_response(call.stop))
         opened = call.failed.pop((path, request.content), None) if call.failed else None

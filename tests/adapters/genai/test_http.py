@@ -13,6 +13,7 @@ import pytest
 from google import genai
 from google.auth.credentials import Credentials
 from google.genai import errors, types
+from google.genai.chats import Chat
 
 from hookline import Hooks, deny, message
 from hookline.adapters.genai import hooked
@@ -478,12 +479,24 @@ def test_paths_say_what_is_asked(path: str, target: Any, around: str | None) -> 
     assert (read_target("GET", path), find_way_around("GET", path)) == (None, None)
 
 
+def talk_by_hand(client: genai.Client) -> Any:
+    """Calls its tools itself, and asks ``client.models`` alone."""
+
+    def look() -> str:
+        """Look."""
+        return "there"
+
+    tools = types.GenerateContentConfig(tools=[look])
+    return Chat(modules=client.models, model=MODEL, config=tools, history=[]).send_message("Hi")
+
+
 AROUND: dict[str, Callable[[genai.Client], Any]] = {
     "batchGenerateContent": lambda client: client.batches.create(
         model=MODEL, src=[types.InlinedRequest(contents=[types.Content(parts=[])])]
     ),
     "interactions": lambda client: client.interactions.create(model=MODEL, input="Hi"),
     "live": lambda client: client.aio.live,
+    "the tools of a Chat": talk_by_hand,
 }
 
 

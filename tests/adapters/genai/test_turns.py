@@ -340,8 +340,12 @@ def test_what_is_no_class_of_a_client_is_refused() -> None:
 
 async def test_a_class_of_ones_own_keeps_what_it_is() -> None:
     class Mine(genai.Client):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            self.chat = self.chats.create(model=MODEL)
+
         def greet(self) -> str:
-            return self.models.generate_content(model=MODEL, contents="Hi").text or ""
+            return self.chat.send_message("Hi").text or ""
 
     hooks = Hooks()
     hooks.on("BeforeModel")(lambda _event: deny("no"))

@@ -87,7 +87,7 @@ async def settle(value: Any, *, blocking: bool = False) -> Any:
 
 def refuse_way_around(conversation: Conversation, what: str) -> None:
     """Tell people of a way to a model that hooks do not see; raises in strict mode."""
-    told = f"hooks do not see {what} of google-genai"
+    told = f"hooks do not see {what} (google-genai)"
     if conversation.hooks.is_strict():
         raise HooklineError(f"{told}, and in strict mode nothing may go around them")
     conversation.face.warn(told)

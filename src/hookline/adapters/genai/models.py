@@ -21,6 +21,7 @@ from hookline.errors import HooklineError, TranslationError
 from hookline.front import Face
 from hookline.system import run_blocking
 from hookline.translate.genai import GenAITranslator
+from hookline.translate.genai_values import field
 from hookline.wire.events import HookEventName
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ class ModelCalls:
         if not gate.holds_back and gate.allowed is None:
             return response
         if target.streams:
-            follow = _hold if gate.holds_back else _filter
+            follow = _hold if gate.holds_back or _streams_arguments(gate) else _filter
             chunks = follow(call, gate, read_bytes(response, blocking=blocking))
             stream = make_stream(response, chunks, blocking=blocking)
             return make_response(request, stream, like=response)
@@ -205,6 +206,12 @@ async def _finish(call: Call, gate: ModelGate, response: Any) -> Any:
         call.stop = outcome.stop
         return gate.make_response(outcome.stop)
     return outcome.response
+
+
+def _streams_arguments(gate: ModelGate) -> bool:
+    """Whether calls come in pieces, of which only the first says whose they are."""
+    calling = field(field(field(gate.request, "config"), "toolConfig"), "functionCallingConfig")
+    return bool(field(calling, "streamFunctionCallArguments"))
 
 
 def _keep_message(call: Call, message: str | None) -> None:

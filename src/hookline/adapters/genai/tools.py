@@ -225,9 +225,11 @@ def _convert(function: Callable[..., Any], changed: Mapping[str, Any]) -> dict[s
         try:
             converted[name] = TypeAdapter(hints[name]).validate_python(changed[name])
         except ValidationError as error:
+            # Without the value: what hooks put there is not for the model.
+            problems = "; ".join(problem["msg"] for problem in error.errors(include_input=False))
             raise RefusedInput(
-                f"hooks gave {getattr(function, '__name__', function)} an input that it refuses, "
-                f"so it did not run: {error}"
+                f"hooks gave {getattr(function, '__name__', function)} a value of {name} that it "
+                f"refuses, so it did not run: {problems}"
             ) from error
         except Exception:
             # A type that pydantic does not know is the function's own affair.

@@ -212,7 +212,7 @@ class GenAITranslator:
             name
             for candidate in _read_candidates(response)
             for part in parts_field(object_field(candidate, "content"))
-            if (name := _called(part)) is not None
+            if (name := _called(part))
         ]
 
     def drop_calls(self, response: Any, names: Collection[str]) -> Any:
@@ -222,7 +222,14 @@ class GenAITranslator:
         for candidate in candidates:
             content = object_field(candidate, "content")
             parts = parts_field(content)
-            left = [part for part in parts if _called(part) not in names]
+            left, is_dropped = [], False
+            for part in parts:
+                name = _called(part)
+                if name is not None:
+                    # Arguments that are streamed follow their call, without its name.
+                    is_dropped = name in names if name else is_dropped
+                if name is None or not is_dropped:
+                    left.append(part)
             if len(left) < len(parts):
                 changed = with_fields(content, {"parts": left}, form="camel")
                 candidate = with_fields(candidate, {"content": changed}, form="camel")
@@ -237,8 +244,9 @@ class GenAITranslator:
 
 
 def _called(part: object) -> str | None:
+    """The function that a part calls; empty for more arguments of the call before it."""
     call = None if isinstance(part, str) else field(part, "functionCall")
-    return None if call is None else field(call, "name")
+    return None if call is None else field(call, "name") or ""
 
 
 def _read_model(request: object) -> str:

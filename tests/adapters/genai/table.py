@@ -14,12 +14,19 @@ from google.genai import types
 
 from hookline.adapters.genai import hooked
 from hookline.testing.adapters import Harness, Limit, Message, Run
-from tests.adapters.genai.playing import HTTPX, MODEL, call, pieces, reply, sse, text_of
+from tests.adapters.genai.playing import (
+    HTTPX,
+    MODEL,
+    answer_with,
+    call,
+    pieces,
+    reply,
+    sse,
+    text_of,
+)
 
 
 async def run(run: Run) -> None:
-    transport = HTTPX.MockTransport(partial(_handle, run))
-    args = {"transport": transport}
     client = hooked(
         genai.Client,
         hooks=run.hooks,
@@ -27,7 +34,7 @@ async def run(run: Run) -> None:
         confirm=run.confirm,
         turns=True,
         api_key="none",
-        http_options=types.HttpOptions(client_args=args, async_client_args=args),
+        http_options=answer_with(partial(_handle, run)),
     )
     is_async = "async" in run.mode
     functions: list[Any] = [tool.coroutine if is_async else tool.function for tool in run.tools]

@@ -1,8 +1,10 @@
 """What happens on the wire: the real SDK against a server on loopback, and odd transports."""
 
 import asyncio
+import gc
 import gzip
 import json
+import ssl
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from importlib import import_module
@@ -13,6 +15,7 @@ import pytest
 from google import genai
 from google.auth.credentials import Credentials
 from google.genai import errors, types
+from google.genai.chats import Chat
 
 from hookline import Hooks, deny, message
 from hookline.adapters.genai import hooked
@@ -410,6 +413,44 @@ async def test_arguments_for_the_http_client_are_kept(play: Any) -> None:
     assert played.text == "It is [hidden]."
 
 
+class Asked(ssl.SSLContext):
+    """Trusts nobody, and knows that it was asked."""
+
+    was_asked = False
+
+    def _refuse(self, *_args: Any, **_kwargs: Any) -> Any:
+        self.was_asked = True
+        raise ssl.SSLError("nobody")
+
+    wrap_socket = wrap_bio = _refuse
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["client_args", "async_client_args"])
+async def test_certificates_for_one_client_are_for_both(play: Any, name: str) -> None:
+    """As in the SDK: a program that gave its own for plain calls may await calls too."""
+    trusted = Asked(ssl.PROTOCOL_TLS_CLIENT)
+    with Server() as server:
+        url = server.url.replace("http:", "https:")
+        options = types.HttpOptions.model_validate({"base_url": url, name: {"verify": trusted}})
+        client = hooked(genai.Client, hooks=Hooks(), api_key="none", http_options=options)
+        with pytest.raises(HTTPX.ConnectError):
+            await play(client, "Hi")
+        await close(client)
+    assert trusted.was_asked
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_client_serves_one_event_loop_after_the_other() -> None:
+    """Also where a program does not close it in between."""
+    with Server(*[reply("Hi.")] * 3) as server:
+        client = server.client(Hooks())
+        for _ in range(3):
+            assert asyncio.run(play_async_models(client, "Hi")).text == "Hi."
+        client.close()
+        gc.collect()
+
+
 async def test_a_clients_options_are_not_changed() -> None:
     script = Script(reply("Hi."))
     options = script.options
@@ -478,12 +519,24 @@ def test_paths_say_what_is_asked(path: str, target: Any, around: str | None) -> 
     assert (read_target("GET", path), find_way_around("GET", path)) == (None, None)
 
 
+def talk_by_hand(client: genai.Client) -> Any:
+    """Calls its tools itself, and asks ``client.models`` alone."""
+
+    def look() -> str:
+        """Look."""
+        return "there"
+
+    tools = types.GenerateContentConfig(tools=[look])
+    return Chat(modules=client.models, model=MODEL, config=tools, history=[]).send_message("Hi")
+
+
 AROUND: dict[str, Callable[[genai.Client], Any]] = {
     "batchGenerateContent": lambda client: client.batches.create(
         model=MODEL, src=[types.InlinedRequest(contents=[types.Content(parts=[])])]
     ),
     "interactions": lambda client: client.interactions.create(model=MODEL, input="Hi"),
     "live": lambda client: client.aio.live,
+    "the tools of a Chat": talk_by_hand,
 }
 
 

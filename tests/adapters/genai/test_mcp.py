@@ -127,6 +127,7 @@ async def test_a_question_about_a_session_is_put() -> None:
 
 async def test_a_tail_call_may_be_one_of_a_session() -> None:
     hooks, ran = Hooks(), list[str]()
+    seen = note(hooks, "BeforeTool")
     wanted = {"name": "borrow", "args": {"book": "second"}}
 
     @hooks.on("AfterTool")
@@ -138,6 +139,7 @@ async def test_a_tail_call_may_be_one_of_a_session() -> None:
     call_it = reply(call("borrow", book="first"))
     script, _ = await play_with(hooks, play_async_models, ran, call_it, reply("Done."))
     assert ran == ["first", "second"]
+    assert [event["mcp_context"]["tool_name"] for event in seen] == ["borrow", "borrow"]
     assert "borrowed second" in text_in(script.results()[0])
 
 

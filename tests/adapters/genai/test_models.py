@@ -1,6 +1,7 @@
 """Model events of google-genai, over every way to ask."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -253,6 +254,83 @@ async def test_a_word_over_two_chunks_is_found(play: Any) -> None:
         played = await play(client, "Hi")
     assert played.text == "[hidden]"
     assert len(played.responses) == 1
+
+
+def chunk_of(*parts: Any, **more: Any) -> dict[str, Any]:
+    return {"candidates": [{"content": {"role": "model", "parts": [*parts]}, **more}]}
+
+
+@streamed
+async def test_a_redacted_stream_keeps_what_only_an_early_chunk_says(play: Any) -> None:
+    """The token by which the SDK asks for the rest of an answer, and what the API says of the
+    prompt."""
+    hooks = Hooks()
+    hooks.on("AfterModel")(redact)
+    first = [
+        {"promptFeedback": {"blockReasonMessage": "mind you"}},
+        chunk_of({"text": f"{SECRET} and"}, continuationToken="dG9r"),
+        {"candidates": [{"finishReason": "CONTINUATION"}]},
+    ]
+    blocked, continued = first, first[1:]
+    script = Script(*(partial(answer_in, chunks) for chunks in (blocked, continued)), reply(" on."))
+    with script.client(hooks) as client:
+        (only,) = (await play(client, "Hi")).responses
+        assert only.prompt_feedback
+        assert only.prompt_feedback.block_reason_message == "mind you"
+        assert (await play(client, "Hi")).text == "[hidden] and on."
+
+
+def answer_in(chunks: list[Any], _request: Any) -> Any:
+    return HTTPX.Response(200, content=sse(chunks))
+
+
+@pytest.mark.parametrize("has_after_model", [True, False])
+async def test_arguments_of_a_refused_call_are_left_out_with_it(has_after_model: bool) -> None:
+    """They come one by one, and only the first says whose they are."""
+    hooks = Hooks()
+    chosen = {"mode": "ANY", "allowedFunctionNames": ["shell"]}
+    hooks.on("BeforeToolSelection")(lambda _event: {"hookSpecificOutput": {"toolConfig": chosen}})
+    if has_after_model:
+        hooks.on("AfterModel")(redact)
+    calls = [
+        part
+        for name in ("shell", "mail")
+        for part in (
+            {"functionCall": {"name": name, "willContinue": True}},
+            {"functionCall": {"partialArgs": [{"jsonPath": "$.x", "stringValue": f"for {name}"}]}},
+        )
+    ]
+    script = Script(partial(answer_in, [chunk_of(part) for part in calls]))
+    declared = [types.FunctionDeclaration(name=name) for name in ("shell", "mail")]
+    calling = types.FunctionCallingConfig(stream_function_call_arguments=True)
+    config = types.GenerateContentConfig(
+        tools=[types.Tool(function_declarations=declared)],
+        tool_config=types.ToolConfig(function_calling_config=calling),
+        automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+    )
+    with script.client(hooks, vertexai=True) as client:
+        played = await play_models_stream(client, "Go on.", config)
+    assert "for shell" in played.everything
+    assert "mail" not in played.everything
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b"data: %(fine)s\n%(secret)s\n\n",
+        b"%(secret)s\n%(secret)s\n",
+        b"data: %(secret)s\ndata: %(secret)s\n\n",
+    ],
+)
+async def test_what_the_sdk_would_read_of_a_stream_is_what_hooks_are_shown(lines: bytes) -> None:
+    hooks = Hooks(strict=True)
+    hooks.on("AfterModel")(redact)
+    said = {b"fine": reply("Fine."), b"secret": reply(SECRET)}
+    body = lines % {name: json.dumps(answer).encode() for name, answer in said.items()}
+    script = Script(lambda _request: HTTPX.Response(200, content=body))
+    with script.client(hooks) as client:
+        played = await play_models_stream(client, "Hi")
+    assert SECRET not in played.everything
 
 
 @streamed

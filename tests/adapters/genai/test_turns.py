@@ -20,15 +20,20 @@ from tests.adapters.genai.playing import (
     PLAYS,
     Event,
     Script,
+    answer_with,
     call,
     note,
+    pieces,
     play_async_chat,
+    play_async_chat_stream,
     play_async_models,
     play_async_stream,
     play_chat,
+    play_chat_stream,
     play_models,
     play_models_stream,
     reply,
+    sse,
 )
 
 CHATS = {name: play for name, play in PLAYS.items() if "chat" in name}
@@ -188,6 +193,48 @@ async def test_results_that_a_program_brings_go_on_with_the_turn(is_chat: bool) 
     ]
 
 
+RESULT = types.Part.from_function_response(name="look", response={"result": "there"})
+
+
+@pytest.mark.parametrize("message", [["And now?", RESULT], [RESULT, "And now?"]])
+async def test_words_beside_results_are_a_turn_of_their_own(message: Any) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeAgent")(lambda event: deny("no") if event["prompt"] == "And now?" else None)
+    script = Script()
+    with script.client(hooks, turns=True) as client:
+        assert client.chats.create(model=MODEL).send_message(message).text == "no"
+        parts = [RESULT, types.Part.from_text(text="And now?")]
+        for contents in (message, [parts], types.Content(role="user", parts=parts)):
+            asked: Any = contents
+            assert client.models.generate_content(model=MODEL, contents=asked).text == "no"
+    assert script.bodies == []
+
+
+@pytest.mark.parametrize("play", [play_chat_stream, play_async_chat_stream])
+@pytest.mark.parametrize("is_automatic", [True, False], ids=["automatic", "by hand"])
+async def test_a_turn_is_not_over_while_a_stream_has_calls_to_run(
+    play: Any, is_automatic: bool
+) -> None:
+    """The API ends many streams with a chunk that says nothing, after the one with the calls."""
+    hooks = Hooks()
+    seen = note(hooks, "AfterAgent")
+    chunks = [*pieces(reply("Well.", call("look"))), *pieces(reply(""))]
+    script = Script(
+        lambda _request: HTTPX.Response(200, content=sse(chunks)),
+        lambda _request: HTTPX.Response(200, content=sse(pieces(reply("It is there.")))),
+    )
+
+    def look() -> str:
+        """Look."""
+        return "there"
+
+    calling = types.AutomaticFunctionCallingConfig(disable=not is_automatic)
+    config = types.GenerateContentConfig(tools=[look], automatic_function_calling=calling)
+    with script.client(hooks) as client:
+        await play(client, "Where?", config)
+    assert [e["prompt_response"] for e in seen] == (["It is there."] if is_automatic else [])
+
+
 async def test_a_session_starts_with_its_first_call_and_ends_with_the_client() -> None:
     for ends_async in (False, True):
         hooks = Hooks()
@@ -236,14 +283,13 @@ async def test_one_client_keeps_fifty_conversations_apart() -> None:
         """Say it again."""
         return text
 
-    args: Any = {"transport": HTTPX.MockTransport(handle)}
     client = hooked(
         genai.Client,
         hooks=hooks,
         session_id=name.get,
         turns=True,
         api_key="none",
-        http_options=types.HttpOptions(client_args=args, async_client_args=args),
+        http_options=answer_with(handle),
     )
     config: Any = {"tools": [echo]}
 
@@ -294,8 +340,12 @@ def test_what_is_no_class_of_a_client_is_refused() -> None:
 
 async def test_a_class_of_ones_own_keeps_what_it_is() -> None:
     class Mine(genai.Client):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            self.chat = self.chats.create(model=MODEL)
+
         def greet(self) -> str:
-            return self.models.generate_content(model=MODEL, contents="Hi").text or ""
+            return self.chat.send_message("Hi").text or ""
 
     hooks = Hooks()
     hooks.on("BeforeModel")(lambda _event: deny("no"))

@@ -18,6 +18,8 @@ from hookline.adapters.genai.models import Call, ModelCalls
 from hookline.adapters.genai.tools import ToolGuard
 from hookline.adapters.genai.turns import ChatQuestion, ModelQuestion, Question, Turn
 from hookline.toolcall import Confirm
+from hookline.translate.genai import read_declared_names
+from hookline.translate.genai_values import field
 
 C = TypeVar("C", bound=Client)
 V = TypeVar("V")
@@ -50,14 +52,15 @@ def hooked(
     given = options.get("http_options")
     http_options = given if isinstance(given, HttpOptions) else HttpOptions(**(given or {}))
     hookline.http = HTTPClients(http_options, hookline.model_calls.exchange)
-    made: type[C] = type(f"Hooked{kind.__name__}", (_HookedClient, kind), {})
+    # In the class, for a client may use its models while it is made.
+    shared = {"_hookline": hookline}
+    made: type[C] = type(f"Hooked{kind.__name__}", (_HookedClient, kind), shared)
     try:
         client = made(**{**options, "http_options": hookline.http.options})
     except BaseException:
         hookline.http.close()
         raise
     hookline.opens_servers = bool(client.vertexai)
-    vars(client)["_hookline"] = hookline
     return client
 
 
@@ -97,6 +100,8 @@ class Hookline:
         self, method: Callable[..., Any], model: str, contents: Any, config: Any, *, blocking: bool
     ) -> Turn:
         """The turn of a ``generate_content``."""
+        if _is_of_a_chat(config):
+            self.model_calls.check_way_around("the tools of a Chat that client.chats did not make")
         guarded = self.guard(config, blocking=blocking)
         question = ModelQuestion(method, model, contents, guarded)
         return self._make_turn(question, self._turns is True, blocking=blocking)
@@ -115,6 +120,18 @@ class Hookline:
 
     def _make_turn(self, question: Question, has_events: bool, *, blocking: bool) -> Turn:
         return Turn(self._make_call(), question, has_events=has_events, blocking=blocking)
+
+
+def _is_of_a_chat(config: Any) -> bool:
+    """Whether a chat asks that calls its tools itself. Those of ``client.chats`` never ask here."""
+    headers = field(field(config, "httpOptions"), "headers") or {}
+    client = headers.get("x-goog-api-client", "")
+    return (
+        "+chat" in client
+        and "+afc" in client
+        and bool(field(field(config, "automaticFunctionCalling"), "disable"))
+        and read_declared_names(config) != frozenset()
+    )
 
 
 def _view(kind: type[V], of: object, hookline: Hookline) -> V:

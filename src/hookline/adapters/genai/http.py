@@ -6,7 +6,8 @@ stand for both in the annotations.
 """
 
 import os
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from asyncio import AbstractEventLoop, get_running_loop
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 from copy import copy
 from functools import cache, partial
 from importlib import import_module
@@ -50,32 +51,54 @@ class HTTPClients:
                 "async_client_args in its place"
             )
         package = _find_package(options)
-        self._own: Any = None
-        self._own_async: Any = None
         given: Any = options.httpx_client
         given_async: Any = options.httpx_async_client
+        defaults: dict[str, Any] = {"follow_redirects": True, "timeout": None}
+        if given is None or given_async is None:
+            defaults["verify"] = _find_certificates(package, options)
+        self._own: Any = None
         if given is None:
-            given = self._own = _make(package.Client, options.client_args)
+            given = self._own = _make(package.Client, {**defaults, **(options.client_args or {})})
+        self._make_async: Callable[[], Any] | None = None
+        self._own_async: dict[AbstractEventLoop, Any] = {}
         if given_async is None:
-            given_async = _make(package.AsyncClient, options.async_client_args)
-            self._own_async = given_async
+            args = {**defaults, **(options.async_client_args or {})}
+            self._make_async = partial(_make, package.AsyncClient, args)
+            given_async = self._make_async()
         # A program may use a client of its own elsewhere too, without hooks.
         plain, later = copy(given), copy(given_async)
         plain.send = partial(_send, exchange, given.send)
-        later.send = partial(_send_async, exchange, given_async.send)
+        later.send = partial(_send_async, exchange, partial(self._find_async, given_async))
         self.options = options.model_copy(
             update={"httpx_client": plain, "httpx_async_client": later}
         )
 
+    def _find_async(self, given: Any) -> Any:
+        """The client to send with. One that was made here has a twin in each event loop, since
+        connections are of no use in another."""
+        if self._make_async is None:
+            return given
+        loop = get_running_loop()
+        if loop not in self._own_async:
+            self._forget_closed_loops()
+            self._own_async[loop] = self._make_async()
+        return self._own_async[loop]
+
+    def _forget_closed_loops(self) -> None:
+        for loop in [loop for loop in (*self._own_async,) if loop.is_closed()]:
+            self._own_async.pop(loop, None)
+
     def close(self) -> None:
         """Close the plain client, if it was made here."""
+        self._forget_closed_loops()
         if self._own is not None:
             self._own.close()
 
     async def aclose(self) -> None:
-        """Close the async client, if it was made here."""
-        if self._own_async is not None:
-            await self._own_async.aclose()
+        """Close the async client of this event loop, if it was made here."""
+        own = self._own_async.get(get_running_loop())
+        if own is not None:
+            await own.aclose()
 
 
 def _find_package(options: HttpOptions) -> Any:
@@ -92,11 +115,17 @@ def _find_package(options: HttpOptions) -> Any:
     raise ImportError("neither httpx nor httpx2 is installed; run pip install httpx2")
 
 
-def _make(kind: Any, args: dict[str, Any] | None) -> Any:
-    """A client as the SDK makes one; some arguments are for aiohttp alone."""
+def _find_certificates(package: Any, options: HttpOptions) -> Any:
+    """What both clients know servers by. As in the SDK, it may be given for one of them."""
+    args = options.client_args or options.async_client_args or {}
+    verify = args.get("verify")
+    return package.create_ssl_context() if verify is None else verify
+
+
+def _make(kind: Any, args: Mapping[str, Any]) -> Any:
+    """A client with the arguments that it takes; some are for aiohttp alone."""
     taken = signature(kind).parameters
-    given = {name: value for name, value in (args or {}).items() if name in taken}
-    return kind(**{"follow_redirects": True, "timeout": None, **given})
+    return kind(**{name: value for name, value in args.items() if name in taken})
 
 
 def _send(
@@ -106,9 +135,9 @@ def _send(
 
 
 async def _send_async(
-    exchange: Exchange, send: Callable[..., Any], request: "httpx.Request", **options: Any
+    exchange: Exchange, find_client: Callable[[], Any], request: "httpx.Request", **options: Any
 ) -> Any:
-    return await exchange(request, partial(send, **options), blocking=False)
+    return await exchange(request, partial(find_client().send, **options), blocking=False)
 
 
 @cache

@@ -21,6 +21,7 @@ from hookline.errors import HooklineError, TranslationError
 from hookline.front import Face
 from hookline.system import run_blocking
 from hookline.translate.genai import GenAITranslator
+from hookline.translate.genai_values import field
 from hookline.wire.events import HookEventName
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class Call:
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
         self.stop: str | None = None
-        self.has_sent = False
+        # How many were sent so far, those included that are answered with its end.
+        self.requests = 0
         # Requests that failed, by path and body: the SDK may try them again.
         self.failed: dict[tuple[str, bytes], Opened] = {}
 
@@ -86,7 +88,7 @@ async def settle(value: Any, *, blocking: bool = False) -> Any:
 
 def refuse_way_around(conversation: Conversation, what: str) -> None:
     """Tell people of a way to a model that hooks do not see; raises in strict mode."""
-    told = f"hooks do not see {what} of google-genai"
+    told = f"hooks do not see {what} (google-genai)"
     if conversation.hooks.is_strict():
         raise HooklineError(f"{told}, and in strict mode nothing may go around them")
     conversation.face.warn(told)
@@ -125,7 +127,7 @@ class ModelCalls:
             return response
         call = current_call() or Call(self._find_conversation())
         face = call.face(blocking=blocking)
-        call.has_sent = True
+        call.requests += 1
         if call.stop is not None:
             return _answer(request, target, GenAITranslator().empty_response(call.stop))
         opened = call.failed.pop((path, request.content), None) if call.failed else None
@@ -149,7 +151,7 @@ class ModelCalls:
         if not gate.holds_back and gate.allowed is None:
             return response
         if target.streams:
-            follow = _hold if gate.holds_back else _filter
+            follow = _hold if gate.holds_back or _streams_arguments(gate) else _filter
             chunks = follow(call, gate, read_bytes(response, blocking=blocking))
             stream = make_stream(response, chunks, blocking=blocking)
             return make_response(request, stream, like=response)
@@ -204,6 +206,12 @@ async def _finish(call: Call, gate: ModelGate, response: Any) -> Any:
         call.stop = outcome.stop
         return gate.make_response(outcome.stop)
     return outcome.response
+
+
+def _streams_arguments(gate: ModelGate) -> bool:
+    """Whether calls come in pieces, of which only the first says whose they are."""
+    calling = field(field(field(gate.request, "config"), "toolConfig"), "functionCallingConfig")
+    return bool(field(calling, "streamFunctionCallArguments"))
 
 
 def _keep_message(call: Call, message: str | None) -> None:

@@ -123,11 +123,8 @@ class Events:
 
 
 def read_event(event: bytes) -> Any:
-    """The chunk that an event holds, None if it is a comment; a text where it is no JSON."""
-    lines = event.splitlines()
-    said = [line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")]
-    if not said:
-        # An error comes as plain JSON.
-        said = [line for line in lines if not line.startswith(b":")]
-    joined = b"\n".join(said).strip()
+    """The chunk that an event holds, None if it is a comment; a text where it is no JSON. A line
+    that is no ``data`` is JSON as well for the SDK: so come errors."""
+    lines = (line for line in event.splitlines() if not line.startswith(b":"))
+    joined = b"\n".join(line.removeprefix(b"data:") for line in lines).strip()
     return read_response(joined) if joined else None

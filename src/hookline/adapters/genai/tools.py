@@ -21,6 +21,7 @@ from hookline.toolcall import (
     Confirm,
     ConfirmationRequest,
     Execute,
+    FollowingTool,
     ToolError,
     ToolInput,
     ToolResult,
@@ -30,6 +31,8 @@ from hookline.translate.genai_values import field, list_field
 from hookline.wire.events import HookEventName
 
 MakeCall: TypeAlias = Callable[[], Call]
+# The tools of one config by their names, for hooks that want one to follow another.
+Known: TypeAlias = dict[str, Execute | FollowingTool]
 
 _TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 
@@ -45,7 +48,7 @@ class ToolGuard:
         """The config with its tools behind hooks; the same if it has none. Raises HooklineError
         where the SDK itself would open sessions of MCP servers and call their tools."""
         tools = list_field(config, "tools") if config else []
-        known: dict[str, Execute] = {}
+        known: Known = {}
         guarded = [self._guard_tool(tool, known) for tool in tools]
         for tool in tools:
             if opens_servers and field(tool, "mcpServers"):
@@ -59,7 +62,7 @@ class ToolGuard:
             return {**config, "tools": guarded}
         return config.model_copy(update={"tools": guarded})
 
-    def _guard_tool(self, tool: Any, known: dict[str, Execute]) -> Any:
+    def _guard_tool(self, tool: Any, known: Known) -> Any:
         mcp = sys.modules.get("mcp")
         if mcp is not None and isinstance(tool, mcp.ClientSession):
             return _make_session_class(mcp.ClientSession)(tool, self, known)
@@ -67,7 +70,7 @@ class ToolGuard:
             return tool
         return self._guard_function(tool, known)
 
-    def _guard_function(self, function: Any, known: dict[str, Execute]) -> Any:
+    def _guard_function(self, function: Any, known: Known) -> Any:
         name: str = function.__name__
         parameters = signature(function)
         known[name] = functools.partial(_call_checked, function)
@@ -115,7 +118,7 @@ class ToolGuard:
         name: str,
         shown: ToolInput,
         execute: Execute,
-        known: Mapping[str, Execute],
+        known: Known,
         *,
         blocking: bool,
         read: Callable[[Any], ToolResult],
@@ -128,9 +131,11 @@ class ToolGuard:
         if self._confirm is not None:
             confirm = functools.partial(_ask if blocking else _ask_later, face, self._confirm)
 
-        def find_tool(other: str) -> Execute | None:
+        def find_tool(other: str) -> Execute | FollowingTool | None:
             found = known.get(other)
-            return found if found is None or blocking else functools.partial(_run_in_thread, found)
+            if found is None or isinstance(found, FollowingTool) or blocking:
+                return found
+            return functools.partial(_run_in_thread, found)
 
         gate = await face.tool_gate(
             name, shown, confirm=confirm, mcp_context=mcp_context, read=read
@@ -220,9 +225,11 @@ def _convert(function: Callable[..., Any], changed: Mapping[str, Any]) -> dict[s
         try:
             converted[name] = TypeAdapter(hints[name]).validate_python(changed[name])
         except ValidationError as error:
+            # Without the value: what hooks put there is not for the model.
+            problems = "; ".join(problem["msg"] for problem in error.errors(include_input=False))
             raise RefusedInput(
-                f"hooks gave {getattr(function, '__name__', function)} an input that it refuses, "
-                f"so it did not run: {error}"
+                f"hooks gave {getattr(function, '__name__', function)} a value of {name} that it "
+                f"refuses, so it did not run: {problems}"
             ) from error
         except Exception:
             # A type that pydantic does not know is the function's own affair.
@@ -245,7 +252,7 @@ def _make_session_class(base: Any) -> Any:
     class, which is not imported here: most programs have none."""
 
     class GuardedSession(base):  # type: ignore[misc]
-        def __init__(self, session: Any, guard: ToolGuard, known: dict[str, Execute]) -> None:
+        def __init__(self, session: Any, guard: ToolGuard, known: Known) -> None:
             self.__dict__.update(_session=session, _guard=guard, _known=known)
 
         def __getattribute__(self, name: str) -> Any:
@@ -260,11 +267,14 @@ def _make_session_class(base: Any) -> Any:
         async def list_tools(self, *args: Any, **kwargs: Any) -> Any:
             listed = await self._session.list_tools(*args, **kwargs)
             for tool in listed.tools:
-                self._known.setdefault(tool.name, functools.partial(self._execute, tool.name))
+                execute = functools.partial(self._session.call_tool, tool.name)
+                following = FollowingTool(execute, tool.name, self._describe(tool.name))
+                self._known.setdefault(tool.name, following)
             return listed
 
-        def _execute(self, name: str, given: ToolInput) -> Any:
-            return self._session.call_tool(name=name, arguments=given)
+        def _describe(self, name: str) -> dict[str, Any]:
+            server = getattr(self._session, "server_info", None)
+            return {"server_name": getattr(server, "name", ""), "tool_name": name}
 
         async def call_tool(
             self, name: str, arguments: dict[str, Any] | None = None, *args: Any, **kwargs: Any
@@ -275,8 +285,6 @@ def _make_session_class(base: Any) -> Any:
             given = arguments or {}
             if call.conversation.face.may_skip(*_TOOL_EVENTS, target=name):
                 return await self._session.call_tool(name, arguments, *args, **kwargs)
-            server = getattr(self._session, "server_info", None)
-            context = {"server_name": getattr(server, "name", ""), "tool_name": name}
             outcome = await self._guard.run_tool(
                 call,
                 name,
@@ -285,7 +293,7 @@ def _make_session_class(base: Any) -> Any:
                 self._known,
                 blocking=False,
                 read=_read_mcp_result,
-                mcp_context=context,
+                mcp_context=self._describe(name),
             )
             return _apply_to_mcp(outcome)
 
@@ -294,7 +302,7 @@ def _make_session_class(base: Any) -> Any:
 
 _OWN = frozenset(
     {
-        *("_session", "_guard", "_known", "_execute", "list_tools", "call_tool"),
+        *("_session", "_guard", "_known", "_describe", "list_tools", "call_tool"),
         *("__class__", "__deepcopy__", "__dict__"),
     }
 )

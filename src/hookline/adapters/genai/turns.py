@@ -130,11 +130,15 @@ class Turn:
             yield make_response(refusal)
             return
         while True:
-            # Those since the last function call: the ones before are history already.
             last: list[GenerateContentResponse] = []
+            requests = self._call.requests
             async with aclosing(self._read(texts)) as chunks:
                 async for chunk in chunks:
-                    last = [chunk] if last and last[-1].function_calls else [*last, chunk]
+                    if self._call.requests > requests and _have_calls(last):
+                        # The results went with the next request: these are history already.
+                        last = []
+                    requests = self._call.requests
+                    last.append(chunk)
                     yield chunk
             self._check_sent()
             texts = ()
@@ -172,7 +176,7 @@ class Turn:
 
     async def _is_sent_back(self, responses: Sequence[GenerateContentResponse]) -> bool:
         """Whether hooks want the agent to go on; the question is theirs then."""
-        if self._gate is None or not responses or responses[-1].function_calls:
+        if self._gate is None or not responses or _have_calls(responses):
             return False
         texts = (_text_of(content) for content in _contents_of(responses))
         end = await self._gate.close(self._face, "".join(texts))
@@ -186,7 +190,7 @@ class Turn:
         return is_sent_back
 
     def _check_sent(self) -> None:
-        if not self._call.has_sent:
+        if self._call.requests == 0:
             refuse_way_around(self._call.conversation, "a request that was not sent over HTTP")
 
 
@@ -216,9 +220,22 @@ def _read_prompt(contents: Any) -> str:
 
 
 def _ends_with_results(contents: Any) -> bool:
-    last = _listed(contents)[-1:]
-    parts = [part for entry in last for part in field(entry, "parts") or _listed(entry)]
-    return any(field(part, "functionResponse") for part in parts)
+    """Whether results of tools are all that the last of the contents says."""
+    last: list[Any] = []
+    for entry in reversed(_listed(contents)):
+        parts = entry if isinstance(entry, list | tuple) else field(entry, "parts")
+        if parts is not None or field(entry, "functionCall"):
+            last = last or [*(parts or ())]
+            break
+        # A run of bare parts is one content.
+        last.append(entry)
+    if any(isinstance(part, str) or field(part, "text") for part in last):
+        return False
+    return any(field(part, "functionResponse") for part in last)
+
+
+def _have_calls(responses: Sequence[GenerateContentResponse]) -> bool:
+    return any(response.function_calls for response in responses)
 
 
 def _contents_of(responses: Sequence[GenerateContentResponse]) -> list[Content]:

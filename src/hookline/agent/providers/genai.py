@@ -47,7 +47,10 @@ _CARRIED = frozenset({
     "executable_code", "code_execution_result",
 })  # fmt: skip
 # What an earlier chunk may say of a candidate and the last one leave out.
-_SAID_ONCE = ("finishReason", "safetyRatings", "index", "citationMetadata", "groundingMetadata")
+_SAID_ONCE = (
+    *("finishReason", "finishMessage", "safetyRatings", "index", "citationMetadata"),
+    *("groundingMetadata", "urlContextMetadata", "continuationToken"),
+)
 
 
 class GenAIConversation:
@@ -98,14 +101,10 @@ class GenAIConversation:
                         parts.append(part)
             role = next((r for c in contents if (r := field(c, "role"))), "model")
             changes = {"content": build(self.form, "Content", {"role": role, "parts": parts})}
-            for name in _SAID_ONCE:
-                said = (v for c in candidates if (v := field(c, name)) is not None)
-                if field(candidates[-1], name) is None and (value := next(said, None)) is not None:
-                    changes[name] = value
+            changes |= _find_last(candidates, _SAID_ONCE)
             merged.append(with_fields(candidates[-1], changes, form=self.form))
-        usage = next((u for c in reversed(chunks) if (u := field(c, "usageMetadata"))), None)
-        whole = {"candidates": merged, "usageMetadata": usage}
-        return with_fields(chunks[-1], whole, form=self.form)
+        about = _find_last(chunks, ("usageMetadata", "promptFeedback"))
+        return with_fields(chunks[-1], {"candidates": merged, **about}, form=self.form)
 
     def read(self, response: Any) -> Turn | None:
         """The turn of the first candidate, None when it says nothing."""
@@ -215,6 +214,14 @@ def _declare(tool: Tool) -> dict[str, Any]:
 
 def _without_none(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _find_last(values: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+    """What the last of the values says that says anything in these fields."""
+    found: dict[str, Any] = {}
+    for value in values:
+        found |= {name: held for name in names if (held := field(value, name)) is not None}
+    return found
 
 
 def _is_more_of(before: Any, part: Any) -> bool:

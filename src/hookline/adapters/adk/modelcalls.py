@@ -185,7 +185,7 @@ def _forget_text(response: LlmResponse) -> None:
 
 def _trace_again(response: LlmResponse) -> None:
     """ADK has written the model's own response to its span already."""
-    span: Any = tracing.trace.get_current_span()  # type: ignore[attr-defined] - ADK's own handle
+    span: Any = tracing.trace.get_current_span()  # type: ignore[attr-defined]  # ADK's own
     if span.is_recording() and (span.attributes or {}).get(_SPAN_RESPONSE, "{}") != "{}":
         span.set_attribute(_SPAN_RESPONSE, response.model_dump_json(exclude_none=True))
 

@@ -172,7 +172,8 @@ def _target(result: Result) -> str:
 def _difference(result: Result) -> str:
     """What a line is judged by whose target is a difference."""
     more = result.ours - result.baseline
-    return "" if result.more is None else f"  {more:+.3g} {result.unit}"
+    sign = "-" if more < 0 else "+"
+    return "" if result.more is None else f"  {sign}{_number(abs(more))} {result.unit}"
 
 
 def _number(value: float) -> str:

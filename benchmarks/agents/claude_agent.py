@@ -19,7 +19,7 @@ def make_group(loop: Loop) -> Group:
     """What the callbacks before and after a tool take."""
     idle = Workload(_IDLE, awaiting(loop, _run_call, _idle, _idle))
     lines = [
-        ("PreToolUse and PostToolUse, no match", Hooks(), _MORE),
+        ("Pre- and PostToolUse, no match", Hooks(), _MORE),
         ("the same, one in-process hook", hooks_with("BeforeTool"), None),
     ]
     return Group(

@@ -41,7 +41,7 @@ def test_every_framework_is_measured_beside_the_same_agent_without_hookline(
         ]
     if find_spec("hookline.adapters.claude_agent"):
         assert [name for name in names if name.startswith("Claude Agent SDK: ")] == [
-            "Claude Agent SDK: PreToolUse and PostToolUse, no match",
+            "Claude Agent SDK: Pre- and PostToolUse, no match",
             "Claude Agent SDK: the same, one in-process hook",
         ]
     baselines = {result["baseline_name"] for result in results}

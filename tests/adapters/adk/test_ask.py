@@ -75,6 +75,8 @@ async def test_a_call_that_the_user_refuses_does_not_run_and_the_model_reads_why
     assert "The user did not allow this call of shell: really?" in model.sent()
 
 
+# ADK leaves a connection of its own to the collector, of which Python 3.13 warns.
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
 async def test_the_answer_may_come_in_another_process_from_a_stored_session(tmp_path: Path) -> None:
     shell = Shell()
     hooks, _ = hooks_that(combine(ask("really?"), rewrite(command="ls -l")))

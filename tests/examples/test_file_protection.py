@@ -21,8 +21,9 @@ async def test_a_secret_file_is_not_read_by_whatever_path(work: Workplace) -> No
     commands = ("cat ./.env", "cp .env.example x; base64<'.env'")
     reads = [call("read_file", file_path=name) for name in names]
     reads += [call("run_shell_command", command=command) for command in commands]
+    reads.append(call("read_file", file_path="notes", include="**/.env"))  # as searches have it
     await work.run("What is the password?", reads, "I cannot know.")
-    assert len(work.results) == 6
+    assert len(work.results) == 7
     assert all("is protected (no-access)" in result for result in work.results)
     assert "hunter2" not in str(work.provider.requests)
 

@@ -16,7 +16,10 @@ READING = {
     *("read_file", "read_many_files", "list_directory", "glob", "search_file_content"),
     *("read", "view", "grep", "ls"),
 }
-PATHS = ("file_path", "path", "absolute_path", "filename", "notebook_path", "dir_path", "paths")
+PATHS = (
+    *("file_path", "path", "absolute_path", "filename", "notebook_path", "dir_path", "paths"),
+    *("include", "glob"),  # which files a search looks at
+)
 ADVICE = {
     "no-access": "It may hold secrets and is for people only. Work with an example of it, such as "
     ".env.example, or ask the user for what you need to know.",

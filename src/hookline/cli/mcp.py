@@ -8,16 +8,14 @@ import os
 import re
 import sys
 from contextlib import AsyncExitStack
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from hookline.cli.failures import CommandError, tell_problems
 from hookline.cli.firing import load_config, run_on_asyncio
+from hookline.cli.logs import make_handler
 from hookline.cli.options import STRICTNESS, TRUST, Option, Options, flag
 from hookline.cli.screen import Screen
 from hookline.front import Hooks
-from hookline.hiding import Secrets
-from hookline.notices import one_line
 from hookline.pipeline.matcher import Match, compile_matcher
 
 if TYPE_CHECKING:
@@ -79,7 +77,9 @@ def run(options: Options, screen: Screen) -> int:
     allows = None if options.tools is None else _read_pattern(options.tools)
     if sys.stdin is None or sys.stdout is None:
         raise CommandError("standard input and output are the client's here, and must be open")
-    _log_to_stderr()
+    logger = logging.getLogger("hookline")
+    logger.propagate = False
+    logger.handlers = [make_handler("hookline: %(message)s")]
     config = load_config(
         options,
         warm=True,
@@ -128,12 +128,11 @@ async def _open_server(
 
         return StdioServer(command)
     try:
-        http = import_module("hookline.serving.mcp.http")
+        from hookline.serving.mcp.http import HttpServer
     except ImportError:
         raise CommandError("--url needs httpx; run pip install 'hookline[http]'") from None
-    there = http.HttpServer(options.url, headers=headers, allow_http=options.allow_http)
-    server: Server = await ends.enter_async_context(there)
-    return server
+    there = HttpServer(options.url, headers=headers, allow_http=options.allow_http)
+    return await ends.enter_async_context(there)
 
 
 def _identify(name: str | None, url: str | None, command: list[str]) -> "Identity":
@@ -172,17 +171,3 @@ def _read_pattern(text: str) -> Match:
     if problem is not None:
         raise CommandError(f"--tools: {problem.message}; correct it")
     return allows
-
-
-def _log_to_stderr() -> None:
-    class Formatter(logging.Formatter):
-        """A line a record, whatever a hook or a server put into it, without secrets."""
-
-        def format(self, record: logging.LogRecord) -> str:
-            return one_line(Secrets(os.environ).hidden(super().format(record)))
-
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Formatter("hookline: %(message)s"))
-    logger = logging.getLogger("hookline")
-    logger.propagate = False
-    logger.handlers = [handler]

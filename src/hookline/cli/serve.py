@@ -5,17 +5,16 @@ import asyncio
 import logging
 import os
 import signal
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hookline.cli.failures import CommandError
 from hookline.cli.firing import ENDING_SIGNALS, open_bus
+from hookline.cli.logs import make_handler
 from hookline.cli.options import TRUST, Option, Options, flag
 from hookline.cli.screen import Screen, count, duration
 from hookline.config import Config
-from hookline.hiding import Secrets
-from hookline.notices import one_line, warn
+from hookline.notices import warn
 from hookline.wire.events import narrow_event
 
 if TYPE_CHECKING:
@@ -90,8 +89,7 @@ def run(options: Options, screen: Screen) -> int:
         return _show_statistics(options, screen, bus)
     from hookline.serving.worker import Worker
 
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_LogFormatter("%(asctime)s %(message)s"))
+    handler = make_handler("%(asctime)s %(message)s")
     logger = logging.getLogger("hookline")
     logger.setLevel(logging.INFO)
     logger.propagate = False
@@ -119,15 +117,6 @@ def run(options: Options, screen: Screen) -> int:
     if options.json:
         screen.document(worker.status())
     return 0
-
-
-class _LogFormatter(logging.Formatter):
-    """The time and what people must see, as in the log of a service. A record is one line, whatever
-    a hook or a request put into it, and has no secret of this process's environment in it."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The line of a record."""
-        return one_line(Secrets(os.environ).hidden(super().format(record)))
 
 
 def _show_statistics(options: Options, screen: Screen, bus: "NatsMessageBus") -> int:

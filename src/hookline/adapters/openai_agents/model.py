@@ -61,28 +61,9 @@ class HookedModel(Model):
             raise AttributeError(name)
         return getattr(self.wrapped, name)
 
-    async def get_response(
-        self,
-        system_instructions: Any,
-        input: Any,
-        model_settings: Any,
-        tools: Any,
-        output_schema: Any,
-        handoffs: Any,
-        tracing: Any,
-        **more: Any,
-    ) -> ModelResponse:
+    async def get_response(self, *given: Any, **more: Any) -> ModelResponse:
         """Call the model between its hooks."""
-        given = (
-            system_instructions,
-            input,
-            model_settings,
-            tools,
-            output_schema,
-            handoffs,
-            tracing,
-        )
-        arguments = _read_arguments(given, more)
+        arguments = _read_arguments(*given, **more)
         call = ModelCall.of(current_run(), self, arguments)
         if call is None:
             return await self.wrapped.get_response(**arguments)
@@ -101,28 +82,9 @@ class HookedModel(Model):
                 response = replace(response, usage=spent)
             return response if kept is shown else replace(response, output=kept.output)
 
-    async def stream_response(
-        self,
-        system_instructions: Any,
-        input: Any,
-        model_settings: Any,
-        tools: Any,
-        output_schema: Any,
-        handoffs: Any,
-        tracing: Any,
-        **more: Any,
-    ) -> AsyncIterator[Any]:
+    async def stream_response(self, *given: Any, **more: Any) -> AsyncIterator[Any]:
         """Stream the model's response, as it comes if no AfterModel hook has a say in it."""
-        given = (
-            system_instructions,
-            input,
-            model_settings,
-            tools,
-            output_schema,
-            handoffs,
-            tracing,
-        )
-        arguments = _read_arguments(given, more)
+        arguments = _read_arguments(*given, **more)
         call = ModelCall.of(current_run(), self, arguments)
         if call is None:
             async with aclosing(_open_stream(self.wrapped, arguments)) as stream:
@@ -188,7 +150,20 @@ class HookedModel(Model):
         await self.wrapped._cleanup_on_run_end(owner)
 
 
-def _read_arguments(given: tuple[Any, ...], more: Arguments) -> Arguments:
+def _read_arguments(
+    system_instructions: Any,
+    input: Any,
+    model_settings: Any,
+    tools: Any,
+    output_schema: Any,
+    handoffs: Any,
+    tracing: Any,
+    **more: Any,
+) -> Arguments:
+    given = (
+        *(system_instructions, input, model_settings, tools, output_schema, handoffs),
+        tracing,
+    )
     return {**dict(zip(_NAMES, given, strict=True)), **more}
 
 

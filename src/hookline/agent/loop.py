@@ -231,9 +231,9 @@ class Agent:
     def _record(self, turns: Iterable[Turn]) -> None:
         """Write turns into the transcript; calls without an id get one, their results the same."""
         transcript = self._transcript
+        if transcript is None:
+            return
         for part, role in ((part, turn.role) for turn in turns for part in turn.parts):
-            if transcript is None:
-                return
             if isinstance(part, Text):
                 transcript.add_text("assistant" if role == "model" else "user", part.text)
             elif isinstance(part, FunctionCall):

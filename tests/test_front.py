@@ -75,7 +75,7 @@ def test_the_synchronous_front_has_the_same_methods_under_the_same_names() -> No
 
     only_awaited = {
         *("sync", "on", "session", "close", "config", "load", "of"),
-        *("wrap", "warn", "may_answer", "may_skip", "is_strict", "names_of_hooks"),
+        *("wrap", "warn", "may_answer", "may_skip", "is_off", "is_strict", "names_of_hooks"),
     }
     assert methods(Hooks) - methods(SyncHooks) == only_awaited
     for name in methods(SyncHooks) & methods(HookSession):
@@ -400,7 +400,9 @@ def test_an_adapter_can_ask_whether_hooks_are_strict(strict: bool) -> None:
 def test_settings_that_no_event_has_read_yet_can_be_strict(project: Project) -> None:
     project.settings({"strict": True})
     assert Hooks.load(project.path, trusted=True).is_strict()
-    assert not Hooks.load(project.path, trusted=True, enable_hooks=False).is_strict()
+    off = Hooks.load(project.path, trusted=True, enable_hooks=False)
+    assert (off.is_off(), off.is_strict()) == (True, False)
+    assert not Hooks.load(project.path, trusted=True).is_off()
 
 
 async def test_hooks_that_fail_closed_deny_what_the_engine_failed_at() -> None:

@@ -135,13 +135,15 @@ class _Engine:
         except Exception:
             return True
 
+    def is_off(self) -> bool:
+        return self.config.get_hook_system() is None
+
     def is_strict(self) -> bool:
         try:
             # Settings may ask for it, and are read with the system.
-            is_off = self.config.get_hook_system() is None
+            return not self.is_off() and self.config.is_strict()
         except Exception:
             return True
-        return not is_off and self.config.is_strict()
 
     def get_translator(self) -> "HookTranslator":
         return self.config.get_translator()
@@ -455,6 +457,13 @@ class Face:
         if engine.config.get_debug_logger().enabled:
             return False
         return not any(engine.may_answer(event, target) for event in events)
+
+    def is_off(self) -> bool:
+        """Whether hooks are switched off, by code or by settings; False if nobody can tell."""
+        try:
+            return self._engine.is_off()
+        except Exception:
+            return False
 
     def is_strict(self) -> bool:
         """Whether what cannot be checked must not pass: settings, code or the environment say so,
@@ -789,6 +798,7 @@ class SyncHooks:
         self._face = Face(blocking, hooks._session_id, hooks._transcript_path)
         self.wrap, self.warn, self.may_answer = hooks.wrap, hooks.warn, hooks.may_answer
         self.may_skip, self.is_strict = hooks.may_skip, hooks.is_strict
+        self.is_off = hooks.is_off
         self.names_of_hooks = hooks.names_of_hooks
 
     before_tool = _Blocking(Face.before_tool)

@@ -125,6 +125,15 @@ class Conversations:
         self.hooks: HookSession = hooks if isinstance(hooks, HookSession) else Hooks.load(hooks)
         self._lock = Lock()
         self._known: OrderedDict[str | None, Conversation] = OrderedDict()
+        self._told: set[str] = set()
+
+    def warn_once(self, message: str) -> None:
+        """Tell people something, if this adapter has not told them already."""
+        with self._lock:
+            is_new = message not in self._told
+            self._told.add(message)
+        if is_new:
+            self.hooks.warn(message)
 
     def of(self, session_id: str | None, *, transcript_path: str | None = None) -> Conversation:
         """The conversation of a session; without an id that of the hooks themselves.

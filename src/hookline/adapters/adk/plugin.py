@@ -49,7 +49,6 @@ from hookline.adapters.adk.turns import (
     say_as_user,
 )
 from hookline.adapters.gates import Conversation, Conversations, Given
-from hookline.front import Face
 from hookline.toolcall import Confirm
 from hookline.wire.events import HookEventName
 
@@ -83,7 +82,6 @@ class HooklinePlugin(BasePlugin):
         self._runs: OrderedDict[str, Run] = OrderedDict()
         # The conversations of the last runs, by the runs' ids, which events carry.
         self._recent: OrderedDict[str, Conversation] = OrderedDict()
-        self._told: set[str] = set()
 
     async def close(self) -> None:
         """Fire SessionEnd for every conversation."""
@@ -443,20 +441,14 @@ class HooklinePlugin(BasePlugin):
                 "EventsCompactionConfig a summarizer=HookedSummarizer(model, hooks=plugin)"
             )
         if told is not None:
-            self._warn_once(face, told)
+            self._conversations.warn_once(told)
         captured = os.environ.get(_CAPTURE, "").lower()
         if captured not in _NOT_CAPTURED and not face.may_skip(HookEventName.AFTER_MODEL):
-            self._warn_once(
-                face,
+            self._conversations.warn_once(
                 f"{_CAPTURE} is {captured}: OpenTelemetry gets the model's responses as they are "
                 "before AfterModel hooks change them",
             )
         return told if face.is_strict() else None
-
-    def _warn_once(self, face: Face, told: str) -> None:
-        if told not in self._told:
-            self._told.add(told)
-            face.warn(told)
 
 
 class _Front(BasePlugin):

@@ -172,7 +172,6 @@ class Guard:
         self._blocks_failures = blocks_failures
         self._lock = Lock()
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
-        self._warned: set[str] = set()
 
     def make_callbacks(self, options: ClaudeAgentOptions) -> Iterator[tuple[str, Callback]]:
         """Each event of Claude Code's, and what answers it."""
@@ -193,12 +192,8 @@ class Guard:
             yield event, Callback(self, event, method, options)
 
     def must_block(self) -> bool:
-        """Whether a failure of hookline itself must not let anything pass."""
-        # Settings may ask for it: they are read with this.
-        self._hooks.may_answer(_BEFORE)
-        return self._is_strict()
-
-    def _is_strict(self) -> bool:
+        """Whether what hooks could not see or decide must not pass, a failure of hookline itself
+        included."""
         return self._blocks_failures or self._hooks.is_strict()
 
     def warn(self, message: str) -> None:
@@ -232,7 +227,7 @@ class Guard:
         """What to answer where hookline itself failed; people are told of it."""
         why = f"hooks did not run on {event}: {describe(error)}"
         self.warn(why)
-        if not self._is_strict():
+        if not self.must_block():
             return NOTHING
         if event == "PreToolUse":
             return deny_call(why)
@@ -318,7 +313,7 @@ class Guard:
         if (launched or given["tool_name"] == "Monitor") and self._hooks.may_answer(
             _AFTER, ran.name
         ):
-            self._warn_once(
+            self._conversations.warn_once(
                 f"AfterTool hooks do not see what {given['tool_name']} gives in the background: it "
                 "comes as a prompt, to BeforeAgent hooks"
             )
@@ -362,11 +357,11 @@ class Guard:
         what = "an error" if is_error else f"a result of {ran.name}"
         why = f"hooks replaced {what}, which Claude Code cannot replace"
         # A declared tool says little more than that it is done; what others say, nobody knows.
-        if self._is_strict() and (is_error or ran.alias is None):
+        if self.must_block() and (is_error or ran.alias is None):
             self.warn(f"{why}: the turn ends")
             session.note_stop(why)
             return {}
-        self._warn_once(f"{why}: the model reads both")
+        self._conversations.warn_once(f"{why}: the model reads both")
         return block(outcome.text)
 
     def _note_other_input(self, call: _Call, ran: ShownCall) -> None:
@@ -392,7 +387,7 @@ class Guard:
             name = call["tool_name"]
             why = f"Claude Code did not take what hooks put in the place of a result of {name}"
             self.warn(why)
-            if self._is_strict():
+            if self.must_block():
                 session.note_stop(why)
         return NOTHING if session.stop is None else session.end_turn(given)
 
@@ -435,7 +430,7 @@ class Guard:
             f"Claude Code lets nobody see its model's requests and responses, so that hooks of "
             f"BeforeModel, AfterModel and BeforeToolSelection do not run: {', '.join(names)}"
         )
-        self._warn_once(told)
+        self._conversations.warn_once(told)
         return told if self._hooks.is_strict() else None
 
     async def _after_agent(self, session: _Session, given: Event) -> Output:
@@ -480,11 +475,6 @@ class Guard:
             notification_type="ToolPermission" if kind == "permission_prompt" else kind,
         )
         return NOTHING
-
-    def _warn_once(self, message: str) -> None:
-        if message not in self._warned:
-            self._warned.add(message)
-            self.warn(message)
 
 
 def _read_mcp_context(given: Event) -> dict[str, Any] | None:

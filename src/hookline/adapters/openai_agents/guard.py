@@ -68,17 +68,6 @@ class Guard:
         self._hooked: dict[int, tuple[weakref.ref[Agent[Any]], Agent[Any]]] = {}
         self._runs: WeakKeyDictionary[RunContextWrapper[Any], Run] = WeakKeyDictionary()
 
-    def is_off(self) -> bool:
-        """Whether hooks are disabled; the settings that say so are read with it."""
-        try:
-            return self.conversations.hooks._engine.config.get_hook_system() is None
-        except Exception:
-            return False
-
-    def is_strict(self) -> bool:
-        """Whether what cannot be checked must not pass."""
-        return self.conversations.hooks.is_strict()
-
     def hook(self, agent: Any) -> Any:
         """The agent with these hooks; the same each time. One that has hooks keeps its own."""
         if not isinstance(agent, Agent) or _guard_of(agent) is not None:

@@ -182,9 +182,10 @@ class Run:
     def notice(self, problem: str | None) -> None:
         """Tell people, once a run, of what hooks do not reach; raises HooklineError in strict
         mode."""
-        if problem is None or problem in self._told or self.guard.is_off():
+        hooks = self.guard.conversations.hooks
+        if problem is None or problem in self._told or hooks.is_off():
             return
-        if self.guard.is_strict():
+        if hooks.is_strict():
             raise HooklineError(problem)
         self.warn_once(problem)
 

@@ -12,7 +12,7 @@ import msgspec
 
 from hookline.errors import TranslationError
 from hookline.fired import FiredEvent
-from hookline.wire.events import EVENTS, HookEventName
+from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.outputs import (
     NO_REASON,
     SPECIFIC_FIELDS,
@@ -147,7 +147,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         return self
 
     @property
-    def event(self) -> HookEventName | None:
+    def event(self) -> EventName | None:
         """The event; None for an answer to something that was no event at all."""
         return self.fired.event if self.fired is not None else None
 
@@ -228,6 +228,19 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         return self.suppress_output
 
     @property
+    def exports(self) -> dict[str, str]:
+        """The variables that commands which the agent runs in this session should find
+        (SessionStart)."""
+        output, is_start = self.final_output, self.event is HookEventName.SESSION_START
+        return output.get_exports() if output is not None and is_start else {}
+
+    @property
+    def keep_history(self) -> bool:
+        """The history should stay as it is (PreCompress)."""
+        output, is_compress = self.final_output, self.event is HookEventName.PRE_COMPRESS
+        return output is not None and is_compress and output.should_keep_history()
+
+    @property
     def clear_context(self) -> bool:
         """The conversation so far should be forgotten (AfterAgent)."""
         output, is_end = self.final_output, self.event is HookEventName.AFTER_AGENT
@@ -250,10 +263,9 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         """The tool's whole input as the hooks left it; the very same object if none changed it."""
         given = self._given("tool_input")
         output = self.final_output
-        changed = (
-            output.get_modified_tool_input() if isinstance(output, BeforeToolHookOutput) else None
-        )
-        return given if changed is None else {**(given or {}), **changed}
+        if not isinstance(output, BeforeToolHookOutput):
+            return given
+        return output.apply_to_tool_input(given)
 
     @cached_property
     def request(self) -> Any:
@@ -425,7 +437,7 @@ def process_common_hook_output_fields(
         aggregated,
         stop,
         output.get_effective_reason() if stop else None,
-        None if suppress else output.system_message or None,
+        None if suppress else output.get_user_message(),
         suppress,
         fired,
     )
@@ -437,7 +449,7 @@ def make_empty_answer(fired: FiredEvent | None = None) -> Answer:
 
 
 def hook_word(
-    event: HookEventName,
+    event: EventName,
     output: Mapping[str, Any] | None,
     *,
     failed: str | None = None,

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from hookline.bus.messages import MessageBus
     from hookline.debuglog import DebugLogger
+    from hookline.pipeline.dialects.tools import ToolAlias
+    from hookline.pipeline.runner.context import Judge
     from hookline.pipeline.settings import Required
     from hookline.pipeline.trust.coverage import Uncovered
     from hookline.pipeline.trust.folder import FolderTrust
@@ -73,6 +75,8 @@ class LoadOptions(TypedDict, total=False):
     remote_timeout: float
     debug_logger: "DebugLogger | None"
     translator: "HookTranslator | None"
+    tools: "Mapping[str, ToolAlias] | None"
+    judge: "Judge | None"
 
 
 class Options(LoadOptions, total=False):
@@ -107,6 +111,9 @@ class Config:
     only policy that a worker on a bus may answer with. ``system_settings`` is where the system's
     settings are, in place of the one fixed place. Without ``warm`` no interpreter is kept waiting
     for hooks that ask for it.
+
+    ``tools`` says what the host's tools are in Claude Code, for hooks of its dialect, beside those
+    that are known. ``judge`` puts the questions of prompt hooks to a model.
     """
 
     def __init__(
@@ -138,6 +145,8 @@ class Config:
         remote_timeout: float = 70.0,
         debug_logger: "DebugLogger | None" = None,
         translator: "HookTranslator | None" = None,
+        tools: "Mapping[str, ToolAlias] | None" = None,
+        judge: "Judge | None" = None,
     ) -> None:
         self._working_dir = os.path.abspath(working_dir or os.getcwd())
         self._target_dir = os.path.abspath(target_dir) if target_dir else self._working_dir
@@ -169,6 +178,8 @@ class Config:
             )
         self._debug_logger = debug_logger
         self._translator = translator
+        self._given_tools = tools
+        self._judge = judge
         self._reader: SettingsReader | None = None
         if system_settings is not None:
             self._reader = SettingsReader([SettingsFile(self._system_settings, HookSource.SYSTEM)])
@@ -384,6 +395,7 @@ class Config:
             redaction=self._redaction or self.get_settings().redaction,
             limits=self._limits,
             warm=self._warm,
+            judge=self._judge,
         )
 
     def review_project(self, tests: Iterable[str] = ()) -> "Review":

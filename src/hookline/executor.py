@@ -17,10 +17,10 @@ from hookline.errors import EXHAUSTED, EventHeldError
 from hookline.fired import FiredEvent, Session, build_payload, read_fired_event
 from hookline.notices import warn
 from hookline.pipeline.aggregator import HookAggregator, merge_outputs
-from hookline.pipeline.planner import HookPlanner
+from hookline.pipeline.planner import HookPlanner, narrow_plan
 from hookline.pipeline.runner.context import InputDocument
 from hookline.pipeline.runner.runner import HookRunner
-from hookline.wire.events import EVENTS, HookEventName, narrow_event
+from hookline.wire.events import EVENTS, EventName, HookEventName, narrow_event
 from hookline.wire.outputs import ModelCall
 from hookline.wire.results import AggregatedHookResult, FailureMeta, build_failure_envelope
 
@@ -39,7 +39,7 @@ class Executor(Protocol):
         """True if carrying this event out takes an event loop of asyncio's."""
         ...
 
-    def may_answer(self, event: HookEventName, target: str = "") -> bool:
+    def may_answer(self, event: EventName, target: str = "") -> bool:
         """False if it is certain that no hook would answer such an event now."""
         ...
 
@@ -82,14 +82,14 @@ class LocalExecutor:
         return self._answer_unmatched(fired)
 
     def needs_asyncio(self, fired: FiredEvent) -> bool:
-        """True if a function is among the hooks: it may await what is asyncio's."""
+        """True if one of the hooks runs on a loop of asyncio's: a function may await what is."""
         try:
             plan = self._planner.create_execution_plan(fired.event, fired.target)
         except Exception:
             return False
-        return plan is not None and any(hook.type == "runtime" for hook in plan.hooks)
+        return plan is not None and any(hook.needs_asyncio for hook in plan.hooks)
 
-    def may_answer(self, event: HookEventName, target: str = "") -> bool:
+    def may_answer(self, event: EventName, target: str = "") -> bool:
         """Whether a hook matches, or that cannot be told."""
         try:
             return self._planner.create_execution_plan(event, target) is not None
@@ -107,9 +107,16 @@ class LocalExecutor:
             translator = self.get_translator() if spec.model else None
             payload, cuts, as_text = build_payload(fired, self.session, translator)
             stage = "validation"
-            document = InputDocument.checked(fired.event, payload, "; ".join(cuts))
-            stage = "execution"
             context = self.session.run_context(payload["session_id"])
+            cut = "; ".join(cuts)
+            document = InputDocument.checked(
+                fired.event, payload, cut, facts=fired.facts, tools=context.tools
+            )
+            if plan.conditional:
+                plan = narrow_plan(plan, document)
+                if plan is None:
+                    return self._answer_unmatched(fired)
+            stage = "execution"
             results = await self._runner.execute_plan(plan, document, context)
             stage = "aggregation"
             call = None if translator is None else ModelCall(translator, fired.values[0])
@@ -216,7 +223,7 @@ class LocalExecutor:
         except Exception as error:
             warn(f"what hooks did on {event.value} could not be logged", error=error)
 
-    def warn_of_no_effect(self, answer: Answer, event: HookEventName) -> None:
+    def warn_of_no_effect(self, answer: Answer, event: EventName) -> None:
         """Tell people of a block, a stop or a question where an event knows none of it."""
         output = answer.final_output
         if output is None:

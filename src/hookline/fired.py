@@ -11,15 +11,27 @@ import msgspec
 
 from hookline.errors import InvalidPayloadError
 from hookline.wire.codec import is_json, show, timestamp
-from hookline.wire.events import EVENTS, EventSpec, HookEventName
+from hookline.wire.events import EVENTS, EventName, EventSpec, HookEventName
 from hookline.wire.validators import ALIASES, read_values
 
 if TYPE_CHECKING:
     from hookline.pipeline.runner.context import RunContext
     from hookline.translate import HookTranslator
 
-_NAMES = {event: (*spec.required, *spec.optional) for event, spec in EVENTS.items()}
+
 _BASE_FIELDS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_name", "timestamp"})
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What is known of an event beside what native hooks read: the id that the agent gave a tool
+    call, how long the tool took, and the event as Claude Code itself worded it."""
+
+    call_id: str | None = None
+    duration_ms: float | None = None
+    original: Mapping[str, Any] | None = None
+
+
+NO_FACTS = Facts()
 
 
 class FiredEvent(msgspec.Struct, frozen=True):
@@ -30,13 +42,14 @@ class FiredEvent(msgspec.Struct, frozen=True):
     ``correlation_id`` is the id of the request that asked for it over a bus.
     """
 
-    event: HookEventName
+    event: EventName
     target: str = ""
     values: tuple[Any, ...] = ()
     extra: dict[str, Any] = {}
     session_id: str | None = None
     transcript_path: str | None = None
     correlation_id: str | None = None
+    facts: Facts = NO_FACTS
 
     @property
     def spec(self) -> EventSpec:
@@ -45,7 +58,12 @@ class FiredEvent(msgspec.Struct, frozen=True):
 
     def field(self, name: str) -> Any:
         """The value of one of the event's own fields; None for one that it does not have."""
-        return dict(zip(_NAMES[self.event], self.values, strict=False)).get(name)
+        return dict(zip(_names_of(self.event), self.values, strict=False)).get(name)
+
+
+def _names_of(event: EventName) -> tuple[str, ...]:
+    spec = EVENTS[event]
+    return (*spec.required, *spec.optional)
 
 
 class Session(Protocol):
@@ -65,7 +83,7 @@ class Session(Protocol):
 
 
 def read_fired_event(
-    event: HookEventName,
+    event: EventName,
     input: Mapping[str, Any],
     *,
     sdk_objects: bool = False,
@@ -76,7 +94,7 @@ def read_fired_event(
     values = read_values(event, input, sdk_objects=sdk_objects)
     if isinstance(values, str):
         raise InvalidPayloadError(event.value, values)
-    spec, names = EVENTS[event], _NAMES[event]
+    spec, names = EVENTS[event], _names_of(event)
     matched = (values[names.index(spec.target)] or "") if spec.target is not None else ""
     known = {*names, *(ALIASES[name] for name in names if name in ALIASES), *_BASE_FIELDS}
     session_id, transcript = input.get("session_id"), input.get("transcript_path")

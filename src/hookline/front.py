@@ -44,6 +44,7 @@ from hookline.toolcall import (
 )
 from hookline.wire.events import (
     EVENTS,
+    EventName,
     HookEventName,
     PreCompressTrigger,
     SessionEndReason,
@@ -128,7 +129,7 @@ class _Engine:
     def warn(self, message: str) -> None:
         self.config.get_debug_logger().warning(message)
 
-    def may_answer(self, event: HookEventName, target: str = "") -> bool:
+    def may_answer(self, event: EventName, target: str = "") -> bool:
         try:
             system = self.config.get_hook_system()
             return system is not None and system.may_answer(event, target)
@@ -148,7 +149,7 @@ class _Engine:
     def get_translator(self) -> "HookTranslator":
         return self.config.get_translator()
 
-    def names_of_hooks(self, events: Collection[HookEventName]) -> list[str]:
+    def names_of_hooks(self, events: Collection[EventName]) -> list[str]:
         try:
             system = self.config.get_hook_system()
             if system is None:
@@ -304,7 +305,7 @@ class Face:
         values = (message, notification_type, level, details)
         return await self._fire(HookEventName.NOTIFICATION, notification_type or "", values)
 
-    async def fire(self, event: HookEventName | str, input: Mapping[str, Any]) -> Answer:
+    async def fire(self, event: EventName | str, input: Mapping[str, Any]) -> Answer:
         """Fire an event whose name and fields are at hand as data."""
         narrowed = None
         try:
@@ -446,11 +447,11 @@ class Face:
             blocking=isinstance(self._engine, _BlockingEngine),
         )
 
-    def may_answer(self, event: HookEventName | str, target: str = "") -> bool:
+    def may_answer(self, event: EventName | str, target: str = "") -> bool:
         """False if it is certain that no hook would answer such an event now."""
         return self._engine.may_answer(narrow_event(event), target)
 
-    def may_skip(self, *events: HookEventName, target: str = "") -> bool:
+    def may_skip(self, *events: EventName, target: str = "") -> bool:
         """Whether an adapter need not fire such events now: no hook would answer them, and nobody
         logs that none did."""
         engine = self._engine
@@ -470,7 +471,7 @@ class Face:
         or nobody can tell what they say."""
         return self._engine.is_strict()
 
-    def names_of_hooks(self, *events: HookEventName) -> list[str]:
+    def names_of_hooks(self, *events: EventName) -> list[str]:
         """The hooks of these events that are in force here; those of a worker on a bus are not
         known."""
         return self._engine.names_of_hooks(events)
@@ -497,12 +498,12 @@ class Face:
             transcript_path=self._transcript_path,
         )
 
-    async def _fire(self, event: HookEventName, target: str, values: tuple[Any, ...]) -> Answer:
+    async def _fire(self, event: EventName, target: str, values: tuple[Any, ...]) -> Answer:
         return await self._engine.execute(
             FiredEvent(event, target, values, {}, self._session_id, self._transcript_path)
         )
 
-    async def _fire_trigger(self, event: HookEventName, value: str) -> Answer:
+    async def _fire_trigger(self, event: EventName, value: str) -> Answer:
         try:
             trigger = narrow_trigger(EVENTS[event], value)
         except Exception as error:
@@ -719,11 +720,9 @@ class Hooks(HookSession):
     ) -> "Register[NotificationEvent]": ...
 
     @overload
-    def on(
-        self, event: HookEventName | str, **options: "Unpack[HookOptions]"
-    ) -> "Register[Any]": ...
+    def on(self, event: EventName | str, **options: "Unpack[HookOptions]") -> "Register[Any]": ...
 
-    def on(self, event: HookEventName | str, **options: "Unpack[HookOptions]") -> Any:
+    def on(self, event: EventName | str, **options: "Unpack[HookOptions]") -> Any:
         """Register a function, plain or async, as a hook of an event.
 
         It gets the event as a dictionary and answers with one (``deny("…")``), or with None to let

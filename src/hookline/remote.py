@@ -22,7 +22,7 @@ from hookline.fired import FiredEvent, translate_values
 from hookline.pipeline.aggregator import merge_outputs
 from hookline.pipeline.settings import Required
 from hookline.wire.codec import show
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EventName
 from hookline.wire.outputs import DefaultHookOutput, ModelCall, create_hook_output
 from hookline.wire.results import (
     AggregatedHookResult,
@@ -148,7 +148,7 @@ class RemoteExecutor:
         """True: a bus is asyncio's."""
         return True
 
-    def may_answer(self, event: HookEventName, target: str = "") -> bool:  # noqa: ARG002
+    def may_answer(self, event: EventName, target: str = "") -> bool:  # noqa: ARG002
         """True: only a worker knows its hooks."""
         return True
 

@@ -19,7 +19,7 @@ from hookline.errors import (
 from hookline.executor import Executor, LocalExecutor
 from hookline.fired import FiredEvent
 from hookline.pipeline.aggregator import HookAggregator
-from hookline.pipeline.definitions import command_hook, runtime_hook
+from hookline.pipeline.definitions import runtime_hook, settings_hook
 from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.registry import (
@@ -33,7 +33,7 @@ from hookline.pipeline.runner.loop import PollLoop, is_running_asyncio
 from hookline.pipeline.runner.runner import HookRunner, RunningHook
 from hookline.pipeline.settings import Required, Settings
 from hookline.problem import Problem
-from hookline.wire.events import HookEventName, narrow_event
+from hookline.wire.events import EventName, narrow_event
 from hookline.wire.hooks import HookConfig, HookFunction, HookSource, OnFailure
 
 # Without a bus or a watch, what they take is not loaded.
@@ -229,7 +229,7 @@ class HookSystem:
 
     def register_hook(
         self,
-        event: str | HookEventName,
+        event: str | EventName,
         hook: HookFunction | Mapping[str, Any],
         *,
         matcher: str | None = None,
@@ -272,9 +272,7 @@ class HookSystem:
             )
         )
 
-    def hook(
-        self, event: str | HookEventName, **options: "Unpack[HookOptions]"
-    ) -> Callable[[F], F]:
+    def hook(self, event: str | EventName, **options: "Unpack[HookOptions]") -> Callable[[F], F]:
         """``register_hook`` as a decorator."""
 
         def register(function: F) -> F:
@@ -312,7 +310,7 @@ class HookSystem:
             # A loop takes descriptors, and a thread may not be had.
             return self._executor.judge_failure(self._local.fail(error, stage, fired))
 
-    def may_answer(self, event: HookEventName, target: str = "") -> bool:
+    def may_answer(self, event: EventName, target: str = "") -> bool:
         """False if it is certain that no hook would answer such an event now."""
         try:
             self.initialize_blocking()
@@ -324,7 +322,7 @@ class HookSystem:
         """True if carrying out this event takes an event loop of asyncio's."""
         return self._executor.needs_asyncio(fired)
 
-    def fire_blocking(self, event_name: str | HookEventName, input: Mapping[str, Any]) -> Answer:
+    def fire_blocking(self, event_name: str | EventName, input: Mapping[str, Any]) -> Answer:
         """``HookEventHandler.fire`` for synchronous callers."""
         self._prepare_to_fail()
         read = self._local.read_event(event_name, input)
@@ -444,7 +442,7 @@ def read_hook(
     elif hook.get("type") == "runtime":
         config = runtime_hook({**hook, **given}, source=source)
     else:
-        config = command_hook({**hook, **given}, source=source)
+        config = settings_hook({**hook, **given}, source=source)
     if matcher is not None and not isinstance(matcher, str):
         raise InvalidHookError(f"the matcher of {config.name!r} must be a string")
     return config

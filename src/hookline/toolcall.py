@@ -15,7 +15,7 @@ from hookline.errors import describe
 from hookline.fired import FiredEvent
 from hookline.wire import codec
 from hookline.wire.codec import show
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EventName, HookEventName
 
 if TYPE_CHECKING:
     from hookline.translate import HookTranslator
@@ -117,7 +117,7 @@ class Firing(Protocol):
         """Tell people something."""
         ...
 
-    def may_answer(self, event: HookEventName, target: str = "") -> bool:
+    def may_answer(self, event: EventName, target: str = "") -> bool:
         """False if it is certain that no hook would answer such an event now."""
         ...
 
@@ -147,7 +147,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     read: "Callable[[Any], ToolResult] | None" = None
     answered: Mapping[str, Any] | None = None
 
-    def event(self, event: HookEventName, *values: Any) -> FiredEvent:
+    def event(self, event: EventName, *values: Any) -> FiredEvent:
         """An event of this call in its session."""
         return FiredEvent(
             event,

@@ -11,9 +11,9 @@ from hookline.errors import InvalidHookError
 from hookline.pipeline.definitions import (
     Origin,
     Parsed,
-    command_hook,
     parse_hooks,
     runtime_hook,
+    settings_hook,
 )
 from hookline.pipeline.jsonc import parse
 from hookline.wire.events import HookEventName
@@ -368,8 +368,8 @@ def test_a_good_hook_loads_whatever_stands_beside_it(hooks: list[Any]) -> None:
 )
 def test_a_hook_given_in_code_that_a_file_would_be_warned_of_raises(config: Json) -> None:
     with pytest.raises(InvalidHookError):
-        command_hook(config, source=HookSource.RUNTIME)
-    assert command_hook(GOOD, source=HookSource.RUNTIME).name == "good"
+        settings_hook(config, source=HookSource.RUNTIME)
+    assert settings_hook(GOOD, source=HookSource.RUNTIME).name == "good"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import msgspec
 from hookline.bus.messages import HookExecutionResponse
 from hookline.errors import HooklineError
 from hookline.nearest import only_one
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EventName, HookEventName
 from hookline.wire.model import is_llm_response
 from hookline.wire.outputs import BLOCKING_WORDS, DECISION_WORDS, TOP_LEVEL_FIELDS
 from hookline.wire.results import HookError
@@ -75,7 +75,7 @@ class _FinalOutput(msgspec.Struct, frozen=True, rename="camel"):
     hook_specific_output: dict[str, Any] | None = None
 
 
-def read_completed(response: Any, event: HookEventName) -> Completed:
+def read_completed(response: Any, event: EventName) -> Completed:
     """A response to a request for that event; raises IncompleteExecution."""
     given = response if isinstance(response, dict) else {}
     try:
@@ -92,7 +92,7 @@ def read_completed(response: Any, event: HookEventName) -> Completed:
     raise IncompleteExecution(code, said, stage=stage, denial=find_denial(given.get("output")))
 
 
-def _check_final_output(output: Execution, event: HookEventName) -> None:
+def _check_final_output(output: Execution, event: EventName) -> None:
     """Raises ValidationError for what no worker makes of the answers of hooks."""
     final = output.final_output
     if final is None:

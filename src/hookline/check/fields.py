@@ -13,7 +13,6 @@ from hookline.check.findings import Finding, Fix, Replace, Severity
 from hookline.check.reading import Checked, CheckedFile, HookSite, definitions, raw_hooks
 from hookline.nearest import ask_which, only_one
 from hookline.pipeline.arguments import code_in
-from hookline.pipeline.definitions import RESERVED_KEYS
 from hookline.pipeline.jsonc import Path, spoken
 from hookline.pipeline.programs import directory_names, hook_variables
 from hookline.pipeline.settings import SWITCHES, find_disabled_names
@@ -94,7 +93,7 @@ def unknown_events(checked: Checked) -> Iterator[Finding]:
     for file in checked.files:
         hooks = file.value(("hooks",))
         for name in hooks if isinstance(hooks, Mapping) else ():
-            if name in RESERVED_KEYS or file.dialect.event_for(name) is not None:
+            if name in file.dialect.reserved_keys or file.dialect.event_for(name) is not None:
                 continue
             path: Path = ("hooks", name)
             fixes: tuple[Fix, ...] = ()
@@ -102,7 +101,7 @@ def unknown_events(checked: Checked) -> Iterator[Finding]:
                 message = f"{name} is Claude Code's name of an event"
                 remedy = f"call it {_CLAUDE_EVENTS[name]}, and write timeouts in milliseconds"
             else:
-                names = [*_EVENTS, *RESERVED_KEYS]
+                names = [*_EVENTS, *file.dialect.reserved_keys]
                 message = f"{name!r} is not a hook event, so its hooks never run"
                 remedy = ask_which(name, names) or f"the events are {', '.join(_EVENTS)}"
                 if one := only_one(name, names):

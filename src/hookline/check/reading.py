@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from hookline.check.findings import Finding, Fix, Replace, Severity
-from hookline.pipeline.definitions import RESERVED_KEYS
 from hookline.pipeline.dialects import DIALECTS, Dialect
 from hookline.pipeline.jsonc import Document, Path, value_at
 from hookline.pipeline.registry import HookRegistryEntry
@@ -27,7 +26,7 @@ from hookline.pipeline.settings import (
 )
 from hookline.problem import Problem
 from hookline.wire import codec
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EventName
 from hookline.wire.hooks import CommandHook, HookSource
 
 # Files of other programs, which have keys of their own.
@@ -119,7 +118,7 @@ class HookSite(msgspec.Struct, frozen=True, eq=False):
         return self.raw.file
 
     @property
-    def event(self) -> HookEventName:
+    def event(self) -> EventName:
         """The event that it is for."""
         return self.entry.event
 
@@ -198,7 +197,7 @@ def definitions(file: CheckedFile) -> Iterator[tuple[str, Path, Mapping[str, Any
     """The definitions of a file: the key of the event, the path, the object."""
     hooks = file.value(("hooks",))
     for key, listed in hooks.items() if isinstance(hooks, Mapping) else ():
-        if key not in RESERVED_KEYS and isinstance(listed, list):
+        if key not in file.dialect.reserved_keys and isinstance(listed, list):
             for index, definition in enumerate(listed):
                 if isinstance(definition, Mapping):
                     yield key, ("hooks", key, index), definition

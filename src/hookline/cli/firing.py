@@ -20,7 +20,7 @@ from hookline.fired import FiredEvent, read_fired_event
 from hookline.pipeline.runner.loop import Cancelled, PollLoop
 from hookline.system import HookSystem
 from hookline.wire import codec
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EventName, HookEventName
 
 if TYPE_CHECKING:
     import asyncio
@@ -36,7 +36,7 @@ _RESPONSE = (
     '"model_response": {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}}]}'
 )
 # Arguments that work, for each event.
-_EXAMPLES: dict[HookEventName, str] = {
+_EXAMPLES: dict[EventName, str] = {
     HookEventName.BEFORE_TOOL: """--tool write_file --tool-input '{"content": "hi"}'""",
     HookEventName.AFTER_TOOL: "--tool read_file --tool-input '{}' "
     """--input '{"tool_response": "hi"}'""",
@@ -58,12 +58,12 @@ _A_MOMENT = 0.3
 _MOST_INPUT = 32 * 1024 * 1024
 
 
-def example(event: HookEventName) -> str:
+def example(event: EventName) -> str:
     """A command line that fires the event."""
     return f"hookline fire {event.value} {_EXAMPLES[event]}"
 
 
-def read_payload(event: HookEventName, options: Options) -> dict[str, Any]:
+def read_payload(event: EventName, options: Options) -> dict[str, Any]:
     """The input that the options describe; raises InvalidPayloadError for what is no object, or
     is another event's."""
     payload = {} if options.input is None else _read_json(event, "--input", options.input)
@@ -88,7 +88,7 @@ def read_payload(event: HookEventName, options: Options) -> dict[str, Any]:
     return {**payload, **given}
 
 
-def read_event(event: HookEventName, payload: dict[str, Any]) -> FiredEvent:
+def read_event(event: EventName, payload: dict[str, Any]) -> FiredEvent:
     """The event of an input; raises InvalidPayloadError, with a command line that works, for an
     input that is none."""
     try:
@@ -239,7 +239,7 @@ def _handle_signals(end: Callable[[int, Any], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _read_json(event: HookEventName, option: str, value: str) -> Any:
+def _read_json(event: EventName, option: str, value: str) -> Any:
     """What an argument stands for: itself, the content of ``@FILE`` or, as ``-``, of stdin."""
     text, what = value, ""
     if value == "-" or value.startswith("@"):
@@ -278,5 +278,5 @@ def _read_json(event: HookEventName, option: str, value: str) -> Any:
         raise _invalid(event, f"{option} is not JSON at {place}: {error.problem}") from None
 
 
-def _invalid(event: HookEventName, problem: str) -> InvalidPayloadError:
+def _invalid(event: EventName, problem: str) -> InvalidPayloadError:
     return InvalidPayloadError(event.value, f"{problem}; try: {example(event)}")

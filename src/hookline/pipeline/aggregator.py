@@ -10,7 +10,7 @@ from operator import or_
 from typing import Any, TypeAlias
 
 from hookline.wire import codec
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EventName, HookEventName
 from hookline.wire.outputs import (
     BLOCKING_WORDS,
     DefaultHookOutput,
@@ -70,7 +70,7 @@ class HookAggregator:
 
 
 def merge_outputs(
-    event: HookEventName,
+    event: EventName,
     answers: Sequence[dict[str, Any]],
     *,
     call: ModelCall | None = None,
@@ -84,11 +84,11 @@ def merge_outputs(
         if len(written) <= _LONGEST_REMEMBERED:
             return _lone_output(event, written)
     outputs = [create_hook_output(event, answer) for answer in answers]
-    return create_hook_output(event, MERGE_RULES[event](outputs), call)
+    return create_hook_output(event, MERGE_RULES.get(event, _decide)(outputs), call)
 
 
 @lru_cache(maxsize=256)
-def _lone_output(event: HookEventName, answer: bytes) -> DefaultHookOutput:
+def _lone_output(event: EventName, answer: bytes) -> DefaultHookOutput:
     """Most events have one hook, and most hooks have few things to say and say them every time.
 
     The output is handed out again and again, so there must be nothing in it that can be changed.
@@ -139,6 +139,19 @@ def _replace(outputs: Outputs) -> Merged:
     merged: Merged = {}
     for output in outputs:
         merged.update(output.to_wire())
+    specifics = [o.hook_specific_output for o in outputs if o.hook_specific_output is not None]
+    if len(specifics) > 1:
+        kept = ("userMessage", "keepHistory")
+        united = _united([{k: v for k, v in s.items() if k in kept} for s in specifics])
+        merged["hookSpecificOutput"] = {**specifics[-1], **(united or {})}
+    return merged
+
+
+def _permit(outputs: Outputs) -> Merged:
+    """A question to the user: it is answered only where a hook says so, with the strictest word."""
+    merged = _decide(outputs)
+    if not any(output.decision for output in outputs):
+        merged.pop("decision", None)
     return merged
 
 
@@ -264,11 +277,17 @@ _KEY_RULES: dict[str, Callable[[Any, Any], Any]] = {
     "clearContext": lambda before, value: before is True or value is True or None,
     "llm_request": _merge_requests,
     "llm_response": _last_good(_answers),
+    "exports": _joined_if(dict, or_),
+    "keepHistory": lambda before, value: before is True or value is True or None,
+    "userMessage": _joined_if(str, "{}\n{}".format),
+    "removeToolInput": _joined_if(list, lambda before, value: [*dict.fromkeys([*before, *value])]),
     "tailToolCallRequest": _last_good(is_tail_tool_call),
     "tool_input": _joined_if(dict, or_),
 }
 
-MERGE_RULES: dict[HookEventName, Callable[[Outputs], Merged]] = {
+# Events that Claude Code alone has are decided as tool events are, but for one.
+MERGE_RULES: dict[str, Callable[[Outputs], Merged]] = {
+    "PermissionRequest": _permit,
     HookEventName.BEFORE_TOOL: _decide,
     HookEventName.AFTER_TOOL: _decide,
     HookEventName.BEFORE_AGENT: _decide,

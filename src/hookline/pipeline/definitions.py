@@ -6,8 +6,8 @@ a hook can do without is replaced by its default.
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
@@ -17,18 +17,22 @@ from hookline.pipeline.dialects import DIALECTS, Dialect
 from hookline.pipeline.jsonc import Document, Path, spoken
 from hookline.pipeline.matcher import Match
 from hookline.problem import Problem
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EventName
 from hookline.wire.hooks import (
-    DEFAULT_TIMEOUT_MS,
     CommandHook,
     HookConfig,
     HookSource,
+    HttpHook,
+    PromptHook,
     RuntimeHook,
 )
 
-# Keys beside the events that are settings of the hook system itself.
-RESERVED_KEYS = frozenset({"enabled", "disabled", "required", "notifications"})
+# Native hooks are spared the table.
+if TYPE_CHECKING:
+    from hookline.pipeline.dialects.tools import ToolAlias
 
+# A prompt that says no name is called by its beginning.
+_LONGEST_NAME = 60
 _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (type(None), "null"),
     (bool, "true or false"),
@@ -45,13 +49,16 @@ class Origin(msgspec.Struct, frozen=True):
     """Where settings came from: a file with its text, or a name for settings given in code.
 
     ``base`` leads to the object that paths are counted from. ``folder`` is the directory of an
-    extension whose settings are given in code.
+    extension whose settings are given in code, ``plugin_root`` and ``plugin_data`` those of a
+    plugin of Claude Code's.
     """
 
     label: str
     document: Document | None = None
     base: Path = ()
     folder: str | None = None
+    plugin_root: str | None = None
+    plugin_data: str | None = None
 
     @property
     def directory(self) -> str | None:
@@ -104,7 +111,7 @@ class HookRegistryEntry(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     all.
     """
 
-    event: HookEventName
+    event: EventName
     hook: HookConfig
     matcher: str | msgspec.UnsetType | None = msgspec.UNSET
     matches: Match
@@ -133,10 +140,16 @@ class Parsed(msgspec.Struct, frozen=True):
 
 
 def parse_hooks(
-    raw: object, *, source: HookSource, origin: Origin, dialect: Dialect | None = None
+    raw: object,
+    *,
+    source: HookSource,
+    origin: Origin,
+    dialect: Dialect | None = None,
+    tools: "Mapping[str, ToolAlias] | None" = None,
 ) -> Parsed:
-    """Read a ``hooks`` object; never raises."""
-    reader = _Reader(source, origin, dialect or DIALECTS["native"])
+    """Read a ``hooks`` object; never raises. The host's ``tools`` are for matchers that know them
+    by other names."""
+    reader = _Reader(source, origin, dialect or DIALECTS["native"], tools)
     if isinstance(raw, Mapping):
         reader.read_events(raw)
     elif raw is not None:
@@ -144,10 +157,11 @@ def parse_hooks(
     return Parsed(tuple(reader.entries), tuple(reader.problems))
 
 
-def command_hook(config: Mapping[str, Any], *, source: HookSource) -> CommandHook:
-    """A command hook given in code; raises InvalidHookError where a file's would be skipped."""
+def settings_hook(config: Mapping[str, Any], *, source: HookSource) -> HookConfig:
+    """A hook given in code as settings write it; raises InvalidHookError where a file's would be
+    skipped."""
     reader = _Reader(source, Origin("code"), DIALECTS["native"])
-    hook = reader.read_command(config, ())
+    hook = reader.read_hook(config, (), "")
     reader.refuse_problems()
     assert hook is not None
     return hook
@@ -171,10 +185,17 @@ def runtime_hook(config: Mapping[str, Any], *, source: HookSource) -> RuntimeHoo
 
 
 class _Reader:
-    def __init__(self, source: HookSource, origin: Origin, dialect: Dialect) -> None:
+    def __init__(
+        self,
+        source: HookSource,
+        origin: Origin,
+        dialect: Dialect,
+        tools: "Mapping[str, ToolAlias] | None" = None,
+    ) -> None:
         self.source = source
         self.origin = origin
         self.dialect = dialect
+        self.tools = tools
         self.entries: list[HookRegistryEntry] = []
         self.problems: list[Problem] = []
 
@@ -194,11 +215,11 @@ class _Reader:
 
     def read_events(self, raw: Mapping[Any, Any]) -> None:
         for key, definitions in raw.items():
-            if key in RESERVED_KEYS:
+            if key in self.dialect.reserved_keys:
                 continue
             event = self.dialect.event_for(key) if isinstance(key, str) else None
             if event is None:
-                hint = did_you_mean(nearest(str(key), [e.value for e in HookEventName]))
+                hint = did_you_mean(nearest(str(key), self.dialect.event_names()))
                 message = "is not a hook event and was skipped"
                 self.report((str(key),), "unknown-event", message, remedy=hint)
             elif not isinstance(definitions, list | tuple):
@@ -207,7 +228,7 @@ class _Reader:
                 for index, definition in enumerate(definitions):
                     self.read_definition(event, definition, (key, index))
 
-    def read_definition(self, event: HookEventName, definition: object, path: Path) -> None:
+    def read_definition(self, event: EventName, definition: object, path: Path) -> None:
         hooks = definition.get("hooks") if isinstance(definition, Mapping) else None
         if not isinstance(definition, Mapping) or not isinstance(hooks, list | tuple):
             self.skip(path, "must be an object with a list of hooks")
@@ -217,14 +238,14 @@ class _Reader:
         if matcher is not msgspec.UNSET and not isinstance(matcher, str | None):
             self.skip(at_matcher, "must be a string", "the definition was skipped")
             return
-        matches, problem = self.dialect.compile_matcher(event, matcher or None)
+        matches, problem = self.dialect.compile_matcher(event, matcher or None, self.tools)
         if problem is not None:
             self.report(at_matcher, problem.kind, problem.message, problem.consequence)
         sequential = self._field(definition, "sequential", path, bool, False)
         file = self.origin.label if self.origin.document else None
         for index, config in enumerate(hooks):
             here = (*path, "hooks", index)
-            hook = self.read_command(config, here)
+            hook = self.read_hook(config, here, str(path[0]))
             if hook is not None:
                 entry = HookRegistryEntry(
                     event=event,
@@ -237,30 +258,39 @@ class _Reader:
                 )
                 self.entries.append(entry)
 
-    def read_command(self, config: object, path: Path) -> CommandHook | None:
-        """The hook that an object stands for; None, with a problem, if it stands for none."""
+    def read_hook(self, config: object, path: Path, key: str) -> HookConfig | None:
+        """The hook that an object stands for; None, with a problem, if it stands for none. ``key``
+        is the settings key of its event."""
         if not isinstance(config, Mapping):
             self.skip(path, f"must be an object, not {_kind(config)}")
             return None
         kind: Any = config.get("type")
+        read = self._READERS.get(kind) if isinstance(kind, str) else None
+        refused = self.dialect.refuse_kind(key, kind) if isinstance(kind, str) else None
+        if kind == "runtime":
+            self.skip(path, "a runtime hook is a function and can only be registered in code")
+        elif refused is not None:
+            self.skip(path, refused)
+        elif read is None:
+            said = f"has the unknown type {kind!r}" if "type" in config else "has no type"
+            *names, last = (f'"{name}"' for name in self._READERS)
+            self.skip(path, f"{said}; the type must be {', '.join(names)} or {last}")
+        else:
+            return read(self, config, path, key)
+        return None
+
+    def read_command(self, config: Mapping[str, Any], path: Path, key: str) -> CommandHook | None:
+        """A hook that is a process."""
         command: Any = config.get("command")
         args: Any = config.get("args")
-        problem = None
-        if kind == "runtime":
-            problem = "a runtime hook is a function and can only be registered in code"
-        elif kind != "command":
-            said = f"has the unknown type {kind!r}" if "type" in config else "has no type"
-            problem = f'{said}; the type must be "command"'
-        elif not isinstance(command, str) or not command.strip():
-            problem = "a command hook needs a command"
-        if problem is not None:
-            self.skip(path, problem)
+        if not isinstance(command, str) or not command.strip():
+            self.skip(path, "a command hook needs a command")
             return None
         is_list = isinstance(args, list | tuple) and all(isinstance(item, str) for item in args)
         words = tuple(args) if is_list else None
         if "args" in config and not is_list:
             self.report((*path, "args"), "bad-field", "must be a list of strings", "it was ignored")
-        common = self.read_common(config, path, name=" ".join((command, *(words or ()))))
+        common = self.read_common(config, path, key, name=" ".join((command, *(words or ()))))
         env: dict[str, str] = {}
         for name, value in self._field(config, "env", path, dict, {}).items():
             is_text = isinstance(name, str) and isinstance(value, str)
@@ -270,6 +300,11 @@ class _Reader:
                 message = "must be a variable's name with a string, neither with NUL"
                 self.report((*path, "env", name), "bad-field", message, "it was ignored")
         warm = self._field(config, "warm", path, bool, False)
+        background = self._field(config, "async", path, bool, False)
+        if background and common["on_failure"] == "block":
+            message = "is not for a hook that fails closed: nobody would wait for its answer"
+            self.report((*path, "async"), "bad-field", message, "the hook is waited for")
+            background = False
         directory = self.origin.directory
         if self.source is HookSource.EXTENSIONS:
             command, env = _with_separators(command), {n: _with_separators(env[n]) for n in env}
@@ -279,40 +314,112 @@ class _Reader:
                 message = "names ${extensionPath}, and its extension has no path"
                 self.report(path, "bad-field", message, "it stays as written", 'add "path" to it')
         return CommandHook(
-            **common, command=command, args=words, env=env, warm=warm, directory=directory
+            **common,
+            command=command,
+            args=words,
+            env=env,
+            warm=warm,
+            directory=directory,
+            background=background,
+            plugin_root=self.origin.plugin_root,
+            plugin_data=self.origin.plugin_data,
         )
 
-    def read_common(self, config: Mapping[str, Any], path: Path, *, name: str) -> dict[str, Any]:
+    def read_http(self, config: Mapping[str, Any], path: Path, key: str) -> HttpHook | None:
+        """A hook that is a server."""
+        url: Any = config.get("url")
+        if not isinstance(url, str) or not url.strip():
+            self.skip(path, "an http hook needs a url")
+            return None
+        headers = self._field(config, "headers", path, dict, {})
+        texts = {
+            name: value
+            for name, value in headers.items()
+            if isinstance(name, str) and isinstance(value, str)
+        }
+        if len(texts) < len(headers):
+            message = "must be an object of strings"
+            self.report((*path, "headers"), "bad-field", message, "what is no string was ignored")
+        allowed: Any = config.get("allowedEnvVars", [])
+        is_list = isinstance(allowed, list | tuple) and all(isinstance(n, str) for n in allowed)
+        if not is_list:
+            message = "must be a list of the names of variables"
+            self.report((*path, "allowedEnvVars"), "bad-field", message, "it was ignored")
+        return HttpHook(
+            **self.read_common(config, path, key, name=url, kind="http"),
+            url=url.strip(),
+            headers=texts,
+            allowed_env=tuple(allowed) if is_list else (),
+        )
+
+    def read_prompt(self, config: Mapping[str, Any], path: Path, key: str) -> PromptHook | None:
+        """A hook that is a question to a model."""
+        prompt: Any = config.get("prompt")
+        if not isinstance(prompt, str) or not prompt.strip():
+            self.skip(path, "a prompt hook needs a prompt")
+            return None
+        name = " ".join(prompt.split())
+        name = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+        return PromptHook(
+            **self.read_common(config, path, key, name=name, kind="prompt"),
+            prompt=prompt,
+            model=self._field(config, "model", path, str, None),
+            continue_on_block=self._field(config, "continueOnBlock", path, bool, False),
+        )
+
+    def read_common(
+        self,
+        config: Mapping[str, Any],
+        path: Path,
+        key: str = "",
+        *,
+        name: str,
+        kind: str = "command",
+    ) -> dict[str, Any]:
         """What every kind of hook has; ``name`` is for one that does not say its own."""
+        dialect = self.dialect
         managed = self._field(config, "managed", path, bool, False)
         if managed and self.source is not HookSource.SYSTEM:
             message = "counts only in the system's settings"
             self.report((*path, "managed"), "overreach", message, "it was ignored")
             managed = False
-        on_failure = config.get("onFailure", "allow")
-        if on_failure not in ("allow", "block"):
-            message, used = 'must be "allow" or "block"', '"allow" is used instead'
-            self.report((*path, "onFailure"), "bad-field", message, used)
-            on_failure = "allow"
+        usual, *others = dialect.failure_words
+        said: Any = config.get("onFailure", usual)
+        if not isinstance(said, str) or said not in dialect.failure_words:
+            words = " or ".join(f'"{word}"' for word in (usual, *others))
+            used = f'"{usual}" is used instead'
+            self.report((*path, "onFailure"), "bad-field", f"must be {words}", used)
+            said = usual
         own_name = self._field(config, "name", path, str, "")
         description = self._field(config, "description", path, str, None)
-        timeout: Any = config.get("timeout", DEFAULT_TIMEOUT_MS)
+        default = dialect.default_timeout_ms(key, kind)
+        timeout: Any = config.get("timeout", default)
         is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
         if "timeout" in config and is_number and 0 < timeout <= sys.float_info.max:
-            timeout = self.dialect.timeout_ms(timeout)
+            timeout = dialect.timeout_ms(timeout)
         elif "timeout" in config:
-            used, timeout = f"{DEFAULT_TIMEOUT_MS} is used instead", DEFAULT_TIMEOUT_MS
-            message = "must be a number of milliseconds above 0"
+            timeout = default
+            message = f"must be a number of {dialect.time_unit} above 0"
+            used = f"{default / dialect.timeout_ms(1):g} is used instead"
             self.report((*path, "timeout"), "bad-field", message, used)
+        condition = self._field(config, "if", path, str, None) if dialect.has_conditions else None
         return {
             "name": own_name or name,
             "source": self.source,
             "description": description,
             "timeout": timeout,
-            "on_failure": on_failure,
+            "on_failure": dialect.failure_words[said],
             "managed": managed,
-            "dialect": self.dialect.name,
+            "dialect": dialect.name,
+            "dialect_event": "" if dialect.name == "native" else key,
+            "condition": condition,
         }
+
+    _READERS: ClassVar[dict[str, Callable[..., HookConfig | None]]] = {
+        "command": read_command,
+        "http": read_http,
+        "prompt": read_prompt,
+    }
 
     def _field(
         self, config: Mapping[str, Any], key: str, path: Path, kind: type, default: Any

@@ -9,9 +9,10 @@ from collections.abc import Callable
 import msgspec
 
 from hookline.errors import EventHeldError
+from hookline.pipeline.dialects import DIALECTS, EventDocument
 from hookline.pipeline.matcher import MatchTimeout
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, HookSnapshot
-from hookline.wire.events import EVENTS, HookEventName
+from hookline.wire.events import EVENTS, EventName
 from hookline.wire.hooks import HookConfig
 from hookline.wire.results import HookExecutionPlan
 
@@ -21,7 +22,17 @@ _MAX_CACHED_PLANS = 1_024
 
 class _Plans(msgspec.Struct, frozen=True, eq=False):
     snapshot: HookSnapshot
-    known: dict[tuple[HookEventName, str], HookExecutionPlan | None]
+    known: dict[tuple[EventName, str], HookExecutionPlan | None]
+
+
+def narrow_plan(plan: HookExecutionPlan, document: EventDocument) -> HookExecutionPlan | None:
+    """Those hooks of a plan that run on this very event; None for none."""
+    hooks = tuple(
+        hook
+        for hook in plan.hooks
+        if not hook.dialect_event or DIALECTS[hook.dialect].applies(hook, document)
+    )
+    return msgspec.structs.replace(plan, hooks=hooks) if hooks else None
 
 
 class HookPlanner:
@@ -40,7 +51,7 @@ class HookPlanner:
         self._why_untrusted = why_untrusted
         self._plans: _Plans | None = None
 
-    def create_execution_plan(self, event: HookEventName, target: str) -> HookExecutionPlan | None:
+    def create_execution_plan(self, event: EventName, target: str) -> HookExecutionPlan | None:
         """The plan for an event and the name its matchers are compared with; None: nothing runs.
 
         Raises EventHeldError for an event that may not go on, whatever its hooks would say.
@@ -86,7 +97,7 @@ class HookPlanner:
         return plan
 
     def must_answer(
-        self, event: HookEventName, target: str | None, *, is_exhausted: bool = False
+        self, event: EventName, target: str | None, *, is_exhausted: bool = False
     ) -> bool:
         """Whether an event fails closed that could not be carried out: a hook that matches does,
         or any of the event where it cannot be told which would match. So does every event while

@@ -12,7 +12,7 @@ import msgspec
 from hookline.errors import HookRegistryNotInitializedError
 from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.pipeline.settings import Required
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EventName
 from hookline.wire.hooks import LAYER_ORDER, HookSource
 
 __all__ = ["HookRegistry", "HookRegistryEntry", "HookSnapshot", "Rules", "explain_missing"]
@@ -37,7 +37,7 @@ class HookSnapshot(msgspec.Struct, frozen=True, eq=False):
     """
 
     entries: tuple[HookRegistryEntry, ...]
-    by_event: dict[HookEventName, tuple[HookRegistryEntry, ...]]
+    by_event: dict[EventName, tuple[HookRegistryEntry, ...]]
     has_functions: bool
     strict: bool
     hold: str
@@ -114,7 +114,7 @@ class HookRegistry:
             self._snapshot = _snapshot(switched, self._rules)
             return len(meant)
 
-    def fails_closed(self, event: HookEventName) -> bool:
+    def fails_closed(self, event: EventName) -> bool:
         """Whether any hook of an event does, for when it is not known which of them would match;
         before loading, those registered in code."""
         entries = self._snapshot.by_event.get(event, ())
@@ -152,7 +152,7 @@ def explain_missing(
 def _snapshot(entries: Iterable[HookRegistryEntry], rules: Rules) -> HookSnapshot:
     entries = tuple(entries)
     ordered = sorted(entries, key=lambda entry: LAYER_ORDER[entry.source])
-    by_event: dict[HookEventName, list[HookRegistryEntry]] = {}
+    by_event: dict[EventName, list[HookRegistryEntry]] = {}
     for entry in ordered:
         if rules.strict and entry.hook.on_failure != "block":
             closed = msgspec.structs.replace(entry.hook, on_failure="block")

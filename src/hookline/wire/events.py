@@ -1,4 +1,8 @@
-"""The eleven events: their names and enums, the fields of each, what matchers look at."""
+"""The eleven events: their names and enums, the fields of each, what matchers look at.
+
+Events that Claude Code alone has are in ``wire/claude_events.py``, which is loaded when one of them
+is met.
+"""
 
 from enum import StrEnum
 
@@ -8,11 +12,17 @@ from hookline.errors import InvalidPayloadError, UnknownEventError
 from hookline.nearest import nearest
 
 
-class HookEventName(StrEnum):
-    """The names of the events, as scripts and settings spell them."""
+class EventName(StrEnum):
+    """The name of an event: one of ours, or one that Claude Code alone has."""
 
     # Members are dictionary keys on the hot path, where Enum's own Python-level hash is most of the
     # cost of a lookup, and is not that of the equal string.
+    __hash__ = str.__hash__
+
+
+class HookEventName(EventName):
+    """The names of the events, as scripts and settings spell them."""
+
     __hash__ = str.__hash__
 
     BEFORE_TOOL = "BeforeTool"
@@ -68,7 +78,7 @@ class EventSpec(msgspec.Struct, frozen=True):
     names) or must match it whole (triggers). ``trigger`` is the enum that field is narrowed to.
     """
 
-    event: HookEventName
+    event: EventName
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()
     target: str | None = None
@@ -83,8 +93,17 @@ class EventSpec(msgspec.Struct, frozen=True):
         return [] if self.trigger is None else [member.value for member in self.trigger]
 
 
-EVENTS: dict[HookEventName, EventSpec] = {
-    spec.event: spec
+class _Events(dict[EventName, EventSpec]):
+    """The eleven by their names; one of Claude Code's alone is found as well."""
+
+    def __missing__(self, event: EventName) -> EventSpec:
+        from hookline.wire.claude_events import CLAUDE_EVENTS
+
+        return CLAUDE_EVENTS[event]
+
+
+EVENTS = _Events(
+    (spec.event, spec)
     for spec in (
         EventSpec(
             HookEventName.BEFORE_TOOL,
@@ -139,7 +158,7 @@ EVENTS: dict[HookEventName, EventSpec] = {
             blockable=False,
         ),
     )
-}
+)
 
 
 # To call the enum takes ten times as long, and this is done for every event that comes as JSON.
@@ -152,6 +171,16 @@ def narrow_event(name: object) -> HookEventName:
     if event is None:
         raise UnknownEventError(name, nearest(str(name), _BY_NAME))
     return event
+
+
+def find_event(name: object) -> EventName | None:
+    """The event of that name, one that Claude Code alone has included; None for any other."""
+    event = _BY_NAME.get(name) if isinstance(name, str) else None
+    if event is not None or not isinstance(name, str):
+        return event
+    from hookline.wire.claude_events import CLAUDE_EVENTS
+
+    return next((event for event in CLAUDE_EVENTS if event.value == name), None)
 
 
 def narrow_trigger(spec: EventSpec, value: object) -> str:

@@ -32,6 +32,7 @@ class HookConfig(msgspec.Struct, frozen=True, kw_only=True):
     """What every kind of hook has; ``timeout`` is in milliseconds."""
 
     type: ClassVar[str] = ""
+    needs_asyncio: ClassVar[bool] = False
 
     name: str
     source: HookSource = HookSource.RUNTIME
@@ -40,6 +41,9 @@ class HookConfig(msgspec.Struct, frozen=True, kw_only=True):
     on_failure: OnFailure = "allow"
     managed: bool = False
     dialect: str = "native"
+    # What its dialect calls the event, and for which calls of a tool it runs (``if``).
+    dialect_event: str = ""
+    condition: str | None = None
 
     def identity(self) -> object:
         """What makes two entries of one event the same hook."""
@@ -50,7 +54,9 @@ class CommandHook(HookConfig, frozen=True, kw_only=True):
     """A hook that is a process: a shell command, or with ``args`` a program and its arguments.
 
     ``warm`` has the interpreter of a Python script kept waiting from call to call. ``directory``
-    is that of the settings file or the extension it comes from.
+    is that of the settings file or the extension it comes from. Nobody waits for a hook that runs
+    in the ``background``. ``plugin_root`` and ``plugin_data`` are the folders of the plugin it
+    comes from.
     """
 
     type: ClassVar[str] = "command"
@@ -60,6 +66,9 @@ class CommandHook(HookConfig, frozen=True, kw_only=True):
     env: Mapping[str, str] = msgspec.field(default_factory=dict)
     warm: bool = False
     directory: str | None = None
+    background: bool = False
+    plugin_root: str | None = None
+    plugin_data: str | None = None
 
     def identity(self) -> object:
         # The same words name another file where they are looked for beside other settings: a
@@ -68,7 +77,11 @@ class CommandHook(HookConfig, frozen=True, kw_only=True):
         if beside and not any(map(_may_name_a_file, (self.command, *(self.args or ())))):
             beside = None
         env = tuple(sorted(self.env.items()))
-        return (self.type, self.name, self.command, self.args, env, beside)
+        words = (self.type, self.name, self.command, self.args, env, beside)
+        if self.dialect == "native":
+            return words
+        # The same words mean something else in another dialect, or for other calls.
+        return (*words, self.dialect, self.dialect_event, self.condition, self.plugin_root)
 
 
 def _may_name_a_file(text: str) -> bool:
@@ -85,12 +98,50 @@ class RuntimeHook(HookConfig, frozen=True, kw_only=True):
     """A hook that is a function of this process, plain or async."""
 
     type: ClassVar[str] = "runtime"
+    needs_asyncio: ClassVar[bool] = True
 
     function: HookFunction
     is_async: bool = False
 
     def identity(self) -> object:
         return (self.type, self.name, id(self.function))
+
+
+class HttpHook(HookConfig, frozen=True, kw_only=True):
+    """A hook that is a server: it is sent the event by POST, and its response is the answer.
+
+    ``headers`` may name variables of the environment, those in ``allowed_env`` alone.
+    ``allowed_urls`` are patterns of the only URLs that may be called, None for all.
+    """
+
+    type: ClassVar[str] = "http"
+    needs_asyncio: ClassVar[bool] = True
+
+    url: str
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    allowed_env: tuple[str, ...] = ()
+    allowed_urls: tuple[str, ...] | None = None
+
+    def identity(self) -> object:
+        headers = tuple(sorted(self.headers.items()))
+        words = (self.type, self.name, self.url, headers, self.allowed_env, self.allowed_urls)
+        return (*words, self.dialect, self.dialect_event, self.condition)
+
+
+class PromptHook(HookConfig, frozen=True, kw_only=True):
+    """A hook that is a question to a model. With ``continue_on_block`` a no is a denial, where it
+    otherwise ends the turn in Claude's dialect."""
+
+    type: ClassVar[str] = "prompt"
+    needs_asyncio: ClassVar[bool] = True
+
+    prompt: str
+    model: str | None = None
+    continue_on_block: bool = False
+
+    def identity(self) -> object:
+        words = (self.type, self.name, self.prompt, self.model, self.continue_on_block)
+        return (*words, self.dialect, self.dialect_event, self.condition)
 
 
 class WithheldHook(HookConfig, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ import msgspec
 
 from hookline.errors import HooklineError, TranslationError
 from hookline.notices import warn
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EventName, HookEventName
 
 if TYPE_CHECKING:
     from hookline.translate import HookTranslator
@@ -32,31 +32,50 @@ TOP_LEVEL_FIELDS: dict[str, type] = {
     "hookSpecificOutput": dict,
 }
 
+# A text for the user alone, on every event; ``systemMessage`` is read by the model as well.
+_FOR_USER: dict[str, type] = {"userMessage": str}
+
+
+class _SpecificFields(dict[EventName, dict[str, type]]):
+    """Events that Claude Code alone has take these."""
+
+    def __missing__(self, event: EventName) -> dict[str, type]:
+        fields = {"additionalContext": str, **_FOR_USER}
+        if event == "PermissionRequest":
+            fields |= {"tool_input": dict, "removeToolInput": list}
+        return fields
+
+
 # Event -> the fields of ``hookSpecificOutput`` that it reads, each with the type of its value. A
 # word of permission is read as a decision is.
-SPECIFIC_FIELDS: dict[HookEventName, dict[str, type]] = {
-    HookEventName.BEFORE_TOOL: {
-        "tool_input": dict,
-        "permissionDecision": object,
-        "permissionDecisionReason": str,
-        "additionalContext": str,
-    },
-    HookEventName.AFTER_TOOL: {
-        "additionalContext": str,
-        "updatedToolOutput": str,
-        "tailToolCallRequest": dict,
-    },
-    HookEventName.BEFORE_AGENT: {"additionalContext": str},
-    HookEventName.AFTER_AGENT: {"clearContext": bool, "additionalContext": str},
-    HookEventName.BEFORE_MODEL: {"llm_request": dict, "llm_response": dict},
-    HookEventName.AFTER_MODEL: {"llm_response": dict},
-    HookEventName.BEFORE_TOOL_SELECTION: {"toolConfig": dict},
-    HookEventName.SESSION_START: {"additionalContext": str},
-    HookEventName.SESSION_END: {},
-    HookEventName.PRE_COMPRESS: {},
-    HookEventName.NOTIFICATION: {},
-}
-TYPE_WORDS = {bool: "true or false", str: "a string", dict: "an object"}
+SPECIFIC_FIELDS = _SpecificFields(
+    {
+        HookEventName.BEFORE_TOOL: {
+            "tool_input": dict,
+            "removeToolInput": list,
+            "permissionDecision": object,
+            "permissionDecisionReason": str,
+            "additionalContext": str,
+            **_FOR_USER,
+        },
+        HookEventName.AFTER_TOOL: {
+            "additionalContext": str,
+            "updatedToolOutput": str,
+            "tailToolCallRequest": dict,
+            **_FOR_USER,
+        },
+        HookEventName.BEFORE_AGENT: {"additionalContext": str, **_FOR_USER},
+        HookEventName.AFTER_AGENT: {"clearContext": bool, "additionalContext": str, **_FOR_USER},
+        HookEventName.BEFORE_MODEL: {"llm_request": dict, "llm_response": dict, **_FOR_USER},
+        HookEventName.AFTER_MODEL: {"llm_response": dict, **_FOR_USER},
+        HookEventName.BEFORE_TOOL_SELECTION: {"toolConfig": dict, **_FOR_USER},
+        HookEventName.SESSION_START: {"additionalContext": str, "exports": dict, **_FOR_USER},
+        HookEventName.SESSION_END: _FOR_USER,
+        HookEventName.PRE_COMPRESS: {"keepHistory": bool, **_FOR_USER},
+        HookEventName.NOTIFICATION: _FOR_USER,
+    }
+)
+TYPE_WORDS = {bool: "true or false", str: "a string", dict: "an object", list: "a list"}
 
 
 class ModelCall(msgspec.Struct, frozen=True):
@@ -125,6 +144,22 @@ class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
         output = self._specific("updatedToolOutput")
         return output if isinstance(output, str) else None
 
+    def get_user_message(self) -> str | None:
+        """What the user is told, which the model does not read unless it is the system's."""
+        said = self._specific("userMessage")
+        texts = (self.system_message, said if isinstance(said, str) else None)
+        return "\n".join(filter(None, texts)) or None
+
+    def get_exports(self) -> dict[str, str]:
+        """The variables that commands of the session's tools should find."""
+        exports = self._specific("exports")
+        given = exports.items() if isinstance(exports, dict) else ()
+        return {name: value for name, value in given if isinstance(value, str)}
+
+    def should_keep_history(self) -> bool:
+        """Whether the history should not be compressed."""
+        return self._specific("keepHistory") is True
+
     def should_clear_context(self) -> bool:
         """Whether the conversation so far should be forgotten."""
         return self._specific("clearContext") is True
@@ -183,6 +218,10 @@ class BeforeToolHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
         """What to merge over the tool's input, or None."""
         changed = self._specific("tool_input")
         return changed if isinstance(changed, dict) else None
+
+    def apply_to_tool_input(self, given: Any) -> Any:
+        """The tool's whole input as the hooks left it; the very same object if none changed it."""
+        return change_tool_input(given, self.hook_specific_output or {})
 
 
 class BeforeModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
@@ -299,7 +338,8 @@ class AfterAgentHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
 
 # Wire name -> attribute; both are in the order of the wire.
 _ATTRIBUTES = dict(zip(TOP_LEVEL_FIELDS, DefaultHookOutput.__struct_fields__, strict=False))
-_OUTPUT_TYPES: dict[HookEventName, type[DefaultHookOutput]] = {
+_OUTPUT_TYPES: dict[str, type[DefaultHookOutput]] = {
+    "PermissionRequest": BeforeToolHookOutput,
     HookEventName.BEFORE_TOOL: BeforeToolHookOutput,
     HookEventName.BEFORE_MODEL: BeforeModelHookOutput,
     HookEventName.AFTER_MODEL: AfterModelHookOutput,
@@ -309,7 +349,7 @@ _OUTPUT_TYPES: dict[HookEventName, type[DefaultHookOutput]] = {
 
 
 def create_hook_output(
-    event: HookEventName, data: Mapping[str, Any], call: ModelCall | None = None
+    event: EventName, data: Mapping[str, Any], call: ModelCall | None = None
 ) -> DefaultHookOutput:
     """The output of that event; fields of the wrong type and unknown decision words are none."""
     fields: dict[str, Any] = {"call": call}
@@ -328,7 +368,18 @@ def create_hook_output(
     return _OUTPUT_TYPES.get(event, DefaultHookOutput)(**fields)
 
 
-def find_fault(event: HookEventName, name: str, value: object) -> str | None:
+def change_tool_input(given: Any, specific: Mapping[str, Any]) -> Any:
+    """A tool's input without the fields that hooks remove and with those that they give; the very
+    same object if they do neither."""
+    changed, removed = specific.get("tool_input"), specific.get("removeToolInput")
+    names = removed if isinstance(removed, list) else ()
+    if not isinstance(changed, dict) and not names:
+        return given
+    kept = {name: value for name, value in (given or {}).items() if name not in names}
+    return {**kept, **(changed if isinstance(changed, dict) else {})}
+
+
+def find_fault(event: EventName, name: str, value: object) -> str | None:
     """What keeps a value of the event's own field from being applied (``must be …``), or None."""
     kind = SPECIFIC_FIELDS[event][name]
     if not isinstance(value, kind):

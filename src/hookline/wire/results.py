@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from hookline.errors import HooklineError, message_of
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EventName
 from hookline.wire.hooks import HookConfig
 from hookline.wire.outputs import DefaultHookOutput
 
@@ -31,11 +31,17 @@ STAGE_CODES: dict[str, str] = {
 
 
 class HookExecutionPlan(msgspec.Struct, frozen=True):
-    """The hooks an event will run, in order, and whether one waits for another."""
+    """The hooks an event will run, in order, and whether one waits for another. In a
+    ``conditional`` plan it depends on the event which of them do run."""
 
-    event_name: HookEventName
+    event_name: EventName
     hooks: tuple[HookConfig, ...]
     sequential: bool = False
+
+    @property
+    def conditional(self) -> bool:
+        """Whether one of them is of a dialect whose hooks do not run on all that they match."""
+        return any(hook.dialect_event for hook in self.hooks)
 
 
 class HookExecutionResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +49,7 @@ class HookExecutionResult(msgspec.Struct, frozen=True, kw_only=True):
     ``duration`` is in milliseconds."""
 
     hook: HookConfig
-    event_name: HookEventName
+    event_name: EventName
     success: bool
     output: dict[str, Any] | None = None
     output_format: Literal["json", "text"] | None = None
@@ -63,7 +69,7 @@ class HookError(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     code: str
     message: str
     stage: str
-    event_name: HookEventName | None = None
+    event_name: EventName | None = None
     correlation_id: str | None = None
     hook: str | None = None
     details: Any = None
@@ -85,7 +91,7 @@ class AggregatedHookResult(msgspec.Struct, frozen=True):
 class FailureMeta(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of an event when it fails; ``duration`` is in milliseconds."""
 
-    event_name: HookEventName | None = None
+    event_name: EventName | None = None
     correlation_id: str | None = None
     hook: str | None = None
     details: Any = None

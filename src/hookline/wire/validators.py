@@ -9,7 +9,7 @@ hooks says whether they are of a form that can be shown.
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from hookline.wire.events import EVENTS, EventSpec, HookEventName
+from hookline.wire.events import EVENTS, EventName, EventSpec, HookEventName
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -104,7 +104,7 @@ _READINGS = {event: _reading(spec) for event, spec in EVENTS.items()}
 
 
 def read_values(
-    event: HookEventName, value: object, *, sdk_objects: bool = False
+    event: EventName, value: object, *, sdk_objects: bool = False
 ) -> tuple[Any, ...] | str:
     """The values of an event's own fields in the order hooks read them, or what keeps the value
     from being that event's input, in one phrase.
@@ -133,7 +133,7 @@ def read_values(
     return wrong or (tuple(values) if has_more else (*values, *absent))
 
 
-def find_problem(event: HookEventName, value: object) -> str | None:
+def find_problem(event: EventName, value: object) -> str | None:
     """What keeps a value from being that event's input, in one phrase; None when it is one."""
     read = read_values(event, value)
     return read if isinstance(read, str) else None
@@ -200,7 +200,7 @@ def validate_notification_input(value: object) -> "TypeIs[NotificationInput]":
     return find_problem(HookEventName.NOTIFICATION, value) is None
 
 
-VALIDATORS: dict[HookEventName, Callable[[object], bool]] = {
+VALIDATORS: dict[EventName, Callable[[object], bool]] = {
     HookEventName.BEFORE_TOOL: validate_before_tool_input,
     HookEventName.AFTER_TOOL: validate_after_tool_input,
     HookEventName.BEFORE_AGENT: validate_before_agent_input,

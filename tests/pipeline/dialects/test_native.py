@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookline.errors import PayloadEncodingError
-from hookline.pipeline.dialects import DIALECTS, HookAnswer
+from hookline.pipeline.dialects import DIALECTS, EventDocument, HookAnswer
 from hookline.wire.events import HookEventName
 from hookline.wire.outputs import TOP_LEVEL_FIELDS, create_hook_output
 from tests.eleven import Json
@@ -28,16 +28,18 @@ def answer(
     *,
     strict: bool = False,
 ) -> HookAnswer:
-    return NATIVE.read_answer(event, "guard", code, stdout, stderr, strict=strict)
+    return NATIVE.read_answer(
+        EventDocument(event, {}), "guard", code, stdout, stderr, strict=strict
+    )
 
 
 def warnings_of(event: HookEventName, **output: Any) -> tuple[str, ...]:
-    return NATIVE.read_value(event, output).warnings
+    return NATIVE.read_value(EventDocument(event, {}), output).warnings
 
 
 def error_of(event: HookEventName, **output: Any) -> str | None:
     """What a hook that fails closed has failed with, None if it has not."""
-    read = NATIVE.read_value(event, output, strict=True)
+    read = NATIVE.read_value(EventDocument(event, {}), output, strict=True)
     assert read.success is (read.failed is None) is (read.error is None)
     assert read.failed in (None, "malformed")
     assert read.success or read.output is None
@@ -115,7 +117,7 @@ def test_any_other_exit_is_a_failure_whatever_was_printed(code: int, stdout: str
 def test_a_known_field_of_the_wrong_type_is_dropped_with_a_warning(
     name: str, value: object
 ) -> None:
-    read = NATIVE.read_value(EVENT, {name: value, "novel": value})
+    read = NATIVE.read_value(EventDocument(EVENT, {}), {name: value, "novel": value})
     assert read.output == {"novel": value}
     assert len(read.warnings) == 1
     assert read.warnings[0].startswith(f"{name} must be ")
@@ -142,12 +144,14 @@ def test_an_unknown_decision_word_is_warned_of(word: str) -> None:
 def test_case_and_blanks_of_a_decision_word_do_not_matter_but_are_warned_of(word: str) -> None:
     for said in ({"decision": word}, {"hookSpecificOutput": {"permissionDecision": word}}):
         for strict in (False, True):
-            read = NATIVE.read_value(EVENT, said, strict=strict)
+            read = NATIVE.read_value(EventDocument(EVENT, {}), said, strict=strict)
             assert read.output is not None
             assert create_hook_output(EVENT, read.output).is_blocking_decision()
             [warning] = read.warnings
             assert f"{word!r} counts as deny" in warning
-    assert NATIVE.read_value(EVENT, {"decision": word}).output == {"decision": "deny"}
+    assert NATIVE.read_value(EventDocument(EVENT, {}), {"decision": word}).output == {
+        "decision": "deny"
+    }
 
 
 @pytest.mark.parametrize("word", ["allow", "approve", "ask", "block", "deny"])
@@ -216,9 +220,9 @@ def test_a_specific_field_of_the_right_shape_is_not_warned_of() -> None:
 def test_a_denial_in_a_place_where_none_is_read_fails_a_hook_that_fails_closed(
     event: str, said: Json
 ) -> None:
-    read = NATIVE.read_value(HookEventName(event), said, strict=True)
+    read = NATIVE.read_value(EventDocument(HookEventName(event), {}), said, strict=True)
     assert read.failed == "malformed"
-    open_read = NATIVE.read_value(HookEventName(event), said)
+    open_read = NATIVE.read_value(EventDocument(HookEventName(event), {}), said)
     assert (open_read.failed, len(open_read.warnings)) == (None, 1)
 
 
@@ -300,7 +304,7 @@ def test_a_tool_config_as_gemini_has_it_and_a_mode_in_small_letters_count() -> N
         {"mode": " Any", **names},
     ):
         output = {"hookSpecificOutput": {"toolConfig": config}}
-        said = NATIVE.read_value(event, output, strict=True)
+        said = NATIVE.read_value(EventDocument(event, {}), output, strict=True)
         assert said.output == {"hookSpecificOutput": {"toolConfig": {"mode": "ANY", **names}}}
         assert said.warnings == ()
 
@@ -414,7 +418,7 @@ def test_no_answer_whatever_raises_or_blocks_by_accident(
 def test_a_returned_mapping_of_any_kind_is_the_output_as_a_copy(kind: Any) -> None:
     inner = {"path": "a"}
     returned: Json = {"decision": "deny", "hookSpecificOutput": {"tool_input": inner}}
-    read = NATIVE.read_value(EVENT, kind(returned))
+    read = NATIVE.read_value(EventDocument(EVENT, {}), kind(returned))
     inner["path"] = "changed"
     assert read.success
     assert read.output == {
@@ -425,7 +429,7 @@ def test_a_returned_mapping_of_any_kind_is_the_output_as_a_copy(kind: Any) -> No
 
 def test_a_returned_value_that_is_no_json_is_an_error() -> None:
     with pytest.raises(PayloadEncodingError):
-        NATIVE.read_value(EVENT, {"decision": object()})
+        NATIVE.read_value(EventDocument(EVENT, {}), {"decision": object()})
 
 
 def test_a_dialect_nobody_knows_is_read_as_the_native_one() -> None:

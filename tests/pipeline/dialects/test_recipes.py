@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookline.pipeline.dialects import DIALECTS
+from hookline.pipeline.dialects import DIALECTS, EventDocument
 from hookline.wire.events import HookEventName
 
 TOOLS = ["glob", "list_directory", "read_file"]
@@ -113,11 +113,13 @@ def test_a_documented_answer_passes_under_strict_rules_without_a_word(
     event: str, said: Any
 ) -> None:
     stdout = said if isinstance(said, str) else json.dumps(said)
-    read = DIALECTS["native"].read_answer(HookEventName(event), "h", 0, stdout, "", strict=True)
+    document = EventDocument(HookEventName(event), {})
+    read = DIALECTS["native"].read_answer(document, "h", 0, stdout, "", strict=True)
     assert (read.failed, read.warnings) == (None, ())
 
 
 @pytest.mark.parametrize("said", ["[]", '{"decision": 1}', '{"foo": 1}', '{"decision": "nope"}'])
 def test_an_answer_that_may_have_been_a_denial_still_fails_there(said: str) -> None:
-    read = DIALECTS["native"].read_answer(HookEventName.BEFORE_TOOL, "h", 0, said, "", strict=True)
+    document = EventDocument(HookEventName.BEFORE_TOOL, {})
+    read = DIALECTS["native"].read_answer(document, "h", 0, said, "", strict=True)
     assert read.failed == "malformed"

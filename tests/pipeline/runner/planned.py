@@ -48,7 +48,7 @@ async def run(
     try:
         return await runner.execute_plan(
             HookExecutionPlan(event, hooks, sequential),
-            InputDocument(event, TOOL if payload is None else payload, cut),
+            InputDocument(event, TOOL if payload is None else payload, cut=cut),
             rules,
         )
     finally:

@@ -17,7 +17,7 @@ from hookline.cli.fire import decide
 from hookline.debuglog import DebugLogger
 from hookline.fired import FiredEvent
 from hookline.toolcall import BLOCKED_BY_HOOK
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EventName, HookEventName
 
 Word: TypeAlias = Literal[
     "added", "restricted", "blocked", "refused", "rewritten", "redacted", "failed", "allowed"
@@ -25,12 +25,12 @@ Word: TypeAlias = Literal[
 Tell: TypeAlias = Callable[["Step"], None]
 
 # Events that end a step, and how that step is told.
-_ALWAYS_TOLD: dict[HookEventName, str] = {
+_ALWAYS_TOLD: dict[EventName, str] = {
     HookEventName.SESSION_START: "the session starts",
     HookEventName.BEFORE_AGENT: "the user asks:",
     HookEventName.SESSION_END: "the session ends",
 }
-_TOLD_AS_NEWS: dict[HookEventName, str] = {
+_TOLD_AS_NEWS: dict[EventName, str] = {
     HookEventName.BEFORE_MODEL: "the agent is about to call the model",
     HookEventName.AFTER_AGENT: "the turn ends",
 }
@@ -39,7 +39,7 @@ _TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 # That hooks ran for these is no news yet.
 _TOLD_IF_SAID = (*_BEFORE_MODEL, HookEventName.AFTER_MODEL)
 # What a block means; that of a tool's event is the result of its call.
-_BLOCKS: dict[HookEventName, str] = {
+_BLOCKS: dict[EventName, str] = {
     HookEventName.BEFORE_AGENT: "the turn does not begin",
     HookEventName.BEFORE_MODEL: "the model is not called",
     HookEventName.AFTER_MODEL: "the answer is discarded",
@@ -63,7 +63,7 @@ class Fired(msgspec.Struct, frozen=True):
     is_news: bool
 
     @property
-    def event(self) -> HookEventName:
+    def event(self) -> EventName:
         """Which event it is."""
         return self.fired.event
 
@@ -153,7 +153,7 @@ class Recorder:
         self._prompt = prompt
         self._tell = tell
         self._open: list[Fired] = []
-        self._last_said: dict[HookEventName, list[Any]] = {}
+        self._last_said: dict[EventName, list[Any]] = {}
         self._of_calls: dict[int, list[Fired]] = {}
         # Calls of one response run at once, each in a task of its own.
         self._of_this_call: ContextVar[list[Fired] | None] = ContextVar("call", default=None)

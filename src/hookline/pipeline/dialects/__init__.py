@@ -6,15 +6,20 @@ merging the answers is the same for all of them. A new dialect is one module her
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from hookline.pipeline.dialects.document import EventDocument
 from hookline.pipeline.dialects.native import NativeDialect
 from hookline.pipeline.dialects.stdout import HookAnswer
 from hookline.pipeline.matcher import Match
 from hookline.problem import Problem
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EventName
+from hookline.wire.hooks import HookConfig, OnFailure
 
-__all__ = ["DIALECTS", "Dialect", "HookAnswer"]
+if TYPE_CHECKING:
+    from hookline.pipeline.dialects.tools import ToolAlias
+
+__all__ = ["DIALECTS", "Dialect", "EventDocument", "HookAnswer"]
 
 
 class Dialect(Protocol):
@@ -23,28 +28,59 @@ class Dialect(Protocol):
     """
 
     name: str
+    # Keys beside the events in the ``hooks`` object, and the words for what a failure means.
+    reserved_keys: frozenset[str]
+    failure_words: "Mapping[str, OnFailure]"
+    # The unit of its timeouts, and whether its hooks may say for which calls of a tool they run.
+    time_unit: str
+    has_conditions: bool
 
-    def event_for(self, key: str) -> HookEventName | None:
+    def event_for(self, key: str) -> EventName | None:
         """The event a settings key names, None for a name this dialect does not have."""
+        ...
+
+    def event_names(self) -> tuple[str, ...]:
+        """Every name that settings of this dialect have for an event."""
         ...
 
     def timeout_ms(self, value: float) -> float:
         """A timeout as settings write it, in milliseconds."""
         ...
 
-    def compile_matcher(
-        self, event: HookEventName, text: str | None
-    ) -> tuple[Match, Problem | None]:
-        """The test a matcher stands for, and what is wrong with it, if anything."""
+    def default_timeout_ms(self, key: str, kind: str) -> float:
+        """The timeout of a hook that says none, by the settings key of its event and its type."""
         ...
 
-    def write_input(self, event: HookEventName, payload: Mapping[str, Any]) -> bytes:
-        """The document a hook reads on stdin."""
+    def refuse_kind(self, key: str, kind: str) -> str | None:
+        """Why hooks of a type cannot be on the event of a settings key, None if they can."""
+        ...
+
+    def compile_matcher(
+        self,
+        event: EventName,
+        text: str | None,
+        tools: "Mapping[str, ToolAlias] | None" = None,
+    ) -> tuple[Match, Problem | None]:
+        """The test a matcher stands for, and what is wrong with it, if anything. The mapping of
+        the host's ``tools`` is looked into each time a name is tested."""
+        ...
+
+    def applies(self, hook: HookConfig, document: EventDocument) -> bool:
+        """Whether a hook that was planned runs on this very event."""
+        ...
+
+    def write_input(self, document: EventDocument) -> bytes:
+        """The document a hook reads; raises HooklineError where nobody could show it whole."""
+        ...
+
+    def variables(self, session_id: str) -> Mapping[str, str | None]:
+        """The variables of a command hook that it finds in this dialect alone; None for one that
+        it does not inherit."""
         ...
 
     def read_answer(
         self,
-        event: HookEventName,
+        document: EventDocument,
         hook_name: str,
         exit_code: int,
         stdout: str,
@@ -57,9 +93,9 @@ class Dialect(Protocol):
         ...
 
     def read_value(
-        self, event: HookEventName, value: Mapping[str, Any], *, strict: bool = False
+        self, document: EventDocument, value: Mapping[str, Any], *, strict: bool = False
     ) -> HookAnswer:
-        """What an in-process hook returned."""
+        """What a hook answered with an object alone: one in this process, or a server."""
         ...
 
 
@@ -67,6 +103,11 @@ class _Dialects(dict[str, Dialect]):
     """Dialects by name; one that nobody knows is read as the native one."""
 
     def __missing__(self, name: str) -> Dialect:
+        if name == "claude":
+            from hookline.pipeline.dialects.claude import ClaudeDialect
+
+            self[name] = ClaudeDialect()
+            return self[name]
         return self["native"]
 
 

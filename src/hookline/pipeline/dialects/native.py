@@ -5,11 +5,13 @@ from functools import partial
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
+from hookline.pipeline.dialects.document import EventDocument
 from hookline.pipeline.dialects.stdout import BLOCKS, Doubt, HookAnswer, Said, parse_stdout
 from hookline.pipeline.matcher import Match, compile_matcher
 from hookline.problem import Problem
 from hookline.wire import codec
-from hookline.wire.events import EVENTS, HookEventName
+from hookline.wire.events import EVENTS, EventName, HookEventName
+from hookline.wire.hooks import DEFAULT_TIMEOUT_MS, HookConfig, OnFailure
 from hookline.wire.outputs import (
     BLOCKING_WORDS,
     DECISION_WORDS,
@@ -30,7 +32,7 @@ _SAID_OTHERWISE: dict[str, str] = {
     "permissionDecisionReason": "write reason at the top of the answer",
     **dict.fromkeys(TOP_LEVEL_FIELDS, "write it at the top of the answer"),
 }
-_SAID_OTHERWISE_ON: dict[HookEventName, dict[str, str]] = {
+_SAID_OTHERWISE_ON: dict[EventName, dict[str, str]] = {
     HookEventName.BEFORE_TOOL: dict.fromkeys(
         ("updatedInput", "modifiedInput"), "write hookSpecificOutput.tool_input"
     ),
@@ -64,33 +66,57 @@ class NativeDialect:
     """Sections 4 and 5 of the protocol, for command hooks and in-process hooks alike."""
 
     name = "native"
+    reserved_keys = frozenset({"enabled", "disabled", "required", "notifications", "tools"})
+    failure_words: Mapping[str, OnFailure] = {"allow": "allow", "block": "block"}
 
-    def event_for(self, key: str) -> HookEventName | None:
+    time_unit = "milliseconds"
+    has_conditions = False
+
+    def event_for(self, key: str) -> EventName | None:
         """Settings use the events' own names."""
         return HookEventName(key) if key in EVENTS else None
+
+    def event_names(self) -> tuple[str, ...]:
+        """The eleven."""
+        return tuple(event.value for event in HookEventName)
 
     def timeout_ms(self, value: float) -> float:
         """Settings are in milliseconds already."""
         return value
 
+    def default_timeout_ms(self, key: str, kind: str) -> float:  # noqa: ARG002
+        """A minute for every hook."""
+        return DEFAULT_TIMEOUT_MS
+
+    def refuse_kind(self, key: str, kind: str) -> str | None:  # noqa: ARG002
+        """Every type may be on every event."""
+        return None
+
     def compile_matcher(
-        self, event: HookEventName, text: str | None
+        self,
+        event: EventName,
+        text: str | None,
+        tools: object = None,  # noqa: ARG002  (hosts' own names are the native ones)
     ) -> tuple[Match, Problem | None]:
         """Searched in tool names, whole for triggers, ignored where there is nothing to compare."""
         spec = EVENTS[event]
         return compile_matcher(text if spec.target else None, search=spec.search)
 
-    def write_input(
-        self,
-        event: HookEventName,  # noqa: ARG002  (other dialects name events differently)
-        payload: Mapping[str, Any],
-    ) -> bytes:
+    def applies(self, hook: HookConfig, document: EventDocument) -> bool:  # noqa: ARG002
+        """A matcher is all there is."""
+        return True
+
+    def write_input(self, document: EventDocument) -> bytes:
         """The payload is the document."""
-        return codec.encode(payload)
+        return codec.encode(document.payload)
+
+    def variables(self, session_id: str) -> Mapping[str, str | None]:  # noqa: ARG002
+        """Those that every hook finds are all."""
+        return {}
 
     def read_answer(
         self,
-        event: HookEventName,
+        document: EventDocument,
         hook_name: str,
         exit_code: int,
         stdout: str,
@@ -99,6 +125,7 @@ class NativeDialect:
         strict: bool = False,
     ) -> HookAnswer:
         """0 is an answer, 2 a block, anything else a failure whatever was printed."""
+        event = document.event
         strictness = partial(_strictness_of, event)
         if exit_code == 0:
             return _answer(event, parse_stdout(stdout, strictness), strict=strict)
@@ -124,10 +151,10 @@ class NativeDialect:
         )
 
     def read_value(
-        self, event: HookEventName, value: Mapping[str, Any], *, strict: bool = False
+        self, document: EventDocument, value: Mapping[str, Any], *, strict: bool = False
     ) -> HookAnswer:
         """The mapping is the output."""
-        return _answer(event, Said(object=codec.copy(dict(value))), strict=strict)
+        return _answer(document.event, Said(object=codec.copy(dict(value))), strict=strict)
 
 
 class _Remarks(NamedTuple):
@@ -144,7 +171,7 @@ class _Remarks(NamedTuple):
             self.warnings.append(f"{problem}; {outcome}")
 
 
-def _answer(event: HookEventName, said: Said, *, strict: bool) -> HookAnswer:
+def _answer(event: EventName, said: Said, *, strict: bool) -> HookAnswer:
     if said.garbled is not None:
         error = f"its answer {said.garbled}; print one JSON object and nothing else"
         return HookAnswer(success=False, failed="malformed", error=error)
@@ -170,16 +197,14 @@ def _answer(event: HookEventName, said: Said, *, strict: bool) -> HookAnswer:
     )
 
 
-def _strictness_of(event: HookEventName, value: dict[str, Any]) -> int:
+def _strictness_of(event: EventName, value: dict[str, Any]) -> int:
     output = create_hook_output(event, _clean_output(event, value, _Remarks([], [])))
     if output.is_blocking_decision() or output.should_stop_execution():
         return BLOCKS
     return 2 if output.is_ask_decision() else int(output.hook_specific_output is not None)
 
 
-def _clean_output(
-    event: HookEventName, output: dict[str, Any], remarks: _Remarks
-) -> dict[str, Any]:
+def _clean_output(event: EventName, output: dict[str, Any], remarks: _Remarks) -> dict[str, Any]:
     """The output without known fields of the wrong type, and with decision words in lower case."""
     cleaned: dict[str, Any] = {}
     unknown: list[str] = []
@@ -214,7 +239,7 @@ def _clean_output(
 
 
 def _clean_specific(
-    event: HookEventName, specific: dict[str, Any], remarks: _Remarks
+    event: EventName, specific: dict[str, Any], remarks: _Remarks
 ) -> dict[str, Any]:
     """The event's own fields in their usual spelling; what is not read is told by its name."""
     own = SPECIFIC_FIELDS[event]
@@ -270,7 +295,7 @@ def _clean_tool_config(config: Any, remarks: _Remarks) -> Any:
     return config
 
 
-def _find_instead(event: HookEventName, name: str) -> str | None:
+def _find_instead(event: EventName, name: str) -> str | None:
     """What to write in place of a field that is not read there; None for a field that nobody has
     a meaning for."""
     own = SPECIFIC_FIELDS[event]

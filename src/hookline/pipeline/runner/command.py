@@ -170,7 +170,7 @@ def _result(
         assert outcome.exit_code is not None
         exit_code = outcome.exit_code
         answer = DIALECTS[hook.dialect].read_answer(
-            document.event,
+            document,
             hook.name,
             exit_code,
             _trimmed(stdout),

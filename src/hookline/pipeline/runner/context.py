@@ -1,16 +1,25 @@
 """What all kinds of hooks are run with: the input they read, and the session and its rules."""
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from hookline.pipeline.dialects import DIALECTS
+from hookline.fired import NO_FACTS, Facts
+from hookline.pipeline.dialects import DIALECTS, EventDocument
 from hookline.wire import codec
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EventName, HookEventName
 from hookline.wire.hooks import HookConfig, Redaction
+from hookline.wire.outputs import change_tool_input
 from hookline.wire.results import FailedKind, HookExecutionResult
+
+# Native hooks are spared the table.
+if TYPE_CHECKING:
+    from hookline.pipeline.dialects.tools import ToolAlias
+
+# Puts a question to a model and gives its answer, a text that holds one JSON object.
+Judge: TypeAlias = Callable[[str], Awaitable[str] | str]
 
 
 class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +35,11 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
 
     ``why_untrusted`` says why a hook may not run, None if it may. ``warm`` is whether it is worth
     while to keep processes waiting for the next event. ``inherited`` are the variables that hooks
-    inherit otherwise than this process has them, None for one that they do not inherit.
+    inherit otherwise than this process has them, None for one that they do not inherit. ``tools``
+    are the host's as Claude Code calls them, ``shared_env`` the variables that the user and the
+    system give all hooks of Claude Code, both only where there are such hooks. ``judge`` answers
+    the questions of prompt hooks; ``private_hosts`` are those of a private network that a
+    project's hooks may be sent to.
     """
 
     cwd: str
@@ -36,34 +49,42 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     redaction: Redaction = Redaction()
     limits: RunLimits = RunLimits()
     warm: bool = True
+    tools: "Mapping[str, ToolAlias] | None" = None
+    shared_env: Mapping[str, str] = {}
+    judge: "Judge | None" = None
+    private_hosts: tuple[str, ...] = ()
     inherited: tuple[tuple[str, str | None], ...] = ()
 
 
-class InputDocument(msgspec.Struct, frozen=True, eq=False):
+class InputDocument(EventDocument, frozen=True, eq=False):
     """The JSON object hooks read, encoded once for each dialect and copied for functions.
 
     Immutable, so that hooks in parallel can share it. ``cut`` says why hooks are not shown the
     whole input; it is empty where they are.
     """
 
-    event: HookEventName
-    payload: dict[str, Any]
     cut: str = ""
-    _encoded: dict[str, bytes] = {}
+    _encoded: dict[str, bytes] = msgspec.field(default_factory=dict)
 
     @classmethod
     def checked(
-        cls, event: HookEventName, payload: dict[str, Any], cut: str = ""
+        cls,
+        event: EventName,
+        payload: dict[str, Any],
+        cut: str = "",
+        *,
+        facts: Facts = NO_FACTS,
+        tools: "Mapping[str, ToolAlias] | None" = None,
     ) -> "InputDocument":
         """A document that is known to have a JSON form; raises PayloadEncodingError."""
         # The native document is the payload itself.
-        return cls(event, payload, cut, {"native": codec.encode(payload)})
+        return cls(event, payload, facts, tools, cut, {"native": codec.encode(payload)})
 
     def encoded(self, dialect: str = "native") -> bytes:
-        """What a hook of that dialect reads on stdin; raises PayloadEncodingError."""
+        """What a hook of that dialect reads on stdin; raises HooklineError."""
         known = self._encoded.get(dialect)
         if known is None:
-            known = DIALECTS[dialect].write_input(self.event, self.payload)
+            known = DIALECTS[dialect].write_input(self)
             self._encoded[dialect] = known
         return known
 
@@ -75,7 +96,11 @@ class InputDocument(msgspec.Struct, frozen=True, eq=False):
     def followed_by(self, output: dict[str, Any] | None) -> "InputDocument":
         """What the next hook of a sequence reads after an answer."""
         payload = chain_input(self.event, self.payload, output or {})
-        return self if payload is self.payload else InputDocument(self.event, payload, self.cut)
+        if payload is self.payload:
+            return self
+        # What was worded elsewhere is not what it has become.
+        facts = msgspec.structs.replace(self.facts, original=None)
+        return InputDocument(self.event, payload, facts, self.tools, self.cut)
 
 
 def failed_result(
@@ -99,7 +124,7 @@ def failed_result(
 
 
 def chain_input(
-    event: HookEventName, payload: dict[str, Any], output: dict[str, Any]
+    event: EventName, payload: dict[str, Any], output: dict[str, Any]
 ) -> dict[str, Any]:
     """The next hook's input; the same object when the answer changes nothing in it."""
     specific = output.get("hookSpecificOutput")
@@ -110,9 +135,10 @@ def chain_input(
         if isinstance(context, str) and context:
             return {**payload, "prompt": f"{payload['prompt']}\n\n{context}"}
     elif event is HookEventName.BEFORE_TOOL:
-        before, changed = payload["tool_input"], specific.get("tool_input")
-        if isinstance(changed, dict) and isinstance(before, Mapping):
-            return {**payload, "tool_input": {**before, **changed}}
+        before = payload["tool_input"]
+        if isinstance(before, Mapping):
+            changed = change_tool_input(before, specific)
+            return payload if changed is before else {**payload, "tool_input": changed}
     elif event is HookEventName.BEFORE_MODEL:
         changed = specific.get("llm_request")
         if isinstance(changed, dict):

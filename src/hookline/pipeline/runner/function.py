@@ -14,11 +14,11 @@ from inspect import isawaitable
 from typing import Any
 
 from hookline.errors import describe
-from hookline.pipeline.dialects import DIALECTS, HookAnswer
+from hookline.pipeline.dialects import DIALECTS, EventDocument, HookAnswer
 from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
 from hookline.stepping import TimedOut, first_step, go_on
 from hookline.wire import codec
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EventName
 from hookline.wire.hooks import RuntimeHook
 from hookline.wire.outputs import DefaultHookOutput
 from hookline.wire.results import HookExecutionResult
@@ -30,7 +30,7 @@ async def run_function(
     """Call the function with a copy of the input; what it raises is this hook's failure."""
     started = time.perf_counter()
     try:
-        argument = document.copy(hook.dialect)
+        argument = document.copy()
         if hook.is_async:
             waiting, value = first_step(hook.function(argument))
             if waiting is not None:
@@ -42,7 +42,7 @@ async def run_function(
             return HookExecutionResult(
                 hook=hook, event_name=document.event, success=True, duration=duration
             )
-        answer = _read_value(hook, document.event, value)
+        answer = _read_value(hook, document, value)
     except TimedOut as late:
         error = f"ran longer than its timeout of {hook.timeout:g} ms{late}"
         return failed_result(hook, document, "timeout", error, started=started)
@@ -62,7 +62,7 @@ async def run_function(
     )
 
 
-def _read_value(hook: RuntimeHook, event: HookEventName, value: object) -> HookAnswer:
+def _read_value(hook: RuntimeHook, document: InputDocument, value: object) -> HookAnswer:
     """What a function said, read as the same JSON of a script would be."""
     if isinstance(value, dict):
         said = value
@@ -76,8 +76,8 @@ def _read_value(hook: RuntimeHook, event: HookEventName, value: object) -> HookA
     text, strict = codec.encode(said), hook.on_failure == "block"
     answer = None
     if len(text) <= _SHORT:
-        answer = _short_answer(hook.dialect, event, text, strict)
-    return answer or DIALECTS[hook.dialect].read_value(event, codec.decode(text), strict=strict)
+        answer = _short_answer(document.event, text, strict)
+    return answer or DIALECTS["native"].read_value(document, codec.decode(text), strict=strict)
 
 
 # A hook says the same few bytes nearly every time, and reading them anew would add 15 % to an event
@@ -86,10 +86,9 @@ _SHORT = 512
 
 
 @lru_cache(maxsize=256)
-def _short_answer(
-    dialect: str, event: HookEventName, text: bytes, strict: bool
-) -> HookAnswer | None:
-    answer = DIALECTS[dialect].read_value(event, codec.decode(text), strict=strict)
+def _short_answer(event: EventName, text: bytes, strict: bool) -> HookAnswer | None:
+    document = EventDocument(event, {})
+    answer = DIALECTS["native"].read_value(document, codec.decode(text), strict=strict)
     values = (answer.output or {}).values()
     return None if any(isinstance(value, dict | list) for value in values) else answer
 

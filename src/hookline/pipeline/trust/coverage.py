@@ -18,7 +18,7 @@ from hookline.pipeline.shell import expand
 from hookline.pipeline.trust.commands import Commands, Name, Uncovered, expand_home, shorten
 from hookline.pipeline.trust.kinds import LOADERS, Use
 from hookline.pipeline.trust.wording import Field, TooMuchError
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EventName
 from hookline.wire.hooks import CommandHook, HookSource
 
 __all__ = ["Coverage", "FileState", "Uncovered", "cover", "lines_of", "read_state"]
@@ -64,7 +64,7 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
 
 def cover(
     hook: CommandHook,
-    event: HookEventName,
+    event: EventName,
     *,
     project_dir: str,
     cwd: str,

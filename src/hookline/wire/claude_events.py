@@ -1,0 +1,130 @@
+"""The events that Claude Code alone has: a host fires them by name (``fire_claude_event``).
+
+Those that it shares with us are mapped to ours by the Claude dialect.
+"""
+
+from hookline.wire.events import EventName, EventSpec
+
+
+class ClaudeEventName(EventName):
+    """Their names, as Claude Code spells them."""
+
+    __hash__ = str.__hash__
+
+    PERMISSION_REQUEST = "PermissionRequest"
+    PERMISSION_DENIED = "PermissionDenied"
+    POST_TOOL_BATCH = "PostToolBatch"
+    USER_PROMPT_EXPANSION = "UserPromptExpansion"
+    SETUP = "Setup"
+    SUBAGENT_START = "SubagentStart"
+    SUBAGENT_STOP = "SubagentStop"
+    STOP_FAILURE = "StopFailure"
+    POST_COMPACT = "PostCompact"
+    PRE_MODEL_SWITCH = "PreModelSwitch"
+    POST_MODEL_SWITCH = "PostModelSwitch"
+    TASK_CREATED = "TaskCreated"
+    TASK_COMPLETED = "TaskCompleted"
+    TEAMMATE_IDLE = "TeammateIdle"
+    CONFIG_CHANGE = "ConfigChange"
+    INSTRUCTIONS_LOADED = "InstructionsLoaded"
+    CWD_CHANGED = "CwdChanged"
+    DIRECTORY_ADDED = "DirectoryAdded"
+    FILE_CHANGED = "FileChanged"
+    WORKTREE_CREATE = "WorktreeCreate"
+    WORKTREE_REMOVE = "WorktreeRemove"
+    ELICITATION = "Elicitation"
+    ELICITATION_RESULT = "ElicitationResult"
+    MESSAGE_DISPLAY = "MessageDisplay"
+
+
+def _spec(
+    event: ClaudeEventName,
+    *required: str,
+    optional: tuple[str, ...] = (),
+    target: str | None = None,
+    blockable: bool = False,
+) -> EventSpec:
+    return EventSpec(
+        event, required, optional, target=target, search=target == "tool_name", blockable=blockable
+    )
+
+
+_E = ClaudeEventName
+_STOP = ("stop_hook_active",)
+_LAST_MESSAGE = ("last_assistant_message", "background_tasks", "session_crons")
+
+# Only these are settled by hooks here; what else they could say is the host's to apply.
+CLAUDE_EVENTS: dict[EventName, EventSpec] = {
+    spec.event: spec
+    for spec in (
+        _spec(
+            *(_E.PERMISSION_REQUEST, "tool_name", "tool_input"),
+            optional=("permission_suggestions", "mcp_server"),
+            target="tool_name",
+            blockable=True,
+        ),
+        _spec(
+            *(_E.PERMISSION_DENIED, "tool_name", "tool_input", "tool_use_id", "reason"),
+            optional=("mcp_server",),
+            target="tool_name",
+        ),
+        _spec(_E.POST_TOOL_BATCH, "tool_calls", blockable=True),
+        _spec(
+            *(_E.USER_PROMPT_EXPANSION, "expansion_type", "command_name", "command_args"),
+            optional=("command_source", "prompt"),
+            target="command_name",
+            blockable=True,
+        ),
+        _spec(_E.SETUP, "trigger", target="trigger"),
+        _spec(_E.SUBAGENT_START, "agent_id", "agent_type", target="agent_type"),
+        _spec(
+            *(_E.SUBAGENT_STOP, *_STOP, "agent_id", "agent_type", "agent_transcript_path"),
+            optional=_LAST_MESSAGE,
+            target="agent_type",
+            blockable=True,
+        ),
+        _spec(
+            *(_E.STOP_FAILURE, "error"),
+            optional=("error_details", "last_assistant_message"),
+            target="error",
+        ),
+        _spec(_E.POST_COMPACT, "trigger", "compact_summary", target="trigger"),
+        _spec(_E.PRE_MODEL_SWITCH, "from_model", "to_model", blockable=True),
+        _spec(_E.POST_MODEL_SWITCH, "from_model", "to_model"),
+        _spec(
+            *(_E.TASK_CREATED, "task_id", "task_subject"),
+            optional=("task_description", "teammate_name", "team_name"),
+            blockable=True,
+        ),
+        _spec(
+            *(_E.TASK_COMPLETED, "task_id", "task_subject"),
+            optional=("task_description", "teammate_name", "team_name"),
+            blockable=True,
+        ),
+        _spec(_E.TEAMMATE_IDLE, "teammate_name", "team_name", blockable=True),
+        _spec(_E.CONFIG_CHANGE, "source", optional=("file_path",), target="source", blockable=True),
+        _spec(
+            *(_E.INSTRUCTIONS_LOADED, "file_path", "memory_type", "load_reason"),
+            optional=("globs", "trigger_file_path", "parent_file_path"),
+            target="load_reason",
+        ),
+        _spec(_E.CWD_CHANGED, "old_cwd", "new_cwd"),
+        _spec(_E.DIRECTORY_ADDED, "directory", "source", target="source"),
+        _spec(_E.FILE_CHANGED, "file_path", "event", target="file_path"),
+        _spec(_E.WORKTREE_CREATE, "name", blockable=True),
+        _spec(_E.WORKTREE_REMOVE, "worktree_path"),
+        _spec(
+            *(_E.ELICITATION, "mcp_server_name", "message"),
+            optional=("mode", "url", "elicitation_id", "requested_schema"),
+            target="mcp_server_name",
+            blockable=True,
+        ),
+        _spec(
+            *(_E.ELICITATION_RESULT, "mcp_server_name", "action"),
+            optional=("content", "mode", "elicitation_id"),
+            target="mcp_server_name",
+            blockable=True,
+        ),
+        _spec(_E.MESSAGE_DISPLAY, "turn_id", "message_id", "index", "final", "delta"),
+    )
+}

@@ -103,7 +103,7 @@ async def test_a_payload_without_a_json_form_is_shown_to_hooks_as_text(
 
 
 @pytest.mark.requirement("DELTA-HFAIL-005")
-@pytest.mark.parametrize("name", ["BeforeTol", "before_tool", "", None, 7, [], "Stop"])
+@pytest.mark.parametrize("name", ["BeforeTol", "before_tool", "", None, 7, [], "Halt"])
 async def test_a_name_of_no_event_gives_a_failure_envelope(tmp_path: Path, name: Any) -> None:
     handler = (await started(tmp_path / "w")).get_event_handler()
     processed = await handler.fire(name, TOOL)

@@ -32,6 +32,9 @@ class Session:
     def get_translator(self) -> HookTranslator:
         return GenAITranslator()
 
+    def get_tools(self) -> None:
+        return None
+
     def is_strict(self) -> bool:
         return False
 

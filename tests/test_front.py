@@ -40,7 +40,7 @@ METHODS: dict[str, tuple[tuple[Any, ...], str]] = {
 
 
 def test_there_is_a_method_for_every_event() -> None:
-    assert {event for _, event in METHODS.values()} == {event.value for event in EVENTS}
+    assert {event for _, event in METHODS.values()} == {str(event) for event in EVENTS}
 
 
 @pytest.mark.parametrize("method", METHODS)

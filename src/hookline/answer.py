@@ -4,6 +4,7 @@
 ``Answer``; none of them looks into a hook's output itself.
 """
 
+import os
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -74,6 +75,13 @@ _DOES: dict[str, str] = {
     "toolConfig": "restricts",
     "additionalContext": "adds",
 }
+
+
+def most_sent_back() -> int:
+    """How often hooks may send one turn back to work: 8 times, unless the user says otherwise as
+    for Claude Code."""
+    said = os.environ.get("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "")
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 10 and int(said) else 8
 
 
 class ProcessedHookResult(msgspec.Struct, frozen=True):

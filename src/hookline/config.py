@@ -385,6 +385,10 @@ class Config:
                 self._translator = AnyTranslator()
             return self._translator
 
+    def get_tools(self) -> "Mapping[str, ToolAlias] | None":
+        """What the host's tools are in Claude Code; None where none but the known ones are."""
+        return self._given_tools
+
     def run_context(self, session_id: str) -> RunContext:
         """The rules hooks of one event run under."""
         return RunContext(

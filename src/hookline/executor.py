@@ -13,7 +13,7 @@ import msgspec
 
 from hookline.answer import Answer, make_empty_answer, process_common_hook_output_fields
 from hookline.debuglog import DebugLogger
-from hookline.errors import EXHAUSTED, EventHeldError
+from hookline.errors import EXHAUSTED, EventHeldError, UnknownEventError
 from hookline.fired import FiredEvent, Session, build_payload, read_fired_event
 from hookline.notices import warn
 from hookline.pipeline.aggregator import HookAggregator, merge_outputs
@@ -25,6 +25,7 @@ from hookline.wire.outputs import ModelCall
 from hookline.wire.results import AggregatedHookResult, FailureMeta, build_failure_envelope
 
 if TYPE_CHECKING:
+    from hookline.pipeline.dialects.tools import ToolAlias
     from hookline.translate import HookTranslator
 
 
@@ -39,7 +40,7 @@ class Executor(Protocol):
         """True if carrying this event out takes an event loop of asyncio's."""
         ...
 
-    def may_answer(self, event: EventName, target: str = "") -> bool:
+    def may_answer(self, event: EventName | str, target: str = "") -> bool:
         """False if it is certain that no hook would answer such an event now."""
         ...
 
@@ -89,7 +90,7 @@ class LocalExecutor:
             return False
         return plan is not None and any(hook.needs_asyncio for hook in plan.hooks)
 
-    def may_answer(self, event: EventName, target: str = "") -> bool:
+    def may_answer(self, event: EventName | str, target: str = "") -> bool:
         """Whether a hook matches, or that cannot be told."""
         try:
             return self._planner.create_execution_plan(event, target) is not None
@@ -112,10 +113,9 @@ class LocalExecutor:
             document = InputDocument.checked(
                 fired.event, payload, cut, facts=fired.facts, tools=context.tools
             )
-            if plan.conditional:
-                plan = narrow_plan(plan, document)
-                if plan is None:
-                    return self._answer_unmatched(fired)
+            plan = narrow_plan(plan, document)
+            if plan is None:
+                return self._answer_unmatched(fired)
             stage = "execution"
             results = await self._runner.execute_plan(plan, document, context)
             stage = "aggregation"
@@ -149,8 +149,8 @@ class LocalExecutor:
         """An event whose name and fields are at hand as data; the answer, if it is none."""
         event = None
         try:
-            event = narrow_event(name)
-            return read_fired_event(event, input, sdk_objects=True)
+            event = find_named_event(name)
+            return read_named_event(name, input, self.session.get_tools())
         except Exception as error:
             return self.fail(error, "validation", FiredEvent(event) if event else None)
 
@@ -238,6 +238,33 @@ class LocalExecutor:
         if what is not None:
             why = output.get_effective_reason()
             self.debug_log.warning(f"a hook tried to {what}, which has no effect: {why}")
+
+
+def find_named_event(name: object) -> EventName:
+    """The event that is fired under a name of ours or of Claude Code's; raises
+    UnknownEventError."""
+    try:
+        return narrow_event(name)
+    except UnknownEventError:
+        from hookline.pipeline.dialects.claude.names import MAPPED_EVENTS
+
+        event = MAPPED_EVENTS.get(name) if isinstance(name, str) else None
+        if event is None:
+            raise
+        return event
+
+
+def read_named_event(
+    name: object, input: Mapping[str, Any], tools: "Mapping[str, ToolAlias] | None"
+) -> FiredEvent:
+    """An event whose name, ours or Claude Code's, and fields are at hand as data; raises
+    UnknownEventError or InvalidPayloadError."""
+    event = find_named_event(name)
+    if event == name:
+        return read_fired_event(event, input, sdk_objects=True)
+    from hookline.pipeline.dialects.claude.reading import read_claude_event
+
+    return read_claude_event(str(name), input, tools)
 
 
 def is_exhausted(error: Exception) -> bool:

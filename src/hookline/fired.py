@@ -15,6 +15,7 @@ from hookline.wire.events import EVENTS, EventName, EventSpec, HookEventName
 from hookline.wire.validators import ALIASES, read_values
 
 if TYPE_CHECKING:
+    from hookline.pipeline.dialects.tools import ToolAlias
     from hookline.pipeline.runner.context import RunContext
     from hookline.translate import HookTranslator
 
@@ -76,6 +77,8 @@ class Session(Protocol):
     def get_transcript_path(self) -> str: ...
 
     def get_translator(self) -> "HookTranslator": ...
+
+    def get_tools(self) -> "Mapping[str, ToolAlias] | None": ...
 
     def is_strict(self) -> bool: ...
 

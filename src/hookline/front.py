@@ -26,7 +26,7 @@ import msgspec
 from hookline.answer import Answer, make_empty_answer, process_common_hook_output_fields
 from hookline.config import Config, PathLike
 from hookline.errors import describe
-from hookline.fired import FiredEvent, read_fired_event
+from hookline.fired import FiredEvent
 from hookline.notices import warn
 from hookline.toolcall import (
     Confirm,
@@ -39,6 +39,7 @@ from hookline.toolcall import (
     ToolResult,
     call_with,
     complete,
+    make_call_id,
     open_gate,
     run_call,
 )
@@ -129,7 +130,7 @@ class _Engine:
     def warn(self, message: str) -> None:
         self.config.get_debug_logger().warning(message)
 
-    def may_answer(self, event: EventName, target: str = "") -> bool:
+    def may_answer(self, event: EventName | str, target: str = "") -> bool:
         try:
             system = self.config.get_hook_system()
             return system is not None and system.may_answer(event, target)
@@ -307,17 +308,29 @@ class Face:
 
     async def fire(self, event: EventName | str, input: Mapping[str, Any]) -> Answer:
         """Fire an event whose name and fields are at hand as data."""
+        from hookline.executor import find_named_event, read_named_event
+
         narrowed = None
         try:
-            narrowed = narrow_event(event)
-            given = {
-                "session_id": self._session_id,
-                "transcript_path": self._transcript_path,
-                **input,
-            }
-            fired = read_fired_event(narrowed, given, sdk_objects=True)
+            narrowed = find_named_event(event)
+            fired = read_named_event(event, self._placed(input), self._engine.config.get_tools())
         except Exception as error:
             return self._engine.fail(error, FiredEvent(narrowed) if narrowed else None)
+        return await self._engine.execute(fired)
+
+    async def fire_claude_event(self, name: str, fields: Mapping[str, Any]) -> Answer:
+        """Fire an event by the name that Claude Code has for it, in its words: SubagentStop, say.
+        Its hooks are run on it, and where it is one of ours (PreToolUse) all that match."""
+        from hookline.executor import find_named_event
+        from hookline.pipeline.dialects.claude.reading import read_claude_event
+
+        event = None
+        try:
+            event = find_named_event(name)
+            tools = self._engine.config.get_tools()
+            fired = read_claude_event(name, self._placed(fields), tools)
+        except Exception as error:
+            return self._engine.fail(error, FiredEvent(event) if event else None)
         return await self._engine.execute(fired)
 
     async def tool_gate(
@@ -330,12 +343,13 @@ class Face:
         mcp_context: Mapping[str, Any] | None = None,
         read: Callable[[Any], ToolResult] | None = None,
         answered: Mapping[str, Any] | None = None,
+        call_id: str | None = None,
     ) -> ToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves: whether it may
         run (``gate.refusal``) and with what (``gate.input``). ``gate.finish()`` is the other;
         ``read`` makes a result of what it is given. ``answered`` is what BeforeTool hooks have
         said to this very call already."""
-        call = self._call(name, tool_input, confirm, deferrals, mcp_context)
+        call = self._call(name, tool_input, confirm, deferrals, mcp_context, call_id)
         if read is not None or answered is not None:
             call = msgspec.structs.replace(call, read=read, answered=answered)
         return await open_gate(self._engine, call)
@@ -350,6 +364,7 @@ class Face:
         call: Execute | None = None,
         run_other: Callable[[str, ToolInput], Any] | None = None,
         mcp_context: Mapping[str, Any] | None = None,
+        call_id: str | None = None,
     ) -> ToolResult:
         """Run a tool, and apply what the hooks before and after it say.
 
@@ -357,12 +372,13 @@ class Face:
         has one parameter that is annotated as a mapping; ``call`` calls it some other way.
         ``confirm`` asks the user; without it nobody can be asked, and ``ask`` is a block.
         ``run_other(name, input)`` runs the tool that a hook wants to follow at once; without it
-        those can follow that ``wrap`` knows. An exception of the tool itself goes on to the caller,
+        those can follow that ``wrap`` knows. ``call_id`` is what the model's call is known by, for
+        hooks that are told. An exception of the tool itself goes on to the caller,
         after AfterTool was fired.
         """
         outcome = await run_call(
             self._engine,
-            self._call(name or _name_of(tool), tool_input, confirm, (), mcp_context),
+            self._call(name or _name_of(tool), tool_input, confirm, (), mcp_context, call_id),
             call or functools.partial(call_with, tool),
             find_tool=self._engine.find_tool
             if run_other is None
@@ -382,12 +398,13 @@ class Face:
         deferrals: tuple[type[BaseException], ...] = (),
         mcp_context: Mapping[str, Any] | None = None,
         answered: Mapping[str, Any] | None = None,
+        call_id: str | None = None,
     ) -> ToolOutcome:
         """``run_tool`` for an adapter: ``execute(input)`` runs the tool, ``read`` makes a result
         of what it returns, ``find_tool(name)`` says how a tool is run that hooks want to follow at
         once. ``answered`` is what BeforeTool hooks said before the call was deferred. The outcome
         has the tool's own value, for where hooks changed nothing."""
-        call = self._call(name, tool_input, confirm, deferrals, mcp_context)
+        call = self._call(name, tool_input, confirm, deferrals, mcp_context, call_id)
         return await run_call(
             self._engine,
             msgspec.structs.replace(call, read=read, answered=answered),
@@ -487,6 +504,7 @@ class Face:
         confirm: Confirm | None,
         deferrals: tuple[type[BaseException], ...],
         mcp_context: Mapping[str, Any] | None,
+        call_id: str | None,
     ) -> ToolCall:
         return ToolCall(
             name=name,
@@ -496,7 +514,13 @@ class Face:
             mcp_context=None if mcp_context is None else dict(mcp_context),
             session_id=self._session_id,
             transcript_path=self._transcript_path,
+            id=call_id or make_call_id(),
         )
+
+    def _placed(self, input: Mapping[str, Any]) -> dict[str, Any]:
+        """An input in this session, unless it names its own."""
+        place = {"session_id": self._session_id, "transcript_path": self._transcript_path}
+        return {**place, **input}
 
     async def _fire(self, event: EventName, target: str, values: tuple[Any, ...]) -> Answer:
         return await self._engine.execute(
@@ -563,7 +587,7 @@ class HookSession(Face):
 
         def guard(guarded: Any) -> Any:
             engine = self._engine
-            template = self._call(name or _name_of(guarded), {}, confirm, (), None)
+            template = self._call(name or _name_of(guarded), {}, confirm, (), None, None)
             engine.tools[template.name] = guarded
             return wrap_function(
                 guarded,
@@ -812,6 +836,7 @@ class SyncHooks:
     pre_compress = _Blocking(Face.pre_compress)
     notification = _Blocking(Face.notification)
     fire = _Blocking(Face.fire)
+    fire_claude_event = _Blocking(Face.fire_claude_event)
     run_tool = _Blocking(Face.run_tool)
     call_tool = _Blocking(Face.call_tool)
 
@@ -825,6 +850,7 @@ class SyncHooks:
         mcp_context: Mapping[str, Any] | None = None,
         read: Callable[[Any], ToolResult] | None = None,
         answered: Mapping[str, Any] | None = None,
+        call_id: str | None = None,
     ) -> SyncToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves."""
         opening = self._face.tool_gate(
@@ -835,6 +861,7 @@ class SyncHooks:
             mcp_context=mcp_context,
             read=read,
             answered=answered,
+            call_id=call_id,
         )
         return SyncToolGate(complete(opening))
 

@@ -148,7 +148,7 @@ class RemoteExecutor:
         """True: a bus is asyncio's."""
         return True
 
-    def may_answer(self, event: EventName, target: str = "") -> bool:  # noqa: ARG002
+    def may_answer(self, event: EventName | str, target: str = "") -> bool:  # noqa: ARG002
         """True: only a worker knows its hooks."""
         return True
 

@@ -310,7 +310,7 @@ class HookSystem:
             # A loop takes descriptors, and a thread may not be had.
             return self._executor.judge_failure(self._local.fail(error, stage, fired))
 
-    def may_answer(self, event: EventName, target: str = "") -> bool:
+    def may_answer(self, event: EventName | str, target: str = "") -> bool:
         """False if it is certain that no hook would answer such an event now."""
         try:
             self.initialize_blocking()

@@ -4,6 +4,9 @@ Everything here is written once, for callers who await and for those who do not:
 a call reaches the hooks and settles what a tool returns, and a blocking one never suspends.
 """
 
+import itertools
+import os
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, get_origin
@@ -12,16 +15,20 @@ import msgspec
 
 from hookline.answer import Answer
 from hookline.errors import describe
-from hookline.fired import FiredEvent
+from hookline.fired import Facts, FiredEvent
 from hookline.wire import codec
 from hookline.wire.codec import show
-from hookline.wire.events import EventName, HookEventName
+from hookline.wire.events import EventName, HookEventName, narrow_event
+from hookline.wire.hooks import HookSource
+from hookline.wire.outputs import create_hook_output
 
 if TYPE_CHECKING:
     from hookline.translate import HookTranslator
 
 MAX_TAIL_CALLS = 8
 BLOCKED_BY_HOOK = "blocked_by_hook"
+# Fired before the user is asked; its hooks are Claude Code's.
+PERMISSION_REQUEST = "PermissionRequest"
 NOBODY_TO_ASK = "nobody can be asked to confirm it"
 
 T = TypeVar("T")
@@ -117,7 +124,7 @@ class Firing(Protocol):
         """Tell people something."""
         ...
 
-    def may_answer(self, event: EventName, target: str = "") -> bool:
+    def may_answer(self, event: EventName | str, target: str = "") -> bool:
         """False if it is certain that no hook would answer such an event now."""
         ...
 
@@ -130,11 +137,22 @@ class Firing(Protocol):
         ...
 
 
+# Calls that nobody named are numbered, with a mark that no other process has.
+_CALLS = f"toolu_{os.getpid():x}{time.time_ns():x}_"
+_NUMBERS = itertools.count(1)
+
+
+def make_call_id() -> str:
+    """What a call is known by that its caller has no id for."""
+    return f"{_CALLS}{next(_NUMBERS)}"
+
+
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call before any hook has seen it; ``deferrals`` are exceptions of ``confirm``, or of
     a tool that is not done yet, that go through as ``Deferred`` does. ``read`` makes a result of
     what the tool returns. ``answered`` is what BeforeTool hooks have answered to this very call
-    already, before it was deferred: they are not asked again."""
+    already, before it was deferred: they are not asked again. ``id`` is what the model's call is
+    known by."""
 
     name: str
     input: ToolInput
@@ -146,8 +164,9 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     transcript_path: str | None = None
     read: "Callable[[Any], ToolResult] | None" = None
     answered: Mapping[str, Any] | None = None
+    id: str | None = None
 
-    def event(self, event: EventName, *values: Any) -> FiredEvent:
+    def event(self, event: EventName, *values: Any, duration_ms: float | None = None) -> FiredEvent:
         """An event of this call in its session."""
         return FiredEvent(
             event,
@@ -155,6 +174,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
             (self.name, *values, self.mcp_context, self.original_request_name),
             session_id=self.session_id,
             transcript_path=self.transcript_path,
+            facts=Facts(self.id, duration_ms),
         )
 
 
@@ -162,17 +182,27 @@ class ToolGate:
     """A tool call between its BeforeTool and its AfterTool.
 
     ``refusal`` is the result in place of a tool that must not run, None if it may; ``input`` is
-    what it is to be called with then.
+    what it is to be called with then. ``asks`` says that hooks wanted the user asked, and none
+    answered in the user's place.
     """
 
     def __init__(
-        self, firing: Firing, call: ToolCall, before: Answer, refusal: ToolResult | None
+        self,
+        firing: Firing,
+        call: ToolCall,
+        before: Answer,
+        refusal: ToolResult | None,
+        tool_input: ToolInput,
+        *,
+        asks: bool = False,
     ) -> None:
         self._firing = firing
         self._call = call
+        self._opened = time.perf_counter()
         self.name = call.name
         self.before = before
-        self.input: ToolInput = before.tool_input
+        self.input = tool_input
+        self.asks = asks
         if refusal is not None and before.context and not before.stopped:
             refusal = with_text(refusal, f"\n\n{before.context}")
         self.refusal = refusal if refusal is None else _add_message(refusal, before)
@@ -198,11 +228,12 @@ class ToolGate:
                 self.input,
                 to_tool_response(given),
                 self._call.input if self.is_rewritten else None,
+                duration_ms=(time.perf_counter() - self._opened) * 1000,
             )
         )
         kept, reason = given, after.reason or ""
         if after.stopped:
-            kept = ToolResult(reason, return_display=reason, stop_reason=reason)
+            kept = _stopped(reason)
         elif after.denied:
             kept = msgspec.structs.replace(given, llm_content=reason, return_display=reason)
         elif after.tool_output is not None:
@@ -259,27 +290,78 @@ async def open_gate(firing: Firing, call: ToolCall) -> ToolGate:
     else:
         before = Answer.read(event, call.answered)
     reason = before.reason or ""
-    refusal = None
+    refusal, tool_input, asks = None, before.tool_input, before.asks
     if before.stopped:
-        refusal = ToolResult(reason, return_display=reason, stop_reason=reason)
+        refusal = _stopped(reason)
     elif before.blocked:
         refusal = _blocked(reason)
     elif before.asks:
         if call.confirm is None:
             refusal = _blocked(f"{reason} ({NOBODY_TO_ASK})")
         else:
-            request = ConfirmationRequest(call.name, before.tool_input, reason, before.message)
-            try:
-                is_confirmed = await firing.settle(call.confirm(request)) is True
-            except Exception as error:
-                if isinstance(error, (Deferred, *call.deferrals)):
-                    raise
-                # A question that could not be put was not answered with yes.
-                firing.warn(f"the user could not be asked about {call.name}: {error}")
-                is_confirmed = False
-            if not is_confirmed:
-                refusal = _blocked(f"The user did not allow this call of {call.name}: {reason}")
-    return ToolGate(firing, call, before, refusal)
+            refusal, tool_input, asks = await _ask(firing, call, before)
+    return ToolGate(firing, call, before, refusal, tool_input, asks=asks)
+
+
+async def _ask(
+    firing: Firing, call: ToolCall, before: Answer
+) -> tuple[ToolResult | None, ToolInput, bool]:
+    """Settle the question that hooks want put to the user: other hooks may answer it in the
+    user's place (PermissionRequest). The refusal, None if the call may go on, its input, and
+    whether the user was asked."""
+    assert call.confirm is not None
+    tool_input, reason = before.tool_input, before.reason or ""
+    if firing.may_answer(PERMISSION_REQUEST, call.name):
+        server = {} if call.mcp_context is None else {"mcp_context": call.mcp_context}
+        fired = FiredEvent(
+            narrow_event(PERMISSION_REQUEST),
+            call.name,
+            (call.name, tool_input),
+            server,
+            session_id=call.session_id,
+            transcript_path=call.transcript_path,
+        )
+        answer = await firing.execute(fired)
+        tool_input = answer.tool_input
+        if answer.stopped:
+            return _stopped(answer.reason or ""), tool_input, False
+        if answer.denied:
+            return _blocked(answer.reason or reason), tool_input, False
+        if may_permit(before, answer):
+            return None, tool_input, False
+    request = ConfirmationRequest(call.name, tool_input, reason, before.message)
+    try:
+        is_confirmed = await firing.settle(call.confirm(request)) is True
+    except Exception as error:
+        if isinstance(error, (Deferred, *call.deferrals)):
+            raise
+        # A question that could not be put was not answered with yes.
+        firing.warn(f"the user could not be asked about {call.name}: {error}")
+        is_confirmed = False
+    refused = _blocked(f"The user did not allow this call of {call.name}: {reason}")
+    return (None if is_confirmed else refused), tool_input, True
+
+
+def may_permit(asked: Answer, answer: Answer) -> bool:
+    """Whether hooks allow a call that others want the user asked about. Nobody answers for the
+    user where the hook that asks is of somebody who is trusted more: the system's question is for
+    the system's hooks to answer, the user's not for the project's."""
+    asking = {
+        result.hook.source
+        for result in asked.results
+        if create_hook_output(result.event_name, result.output or {}).is_ask_decision()
+    }
+    allowing = {
+        result.hook.source
+        for result in answer.results
+        if (result.output or {}).get("decision") in ("allow", "approve")
+    }
+    if HookSource.SYSTEM in asking:
+        allowing &= {HookSource.SYSTEM}
+    elif HookSource.USER in asking:
+        allowing -= {HookSource.PROJECT, HookSource.EXTENSIONS}
+    output = answer.final_output
+    return bool(allowing) and output is not None and output.decision in ("allow", "approve")
 
 
 async def run_call(
@@ -313,6 +395,7 @@ async def _follow(
             mcp_context=following.mcp_context,
             original_request_name=first.original_request_name or first.name,
             answered=None,
+            id=make_call_id(),
         )
         number += 1
         outcome = await _run_once(firing, call, following.execute)
@@ -392,6 +475,10 @@ def to_tool_response(result: ToolResult) -> dict[str, Any]:
         "error": result.error and {"type": result.error.type, "message": result.error.message},
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _stopped(reason: str) -> ToolResult:
+    return ToolResult(reason, return_display=reason, stop_reason=reason)
 
 
 def _blocked(reason: str) -> ToolResult:

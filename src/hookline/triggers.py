@@ -236,6 +236,13 @@ async def fire_notification_hook(
     return answer.final_output
 
 
+async def fire_claude_event(
+    config: Config, name: str, fields: Mapping[str, Any]
+) -> DefaultHookOutput | None:
+    """Something happened that Claude Code has a name for, in its words: ``SubagentStop``, say."""
+    return (await Hooks.of(config).fire_claude_event(name, fields)).final_output
+
+
 class ToolNotification(msgspec.Struct, frozen=True):
     """What a Notification event says of a confirmation."""
 

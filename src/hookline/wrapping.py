@@ -28,6 +28,7 @@ from hookline.toolcall import (
     ToolResult,
     as_tool_result,
     complete,
+    make_call_id,
     run_call,
 )
 from hookline.wire.events import HookEventName
@@ -95,6 +96,8 @@ def wrap_function(
                     bound.arguments[name] = {**bound.arguments[name], **value}
                 else:
                     further[name] = value
+            for name in shown.keys() - given.keys():
+                bound.arguments.pop(name, None)
             made = function(*bound.args, **{**bound.kwargs, **further})
             if not is_held:
                 return made
@@ -103,7 +106,7 @@ def wrap_function(
         is_held = (yields or yields_later) and io.may_answer(
             HookEventName.AFTER_TOOL, template.name
         )
-        tool_call = msgspec.structs.replace(template, input=shown)
+        tool_call = msgspec.structs.replace(template, input=shown, id=make_call_id())
         if is_held:
             tool_call = msgspec.structs.replace(tool_call, read=_read_items)
         outcome = await run_call(io, tool_call, execute, find_tool=find_tool)

@@ -120,9 +120,10 @@ def test_a_misspelt_type_is_put_right(project: Project, kind: str) -> None:
 
 
 def test_a_type_of_another_program_is_left_to_the_author(project: Project) -> None:
-    findings = review(project, on("BeforeAgent", {"type": "http", "url": "x"}))
+    findings = review(project, on("BeforeAgent", {"type": "mcp_tool", "url": "x"}))
     assert brief(findings) == [("settings", ERROR), ("misplaced-key", WARNING)]
-    assert "has the unknown type 'http'; the type must be \"command\"" in findings[0].message
+    said = 'has the unknown type \'mcp_tool\'; the type must be "command", "http" or "prompt"'
+    assert said in findings[0].message
 
 
 @pytest.mark.parametrize(

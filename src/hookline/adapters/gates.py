@@ -31,7 +31,6 @@ from hookline.wire.events import SessionStartSource
 
 Given: TypeAlias = HookSession | Config | str | os.PathLike[str] | None
 
-MAX_SENT_BACK = 8
 # Conversations that one adapter remembers; the oldest is forgotten, and starts again when it
 # goes on.
 _MOST_CONVERSATIONS = 10_000
@@ -207,9 +206,9 @@ class TurnGate:
         send_back = stop = None
         if after.stopped:
             stop = after.reason or ""
-        elif after.send_back is not None and self.sent_back == MAX_SENT_BACK:
+        elif after.send_back is not None and self.sent_back >= most_sent_back():
             face.warn(
-                f"AfterAgent hooks sent the turn back {MAX_SENT_BACK} times; it ends here: "
+                f"AfterAgent hooks sent the turn back {self.sent_back} times; it ends here: "
                 f"{after.send_back}"
             )
         elif after.send_back is not None:

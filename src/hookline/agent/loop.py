@@ -15,7 +15,7 @@ from hookline.agent.providers import ModelProvider
 from hookline.agent.scheduler import OnStatus, Publish, ToolScheduler
 from hookline.agent.tools import Tool
 from hookline.agent.turns import CallResult, FunctionCall, Text, Turn, result_of, text_turn
-from hookline.answer import Answer
+from hookline.answer import Answer, most_sent_back
 from hookline.config import Config
 from hookline.errors import describe
 from hookline.front import HookSession, heard_by, hooks_of, place_of, recorded_at
@@ -23,8 +23,6 @@ from hookline.toolcall import Confirm, ConfirmationRequest
 from hookline.transcript import TranscriptWriter
 from hookline.triggers import tool_notification
 from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionStartSource
-
-MAX_SENT_BACK = 8
 
 Show: TypeAlias = Callable[[Any], None]
 Notify: TypeAlias = Callable[[str], Awaitable[None] | None]
@@ -47,7 +45,9 @@ class Agent:
 
     ``notify``, plain or async, gets each system message of a hook that the user is to see.
     ``history`` is that of an earlier session, of whatever provider. ``transcript`` is a file that
-    the conversation is written to, as Claude Code does, for hooks to read.
+    the conversation is written to, as Claude Code does, for hooks to read. ``exports`` are the
+    variables that hooks of the session's start want its commands to find: a tool that runs some
+    adds them to their environment.
     """
 
     def __init__(
@@ -88,6 +88,7 @@ class Agent:
         self._started = False
         self._ended = False
         self._opening: list[str] = []
+        self.exports: dict[str, str] = {}
         self.chat = Chat(
             self._hooks,
             provider,
@@ -145,7 +146,8 @@ class Agent:
         if before.denied:
             return TurnResult(refused=True, reason=before.reason)
         asked = [prompt, *before.texts_for_model]
-        for sent_back in range(MAX_SENT_BACK + 1):
+        most = most_sent_back()
+        for sent_back in range(most + 1):
             opening, self._opening = self._opening, []
             result = await self._converse("\n\n".join([*opening, *asked]))
             after = await self._hooks.after_agent(
@@ -165,13 +167,14 @@ class Agent:
             prompt = after.send_back
             asked = [prompt]
         self._hooks.warn(
-            f"AfterAgent hooks sent the turn back {MAX_SENT_BACK} times; it ends here: {prompt}"
+            f"AfterAgent hooks sent the turn back {most} times; it ends here: {prompt}"
         )
         return msgspec.structs.replace(result, reason=prompt)
 
     async def compress(self, trigger: PreCompressTrigger = PreCompressTrigger.MANUAL) -> None:
         """Replace all but the last turns of the history by a summary, unless hooks forbid it."""
-        await self._hooks.pre_compress(trigger)
+        if (await self._hooks.pre_compress(trigger)).keep_history:
+            return
         old, kept = self._split_history()
         if len(old) < 2:
             return
@@ -182,7 +185,9 @@ class Agent:
         await self._start_session(SessionStartSource.COMPRESS)
 
     async def _start_session(self, source: SessionStartSource) -> None:
-        self._opening += (await self._hooks.session_start(source)).texts_for_model
+        answer = await self._hooks.session_start(source)
+        self._opening += answer.texts_for_model
+        self.exports |= answer.exports
 
     async def _converse(self, asked: str) -> TurnResult:
         """Model and tools, in turn, until the model has nothing more to ask for."""

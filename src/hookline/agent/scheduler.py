@@ -118,6 +118,7 @@ class ToolScheduler:
                 call=run,
                 run_other=run_by_name,
                 confirm=self._confirm,
+                call_id=call.id,
             )
         except Exception as error:
             # The tool's own failure: the model is told, as it is of any other result.

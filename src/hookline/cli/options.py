@@ -16,7 +16,7 @@ import msgspec
 from hookline.cli.failures import CommandError, report_unwritten
 from hookline.cli.screen import Screen
 from hookline.errors import UnknownEventError
-from hookline.wire.events import HookEventName, narrow_event
+from hookline.wire.events import EventName, HookEventName, narrow_event
 
 if TYPE_CHECKING:
     import argparse
@@ -203,7 +203,7 @@ def explain_unknown_event(error: UnknownEventError) -> str:
     return str(error) if error.nearest else f"{error}; the events are {', '.join(HookEventName)}"
 
 
-def read_event_name(option: str, name: str) -> HookEventName:
+def read_event_name(option: str, name: str) -> EventName:
     """The event that an option names; raises CommandError for a name that is none."""
     try:
         return narrow_event(name)

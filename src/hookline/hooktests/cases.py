@@ -14,7 +14,7 @@ from hookline.nearest import name_hint
 from hookline.pipeline.definitions import Origin
 from hookline.pipeline.jsonc import MAX_BYTES, Document, JsoncError, Path, parse, text_of
 from hookline.problem import Problem
-from hookline.wire.events import EVENTS, HookEventName, narrow_event
+from hookline.wire.events import EVENTS, EventName, HookEventName, narrow_event
 from hookline.wire.validators import find_problem
 
 SUFFIX = ".hooktest.json"
@@ -45,7 +45,7 @@ class HookTest(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     file: str
     line: int
-    event: HookEventName
+    event: EventName
     input: Mapping[str, Any]
     expect: Mapping[str, Any]
     hooks: tuple[str, ...] | None = None

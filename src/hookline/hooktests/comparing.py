@@ -16,7 +16,7 @@ from msgspec import UNSET
 from hookline.answer import Answer, result_document
 from hookline.nearest import name_hint
 from hookline.wire import codec
-from hookline.wire.events import EVENTS, HookEventName
+from hookline.wire.events import EVENTS, EventName
 from hookline.wire.outputs import NO_REASON
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ _WORDS: dict[str, Callable[[Answer], Any]] = {
 WORDS = (*_WORDS, *_FIELDS)
 
 
-def find_bad_word(event: HookEventName, expect: Mapping[str, Any]) -> tuple[str, str] | None:
+def find_bad_word(event: EventName, expect: Mapping[str, Any]) -> tuple[str, str] | None:
     """The first word of an ``expect`` that means nothing, and why; None if all do."""
     for word, value in expect.items():
         if word not in WORDS:

@@ -22,7 +22,7 @@ from hookline.pipeline.jsonc import MAX_BYTES
 from hookline.trace.events import Assembler
 from hookline.trace.log import TraceLog
 from hookline.wire import codec
-from hookline.wire.events import EVENTS, HookEventName, narrow_event
+from hookline.wire.events import EVENTS, EventName, narrow_event
 from hookline.wire.outputs import ModelCall
 
 # What hooks say beside the fields that have a word of their own.
@@ -38,7 +38,7 @@ _CLIPPED = re.compile(r"… ?\(\+\d+ (?:characters|items)\)\Z")
 class FiredBefore(NamedTuple):
     """An event that hooks have answered; ``ends`` says how each of them ended."""
 
-    event: HookEventName
+    event: EventName
     payload: dict[str, Any]
     answer: Answer
     ends: dict[str, dict[str, Any]]
@@ -68,7 +68,7 @@ def recording_place(name: str, project: str) -> tuple[str, str]:
 
 def recorded_test(
     name: str,
-    event: HookEventName,
+    event: EventName,
     payload: Mapping[str, Any],
     answer: Answer,
     ends: Mapping[str, Mapping[str, Any]],

@@ -5,6 +5,7 @@ a hook can do without is replaced by its default.
 """
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 # A prompt that says no name is called by its beginning.
 _LONGEST_NAME = 60
+_WEB_ADDRESS = re.compile(r"https?://[^/?#\s]", re.IGNORECASE)
 _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (type(None), "null"),
     (bool, "true or false"),
@@ -328,8 +330,8 @@ class _Reader:
     def read_http(self, config: Mapping[str, Any], path: Path, key: str) -> HttpHook | None:
         """A hook that is a server."""
         url: Any = config.get("url")
-        if not isinstance(url, str) or not url.strip():
-            self.skip(path, "an http hook needs a url")
+        if not isinstance(url, str) or not _WEB_ADDRESS.match(url.strip()):
+            self.skip(path, "an http hook needs a url that begins with https:// or http://")
             return None
         headers = self._field(config, "headers", path, dict, {})
         texts = {

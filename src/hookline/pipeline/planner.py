@@ -22,11 +22,14 @@ _MAX_CACHED_PLANS = 1_024
 
 class _Plans(msgspec.Struct, frozen=True, eq=False):
     snapshot: HookSnapshot
-    known: dict[tuple[EventName, str], HookExecutionPlan | None]
+    known: dict[tuple[str, str], HookExecutionPlan | None]
 
 
 def narrow_plan(plan: HookExecutionPlan, document: EventDocument) -> HookExecutionPlan | None:
-    """Those hooks of a plan that run on this very event; None for none."""
+    """Those hooks of a plan that run on this very event; None for none. Those of our own dialect
+    run on all that they match."""
+    if not any(hook.dialect_event for hook in plan.hooks):
+        return plan
     hooks = tuple(
         hook
         for hook in plan.hooks
@@ -51,7 +54,7 @@ class HookPlanner:
         self._why_untrusted = why_untrusted
         self._plans: _Plans | None = None
 
-    def create_execution_plan(self, event: EventName, target: str) -> HookExecutionPlan | None:
+    def create_execution_plan(self, event: str, target: str) -> HookExecutionPlan | None:
         """The plan for an event and the name its matchers are compared with; None: nothing runs.
 
         Raises EventHeldError for an event that may not go on, whatever its hooks would say.
@@ -77,7 +80,7 @@ class HookPlanner:
         ]
         plan = None
         if len(matched) == 1:
-            plan = HookExecutionPlan(event, (matched[0].hook,), matched[0].sequential)
+            plan = HookExecutionPlan(matched[0].event, (matched[0].hook,), matched[0].sequential)
         elif matched:
             # The first of equal hooks stays; if any of them fails closed, it does.
             kept: dict[object, HookConfig] = {}
@@ -90,7 +93,7 @@ class HookPlanner:
                     sequential = sequential or entry.sequential
                 elif entry.hook.on_failure == "block" != first.on_failure:
                     kept[identity] = msgspec.structs.replace(first, on_failure="block")
-            plan = HookExecutionPlan(event, tuple(kept.values()), sequential)
+            plan = HookExecutionPlan(matched[0].event, tuple(kept.values()), sequential)
         if len(plans.known) >= _MAX_CACHED_PLANS:
             plans.known.clear()
         plans.known[key] = plan

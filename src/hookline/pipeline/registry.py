@@ -37,7 +37,7 @@ class HookSnapshot(msgspec.Struct, frozen=True, eq=False):
     """
 
     entries: tuple[HookRegistryEntry, ...]
-    by_event: dict[EventName, tuple[HookRegistryEntry, ...]]
+    by_event: dict[str, tuple[HookRegistryEntry, ...]]
     has_functions: bool
     strict: bool
     hold: str
@@ -152,7 +152,7 @@ def explain_missing(
 def _snapshot(entries: Iterable[HookRegistryEntry], rules: Rules) -> HookSnapshot:
     entries = tuple(entries)
     ordered = sorted(entries, key=lambda entry: LAYER_ORDER[entry.source])
-    by_event: dict[EventName, list[HookRegistryEntry]] = {}
+    by_event: dict[str, list[HookRegistryEntry]] = {}
     for entry in ordered:
         if rules.strict and entry.hook.on_failure != "block":
             closed = msgspec.structs.replace(entry.hook, on_failure="block")

@@ -54,7 +54,7 @@ _STOP = ("stop_hook_active",)
 _LAST_MESSAGE = ("last_assistant_message", "background_tasks", "session_crons")
 
 # Only these are settled by hooks here; what else they could say is the host's to apply.
-CLAUDE_EVENTS: dict[EventName, EventSpec] = {
+CLAUDE_EVENTS: dict[str, EventSpec] = {
     spec.event: spec
     for spec in (
         _spec(

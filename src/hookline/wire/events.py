@@ -93,10 +93,10 @@ class EventSpec(msgspec.Struct, frozen=True):
         return [] if self.trigger is None else [member.value for member in self.trigger]
 
 
-class _Events(dict[EventName, EventSpec]):
+class _Events(dict[str, EventSpec]):
     """The eleven by their names; one of Claude Code's alone is found as well."""
 
-    def __missing__(self, event: EventName) -> EventSpec:
+    def __missing__(self, event: str) -> EventSpec:
         from hookline.wire.claude_events import CLAUDE_EVENTS
 
         return CLAUDE_EVENTS[event]
@@ -165,9 +165,10 @@ EVENTS = _Events(
 _BY_NAME: dict[str, HookEventName] = {event.value: event for event in HookEventName}
 
 
-def narrow_event(name: object) -> HookEventName:
-    """The event of that name; raises UnknownEventError, with the nearest names, for any other."""
-    event = _BY_NAME.get(name) if isinstance(name, str) else None
+def narrow_event(name: object) -> EventName:
+    """The event of that name, one that Claude Code alone has included; raises UnknownEventError,
+    with the nearest of ours, for any other."""
+    event = find_event(name)
     if event is None:
         raise UnknownEventError(name, nearest(str(name), _BY_NAME))
     return event
@@ -175,12 +176,15 @@ def narrow_event(name: object) -> HookEventName:
 
 def find_event(name: object) -> EventName | None:
     """The event of that name, one that Claude Code alone has included; None for any other."""
-    event = _BY_NAME.get(name) if isinstance(name, str) else None
-    if event is not None or not isinstance(name, str):
+    if not isinstance(name, str):
+        return None
+    event = _BY_NAME.get(name)
+    if event is not None:
         return event
     from hookline.wire.claude_events import CLAUDE_EVENTS
 
-    return next((event for event in CLAUDE_EVENTS if event.value == name), None)
+    spec = CLAUDE_EVENTS.get(name)
+    return None if spec is None else spec.event
 
 
 def narrow_trigger(spec: EventSpec, value: object) -> str:

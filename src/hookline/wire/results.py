@@ -31,17 +31,11 @@ STAGE_CODES: dict[str, str] = {
 
 
 class HookExecutionPlan(msgspec.Struct, frozen=True):
-    """The hooks an event will run, in order, and whether one waits for another. In a
-    ``conditional`` plan it depends on the event which of them do run."""
+    """The hooks an event will run, in order, and whether one waits for another."""
 
     event_name: EventName
     hooks: tuple[HookConfig, ...]
     sequential: bool = False
-
-    @property
-    def conditional(self) -> bool:
-        """Whether one of them is of a dialect whose hooks do not run on all that they match."""
-        return any(hook.dialect_event for hook in self.hooks)
 
 
 class HookExecutionResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +63,7 @@ class HookError(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     code: str
     message: str
     stage: str
-    event_name: EventName | None = None
+    event_name: str | None = None
     correlation_id: str | None = None
     hook: str | None = None
     details: Any = None

@@ -63,7 +63,7 @@ _FIELDS: dict[str, Kind] = {
     "details": _OBJECT,
 }
 # Fields that hooks always read but that a payload may leave out.
-DEFAULTS: dict[str, Any] = {"stop_hook_active": False}
+DEFAULTS: dict[str, Any] = {"stop_hook_active": False, "agent_transcript_path": ""}
 
 
 class _Field(NamedTuple):
@@ -90,17 +90,30 @@ class _Reading(NamedTuple):
 _REQUIRED = object()
 
 
+def _kind_of(name: str) -> tuple[str, Callable[[object], bool]]:
+    """What a field must be; those that Claude Code alone has are for its hooks to understand."""
+    return _FIELDS.get(name, ("anything", lambda _value: True))
+
+
 def _reading(spec: EventSpec) -> _Reading:
     always = tuple(
-        _Field(name, ALIASES.get(name), False, DEFAULTS.get(name, _REQUIRED), *_FIELDS[name])
+        _Field(name, ALIASES.get(name), False, DEFAULTS.get(name, _REQUIRED), *_kind_of(name))
         for name in spec.required
     )
-    optional = (_Field(name, None, True, None, *_FIELDS[name]) for name in spec.optional)
+    optional = (_Field(name, None, True, None, *_kind_of(name)) for name in spec.optional)
     absent = (None,) * len(spec.optional)
     return _Reading(always, (*always, *optional), frozenset(spec.optional), absent)
 
 
-_READINGS = {event: _reading(spec) for event, spec in EVENTS.items()}
+class _Readings(dict[EventName, _Reading]):
+    """Those of events that Claude Code alone has are made when they are met."""
+
+    def __missing__(self, event: EventName) -> _Reading:
+        self[event] = made = _reading(EVENTS[event])
+        return made
+
+
+_READINGS = _Readings((event, _reading(spec)) for event, spec in EVENTS.items())
 
 
 def read_values(

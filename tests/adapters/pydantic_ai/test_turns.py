@@ -26,8 +26,8 @@ from pydantic_ai.usage import RequestUsage, UsageLimits
 from pydantic_graph import End
 
 from hookline import Config, DebugLogger, Hooks, add_context, deny, message, stop
-from hookline.adapters.gates import MAX_SENT_BACK
 from hookline.adapters.pydantic_ai import HooklineCapability
+from hookline.answer import most_sent_back
 from hookline.errors import BlockedByHook, StoppedByHook
 from tests.adapters.pydantic_ai.playing import PLAYS, Event, Play, Script, call, note
 
@@ -452,8 +452,8 @@ async def test_a_turn_is_sent_back_a_few_times_at_most(name: str) -> None:
     noted = note(hooks, "AfterAgent")
     played = await PLAYS[name](make_agent(script, hooks), "Go on.")
     assert played.output == "Not yet."
-    assert len(script.requests) == MAX_SENT_BACK + 1
-    assert [event["stop_hook_active"] for event in noted] == [False] + [True] * MAX_SENT_BACK
+    assert len(script.requests) == most_sent_back() + 1
+    assert [event["stop_hook_active"] for event in noted] == [False] + [True] * most_sent_back()
 
 
 async def test_run_stream_cannot_be_sent_back_and_says_so(

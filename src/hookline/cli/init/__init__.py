@@ -105,6 +105,8 @@ class FirstHook(msgspec.Struct, frozen=True, kw_only=True):
 def run(options: Options, screen: Screen) -> int:
     """Make the files, say what they are and what to do with them."""
     event = read_event_name("--event: ", options.event)
+    if not isinstance(event, HookEventName):
+        raise CommandError(f"--event: {event} is Claude Code's; write its hooks into .claude/")
     if options.name is not None and not _NAME.fullmatch(options.name):
         raise CommandError(
             f"--name: {options.name!r} cannot be a file's name; "

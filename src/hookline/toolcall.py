@@ -311,7 +311,8 @@ async def _ask(
     whether the user was asked."""
     assert call.confirm is not None
     tool_input, reason = before.tool_input, before.reason or ""
-    if firing.may_answer(PERMISSION_REQUEST, call.name):
+    # After a deferral they have been asked.
+    if call.answered is None and firing.may_answer(PERMISSION_REQUEST, call.name):
         server = {} if call.mcp_context is None else {"mcp_context": call.mcp_context}
         fired = FiredEvent(
             narrow_event(PERMISSION_REQUEST),

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from hookline.answer import most_sent_back
 from hookline.config import Config
 from hookline.front import Face, Hooks, HookSession, face_of
 from hookline.modelcall import ModelGate as ModelGate

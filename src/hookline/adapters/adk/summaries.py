@@ -49,8 +49,11 @@ class HookedSummarizer(BaseEventsSummarizer):
             return None
         conversation = self._hookline.find_conversation_of(events)
         face = conversation.face
-        for text in (await face.pre_compress("auto")).texts_for_model:
+        before = await face.pre_compress("auto")
+        for text in before.texts_for_model:
             conversation.keep(text)
+        if before.keep_history:
+            return None
         token = _compressed.set(conversation)
         try:
             summary = await self._summarizer.maybe_summarize_events(events=events)

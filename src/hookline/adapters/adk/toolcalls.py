@@ -144,7 +144,7 @@ class ToolCalls:
             if not run.face.may_answer(HookEventName.AFTER_TOOL, call.name):
                 continue
             gate = await run.face.tool_gate(
-                call.name, call.args or {}, read=read_result, answered={}
+                call.name, call.args or {}, read=read_result, answered={}, call_id=call.id
             )
             changed = self._apply(run, await gate.finish(result=response.response or {}))
             if changed is not None:
@@ -192,6 +192,7 @@ class ToolCalls:
             mcp_context=_describe_server(step.tool),
             read=read_result,
             answered=answered,
+            call_id=step.context.function_call_id,
         )
 
     def _ask(self, run: Run, step: ToolStep, asked: list[ConfirmationRequest]) -> Confirm | None:

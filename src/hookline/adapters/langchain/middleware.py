@@ -165,6 +165,8 @@ class HookedSummarization(SummarizationMiddleware):
 
 async def _open_compression(conversation: Conversation, face: Face) -> None:
     before = await face.pre_compress("auto")
+    if before.keep_history:
+        face.warn("a hook wants the history kept, which the summarization middleware cannot do")
     for text in before.texts_for_model:
         conversation.keep(text)
 

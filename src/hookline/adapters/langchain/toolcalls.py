@@ -142,6 +142,7 @@ class GuardedCall:
             confirm=confirm,
             deferrals=(GraphBubbleUp,),
             answered=answered,
+            call_id=self._request.tool_call["id"],
         )
 
     def _find_tool(self, name: str) -> Execute | None:

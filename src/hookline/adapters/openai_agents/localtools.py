@@ -133,7 +133,7 @@ async def _needs_approval(
         return False
     answered = run.find_answer(name, given)
     if answered is not None or run.may_answer(name):
-        gate = await run.open_gate(name, given, read=read, answered=answered)
+        gate = await run.open_gate(name, given, read=read, answered=answered, call_id=call_id)
         run.gates[key or call_id] = gate
         if gate.refusal is not None:
             return False

@@ -220,6 +220,7 @@ class Run:
         mcp_context: Mapping[str, Any] | None = None,
         read: Any = None,
         answered: Mapping[str, Any] | None = None,
+        call_id: str | None = None,
     ) -> ToolGate:
         """Fire BeforeTool. A question is put at once where the user gave ``confirm``; else the SDK
         is to interrupt the run for it, where it can."""
@@ -242,11 +243,12 @@ class Run:
             mcp_context=mcp_context,
             read=read,
             answered=answered,
+            call_id=call_id,
         )
 
     def is_deferred(self, gate: ToolGate) -> bool:
         """Whether the SDK must ask the user about a call."""
-        return gate.refusal is None and gate.before.asks and self.guard.confirm is None
+        return gate.refusal is None and gate.asks and self.guard.confirm is None
 
     @contextmanager
     def inside_tool(self) -> Iterator[None]:

@@ -61,7 +61,9 @@ async def open_calls(run: Run, response: Response, tools: Sequence[Tool]) -> Non
         if tool is not None and isinstance(guarded, GuardedFunction) and guarded.may_be_asked:
             given = read_arguments(get(item, "arguments"))
             pending.append((tool, guarded, get(item, "call_id"), given))
-    gates = await asyncio.gather(*(guarded.open(given) for _, guarded, _, given in pending))
+    gates = await asyncio.gather(
+        *(guarded.open(given, call_id) for _, guarded, call_id, given in pending)
+    )
     asked: set[int] = set()
     for (tool, guarded, call_id, given), gate in zip(pending, gates, strict=True):
         run.gates[call_id] = gate
@@ -107,12 +109,19 @@ class GuardedFunction:
     def may_be_asked(self) -> bool:
         return self._run.may_answer(self.name)
 
-    async def open(self, given: ToolInput, answered: Mapping[str, Any] | None = None) -> ToolGate:
+    async def open(
+        self, given: ToolInput, call_id: str, answered: Mapping[str, Any] | None = None
+    ) -> ToolGate:
         """Fire BeforeTool, unless hooks have answered already."""
         binding = self.tool._mcp_tool_binding
         server = binding and {"server_name": binding[0], "tool_name": binding[1]}
         return await self._run.open_gate(
-            self.name, given, mcp_context=server or None, read=read_output, answered=answered
+            self.name,
+            given,
+            mcp_context=server or None,
+            read=read_output,
+            answered=answered,
+            call_id=call_id,
         )
 
     async def __call__(self, ctx: ToolContext[Any], arguments: str) -> Any:
@@ -128,9 +137,9 @@ class GuardedFunction:
         await run.begin(goes_on=False)
         if _is_continued(ctx):
             # It was let run, and the run of its agent was interrupted.
-            gate = await self.open(given, answered={})
+            gate = await self.open(given, ctx.tool_call_id, {})
         elif gate is None:
-            gate = await self.open(given, answered)
+            gate = await self.open(given, ctx.tool_call_id, answered)
         if gate.refusal is not None:
             if gate.refusal.stop_reason is not None:
                 run.end(gate.refusal.stop_reason)
@@ -185,7 +194,7 @@ class GuardedFunction:
         # What was called before the run was interrupted has been through its hooks.
         is_new = run.has_called or not run.is_resumed
         if gate is None and is_new and run.find_hindrance(self.name) is None:
-            gate = run.gates[call_id] = await self.open(params)
+            gate = run.gates[call_id] = await self.open(params, call_id)
         if gate is not None:
             if gate.refusal is not None:
                 return False

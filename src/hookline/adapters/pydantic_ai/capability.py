@@ -366,7 +366,7 @@ class _HookedRun(HooklineCapability):
     ) -> dict[str, Any]:
         """Ask the user where hooks want it, now that the arguments are known to be valid."""
         gate = self._gates.get(call.tool_call_id)
-        if gate is not None and gate.before.asks and not ctx.tool_call_approved:
+        if gate is not None and gate.asks and not ctx.tool_call_approved:
             await self._ask(ctx, gate)
         return args
 
@@ -394,7 +394,7 @@ class _HookedRun(HooklineCapability):
             # arguments were no object, and the schema took them all the same.
             gate = await self._open_gate(call, given)
             self._gates.pop(call.tool_call_id)
-            if gate.before.asks and not ctx.tool_call_approved:
+            if gate.asks and not ctx.tool_call_approved:
                 await self._ask(ctx, gate)
             if gate.input is not given:
                 args = _validate_rewritten(ctx, name, gate.input)
@@ -464,6 +464,7 @@ class _HookedRun(HooklineCapability):
             # A call can be deferred only once its arguments are valid.
             confirm=lambda _request: True,
             read=read_result,
+            call_id=call.tool_call_id,
         )
         if gate.refusal is not None:
             if gate.refusal.stop_reason is not None:
@@ -613,7 +614,7 @@ def _refuse_rewritten(name: str, error: Exception) -> ToolFailed:
 def _describe_question(gate: ToolGate) -> dict[str, Any]:
     """What the metadata of a deferred call tell the person who approves it."""
     before = gate.before
-    reason = before.reason if before.asks else None
+    reason = before.reason if gate.asks else None
     asked = {"reason": reason, "message": before.message, "tool_input": gate.input}
     return {name: value for name, value in asked.items() if value}
 

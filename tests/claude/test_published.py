@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from hookline import Hooks
-from hookline.agent import Agent, ScriptedProvider, Tool, call
+from hookline.agent import Agent, ScriptedProvider, Tool
+from hookline.agent.providers.scripted import call
 from hookline.toolcall import ConfirmationRequest
 
 PUBLISHED = Path(__file__).parent / "published"

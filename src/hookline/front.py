@@ -939,7 +939,7 @@ def find_files(hooks: HookSession, dialect: str) -> "list[tuple[HookSource, str]
     plugins."""
     try:
         entries = hooks._engine.config.get_settings().entries
-    except OSError:
+    except Exception:
         # The first event says so.
         return []
     of_settings = (e for e in entries if not getattr(e.hook, "plugin_root", None))

@@ -48,10 +48,10 @@ _ONE_WORD = re.compile(r"[^\s*?\[\]]+")
 
 
 class Around(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file's hooks find around them: where they are, the variables that come along with
-    each, and those that do not, with the file of each that is nobody else's to read."""
+    """What a file's hooks find around them: the project, "" for hooks of all projects, the
+    variables that come along with each, and those that do not, with the file that sets them."""
 
-    project_dir: str
+    project_dir: str = ""
     home: str | None = None
     env: Mapping[str, str] = {}
     private: Mapping[str, str] = {}
@@ -131,8 +131,9 @@ def make_native(
     seconds = config.get("timeout", _SECONDS_ON.get(event, _SECONDS))
     hook["timeout"] = max(round(seconds * 1000), 1)
     changes.append(f"timeout {seconds:g} s → {hook['timeout']} ms")
-    values = {**dict.fromkeys(_PROJECT_VARIABLES, around.project_dir), **around.env}
-    values |= {"HOME": around.home} if around.home else {}
+    values = dict(around.env) | ({"HOME": around.home} if around.home else {})
+    if around.project_dir:
+        values |= dict.fromkeys(_PROJECT_VARIABLES, around.project_dir)
     judge = Judge(event, values, folder=around.project_dir, may_read=matcher.same_input)
     judge.judge(hook["command"], hook.get("args"))
     text = "\n".join(judge.texts)
@@ -170,7 +171,7 @@ def _check_fields(config: Any) -> None:
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     on_failure, strangers = config.get("onFailure", "continue"), sorted(set(config) - _KNOWN)
     obstacles = (
-        (kind in ("http", "prompt", "agent", "mcp_tool"), f"{kind} hooks stay with Claude's"),
+        (kind in ("http", "prompt", "agent", "mcp_tool"), f"{kind} hooks are not moved"),
         (kind != "command", f"its type is {kind!r}, so it never ran"),
         (not isinstance(command, str) or not command.strip(), "it has no command"),
         (

@@ -119,8 +119,9 @@ class _Step(msgspec.Struct):
 class Judge:
     """Reads one hook: its command, and each script that this leads to.
 
-    ``event`` is Claude's; ``values`` are the variables that are known. ``may_read`` says whether
-    what the event has is natively the same, so that the hook may look at it.
+    ``event`` is Claude's; ``values`` are the variables that are known; ``folder`` is where it runs,
+    "" for a hook that runs in any project. ``may_read`` says whether what the event has is natively
+    the same, so that the hook may look at it.
     """
 
     def __init__(
@@ -169,6 +170,8 @@ class Judge:
 
     def _read(self, word: str, kind: str) -> None:
         """Have a script judged; ``kind`` is its interpreter's, "" for one that is started."""
+        if not os.path.isabs(word) and not self._folder:
+            raise self._refuse(f"starts {word}, which is another file in each project")
         if not os.path.isabs(word) and re.search(r"\b(?:cd|pushd)\b", self._text):
             raise self._refuse(f"starts {word} from a folder that it goes to first")
         path = os.path.normpath(os.path.join(self._folder, word))

@@ -25,7 +25,7 @@ _LIST = re.compile(r"[A-Za-z0-9_\- ,|]*")
 # What means the same in JavaScript and here.
 _SAME_REGEX = re.compile(
     r"(?:[\w.|^$/ ,:@#%&~=!<>\"'-]|\\[bBdDwWsS.|^$/()\[\]{}*+?\\-]|\[\^?(?:[\w. -]|\\[dwsDWS.-])+\]"
-    r"|\((?:\?(?::|=|!|<=|<!))?|\)|[*+?](?![+])|\{\d+(?:,\d*)?\}(?![+]))*"
+    r"|\((?!\?)|\(\?(?::|<?[=!])|\)|[*+?](?![+])|\{\d+(?:,\d*)?\}(?![+]))*"
 )
 _HOST_NAMES = "MCP tools have the names that your agent gives them; look whether the matcher fits"
 

@@ -257,7 +257,8 @@ def _look_around(source: Source, places: Places) -> Around:
                 private[name] = other.file
     if source.plugin is not None:
         env |= _plugin_variables(source.plugin, places)
-    return Around(project_dir=places.project_dir, home=places.home, env=env, private=private)
+    project_dir = places.project_dir if source.layer == "project" else ""
+    return Around(project_dir=project_dir, home=places.home, env=env, private=private)
 
 
 def make_plan(sources: Sequence[Source], places: Places) -> Plan:

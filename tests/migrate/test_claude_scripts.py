@@ -65,6 +65,8 @@ def judge_script(folder: Path, name: str, text: str, event: str = "PreToolUse") 
         ("PreToolUse", "jq -r .tool_input.command | grep -q rm && { echo no >&2; exit 2; } || :"),
         ("PreToolUse", """grep -q rm && echo '{"decision": "block", "reason": "no"}' || true"""),
         ("PreToolUse", 'cat <<E\n{"decision": "block"}\nE\nexit 0'),
+        ("PreToolUse", "[[ $(cat) == *rm* ]] && exit 2 || exit 0"),
+        ("PreToolUse", "cut -d: -f1 | grep -q x && { echo $(date) >&2; exit 2; }; exit 0"),
         ("PreToolUse", "deny() { echo no >&2; exit 2; }; [ -f lock ] && deny; exit 0"),
         ("UserPromptSubmit", "jq -r .prompt | grep -q secret && exit 2; exit 0"),
         ("Stop", """[ -f done ] || echo '{"decision": "block", "reason": "go on"}'"""),
@@ -130,6 +132,15 @@ def test_scripts_are_read_whatever_starts_them(tmp_path: Path) -> None:
         ),
         ("PreToolUse", """A='{"decision": "block"}'; echo "$A" """, "it prints text"),
         ("PreToolUse", """echo '{"decision": "block"}' | jq .""", "it makes its answer in a way"),
+        ("PreToolUse", """! echo '{"decision": "block"}'""", "it makes its answer in a way"),
+        ("PreToolUse", """(echo '{"decision": "block"}'; exit 0); false""", "it may fail behind"),
+        ("PreToolUse", """echo '{"decision": "block"}' &""", "it may fail behind"),
+        (
+            "PreToolUse",
+            """cat | while read x; do echo '{"decision": "block"}'; exit 0; done; false""",
+            "it makes its answer in a way",
+        ),
+        ("PreToolUse", "jq -f guard.jq | grep -q x && exit 2", "it has jq read more"),
         ("PreToolUse", "echo checked", "it prints text"),
         ("PreToolUse", "(echo checked)", "it prints text"),
         ("PreToolUse", "echo checked 2>/dev/null", "it prints text"),
@@ -190,6 +201,11 @@ def test_a_command_that_would_do_something_else_is_refused(
         ("PreToolUse", f"import json\n{PRINT_DENY}\nx = 1 / 0", "goes on behind its answer"),
         ("PreToolUse", f"import json\nif x: sys.exit(1)\n{PRINT_DENY}", "may fail behind"),
         ("PreToolUse", f"import json\nassert x\n{PRINT_DENY}", "may fail behind"),
+        (
+            "PreToolUse",
+            f"import json, sys\ntry:\n {PRINT_DENY}\n sys.exit(0)\nexcept:\n sys.exit(1)",
+            "may fail behind",
+        ),
         ("PreToolUse", "def (", "is no Python that can be read"),
         ("PostToolUse", "sys.exit(2)", "says exit"),
         ("PostToolUse", "sys.exit(main())", "says exit"),
@@ -200,6 +216,13 @@ def test_a_script_that_would_do_something_else_is_refused(
 ) -> None:
     refused = judge_script(tmp_path, "guard.py", f"#!/usr/bin/env python3\n{script}\n", event)
     assert refused.partition(" ")[2].startswith(reason)
+
+
+def test_a_failure_that_comes_before_any_answer_is_no_obstacle(tmp_path: Path) -> None:
+    caught = PYTHON.replace(
+        "event = json", "try: sys.stdin.close\nexcept ValueError: sys.exit(1)\nevent = json"
+    )
+    assert judge_script(tmp_path, "guard.py", caught) == ""
 
 
 def test_a_module_beside_the_script_takes_the_place_of_the_standard_one(tmp_path: Path) -> None:

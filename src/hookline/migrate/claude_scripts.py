@@ -48,6 +48,9 @@ _GRAMMAR = frozenset(
 )
 _DECIDES_PROGRAMS = frozenset({"PATH", "IFS", "BASH_ENV", "ENV", "PYTHONPATH", "PYTHONSTARTUP"})
 _ANSWER = re.compile(r"\b(?:hookSpecificOutput|\w*[dD]ecision)\b|\bcontinue\\?[\"']?\s*:")
+# Behind a pipe a group ends itself alone, and behind an exclamation mark success is failure.
+_LEAVES_LATER = re.compile(r"(?<!\|)\|\s*(?:[{(]|(?:while|until|for|if|case)\b)|(?:^|[\s;&|({])!\s")
+_LOOP = re.compile(r"(?:^|[;&|{(\n]|\b(?:do|then|else)\b)\s*(?:for|while|until)\s")
 # What starts programs or loads code.
 _STARTING_MODULES = frozenset(
     {
@@ -58,8 +61,8 @@ _STARTING_MODULES = frozenset(
 )
 _STARTING_CALLS = re.compile(
     r"\b(?:eval|exec|compile|__\w+__(?<!__name__)(?<!__main__)(?<!__file__)|globals|getattr"
-    r"|from (?:os|sys) import|os\.(?:write|system|popen|dup2?|_exit|abort|kill|fork\w*|exec\w*"
-    r"|spawn\w*|posix_spawn\w*))\b"
+    r"|from (?:os|sys) import|modules|os\.(?:write|dup2?|_exit|abort|kill|fork\w*))\b"
+    r"|\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*)\("
 )
 _EXIT = re.compile(r"(?m)\b(?:sys\.exit|exit|quit|SystemExit)\((.*)\)$")
 _LEAVES = re.compile(
@@ -87,7 +90,10 @@ _CHANGED = re.compile(
     re.VERBOSE,
 )
 _INPUT = r"""(?:\.|["'])(?:timeout|run_in_background|dangerouslyDisableSandbox)\b"""
-_EXITS = r"\bexit\b(?!\W{0,3}[01]\b|\s*(?:\(\s*\))?\s*(?:$|[;&|}]))|SystemExit|\b\w*[dD]ecision\b"
+_EXITS = (
+    r"""\breturn\s+["$2]|\bexit\b(?!\W{0,3}[01]\b|\s*(?:\(\s*\))?\s*(?:$|[;&|}]))|SystemExit"""
+    r"|\b\w*[dD]ecision\b"
+)
 _ANY_ANSWER = rf"{_EXITS}|\bhookSpecificOutput\b|\bcontinue\\?[\"']?\s*:"
 _CHANGED_ON: Mapping[str, str] = {
     "PreToolUse": _INPUT,
@@ -111,6 +117,7 @@ class _Step(msgspec.Struct):
     words: list[str]
     is_known: bool = True
     is_captured: bool = False
+    is_nested: bool = False
     is_redirected: bool = False
     body: str = ""
     end: str = ""
@@ -225,6 +232,10 @@ class Judge:
             if program in _READERS | {"read", "mapfile", "readarray"} and not (makes or step.body):
                 self._note_reading(program)
                 is_whole = program == "jq" and not re.search(r"\.\w", " ".join(words))
+                told = r"-\w*f|--f|.*\b(?:system|getline)\b"
+                runs = any(re.match(told, word, re.DOTALL) for word in words[1:])
+                if runs and program not in ("cut", "sort", "tail", "tr", "read"):
+                    raise self._refuse(f"has {program} read more than its words", program)
                 if is_whole or (words == ["cat"] and step.is_redirected):
                     raise self._refuse("keeps the event, which natively looks otherwise", program)
             is_script = False
@@ -235,11 +246,11 @@ class Judge:
                 is_quiet or step.is_captured or step.is_redirected or step.end == "|"
             )
             is_answer = bool(_ANSWER.search(" ".join([*words, step.body])))
-            if is_answer and not is_heard:
+            if is_answer and (not is_heard or _LEAVES_LATER.search(code)):
                 raise self._refuse("makes its answer in a way that is not followed here", program)
             if is_heard and not is_answer and not is_script:
                 raise self._refuse("prints text, which natively the model reads", program)
-            if is_heard and not _ends_well(step, steps[at + 1 :], code):
+            if is_heard and (step.is_nested or not _ends_well(step, steps[at + 1 :], code)):
                 raise self._refuse("may fail behind its answer, which would then not count")
         if _ANSWER.search(code) and not any(
             _ANSWER.search(" ".join([*step.words, step.body])) for step in steps
@@ -250,7 +261,7 @@ class Judge:
         """The simple commands of a text, in order, and the functions that it defines."""
         steps: list[_Step] = []
         functions: set[str] = set()
-        opened: list[int] = []
+        opened: list[tuple[int, _Step | None]] = []
         step: _Step | None = None
         arrow = ""
         tokens = [*read_tokens(text), "\n"]
@@ -262,14 +273,18 @@ class Judge:
                 if token == "(":
                     if after == ")" and step is not None and len(step.words) == 1:
                         functions.add(steps.pop().words[0])
-                    opened.append(len(steps))
-                elif token == ")" and opened:
-                    # What a word is made of comes before it; behind a subshell stands no word.
-                    for inner in steps[opened.pop() :]:
-                        inner.is_captured |= not isinstance(after, str)
+                    opened.append((len(steps), step))
                 if step is not None:
                     step.end = token * 2 if token in "|&" and after == token else token
                 step = None
+                if token == ")" and opened:
+                    # What a word is made of comes before it; behind a subshell stands no word.
+                    start, around = opened.pop()
+                    is_captured = not isinstance(after, str)
+                    for inner in steps[start:]:
+                        inner.is_captured |= is_captured
+                        inner.is_nested |= not is_captured
+                    step = around if is_captured and around in steps else None
                 if token in ("[[", "case"):
                     steps.append(step := _Step([token]))
                 continue
@@ -332,7 +347,7 @@ class Judge:
             raise self._refuse(f"runs what only Python can tell, by {found[0]}", found[0])
         if found := re.search(r"\bstdin\b|\binput\(|\bopen\(0", code):
             self._note_reading(found[0])
-        answers = False
+        answers: set[bool] = set()
         for line, after in zip(lines, [*lines[1:], "return"], strict=True):
             if not re.search(r"\bprint\b|\bstdout\b", line) or _PRINTS_ELSEWHERE.fullmatch(line):
                 continue
@@ -340,11 +355,16 @@ class Judge:
                 raise self._refuse("prints text, which natively the model reads", "print")
             if not _LEAVES.fullmatch(after):
                 raise self._refuse("goes on behind its answer, and may fail", "print")
-            answers = True
+            answers.add("exit" in after)
         if not answers and _ANSWER.search(code):
             raise self._refuse("makes its answer in a way that is not followed here")
+        # An exit that nothing catches is the last that happens.
+        is_last = answers == {True} and not re.search(
+            r"(?m)^(?:finally|except(?: .*(?:Exit|Base).*)?):", code
+        )
         fails = re.search(r"(?m)^(?:raise (?!SystemExit)|assert )", code)
-        if answers and (fails or any(code not in ("", "0", "2") for code in _EXIT.findall(code))):
+        exits = any(code not in ("", "0", "2") for code in _EXIT.findall(code))
+        if answers and not is_last and (fails or exits):
             raise self._refuse("may fail behind its answer, which would then not count")
 
 
@@ -354,5 +374,5 @@ def _ends_well(step: _Step, rest: Sequence[_Step], code: str) -> bool:
     if ends and ends[0] in (["exit", "0"], ["exit", "2"]) and step.end in (";", "\n", "&&"):
         return True
     is_last = all(words in (["true"], [":"], ["exit", "0"]) for words in ends)
-    is_again = not ends and re.search(r"\b(?:for|while|until)\b", code) is not None
+    is_again = not ends and _LOOP.search(code) is not None
     return is_last and not is_again and step.end != "&"

@@ -254,7 +254,7 @@ def test_hooks_that_were_off_stay_off(theirs: Project, call: Call, at_home: bool
 def test_variables_come_along_but_not_from_a_file_that_fewer_people_read(
     theirs: Project, call: Call
 ) -> None:
-    project = {"env": {"TEAM": "blue", "LEVEL": 2}, **json.loads(CLAUDE)}
+    project = {"env": {"TEAM": "a=b", "LEVEL": 2}, **json.loads(CLAUDE)}
     theirs.settings(project, file=".claude/settings.json")
     local = {"env": {"TOKEN": "secret"}, "hooks": LOCAL}
     theirs.settings(local, file=".claude/settings.local.json")
@@ -263,8 +263,8 @@ def test_variables_come_along_but_not_from_a_file_that_fewer_people_read(
     (home / "settings.json").write_text(json.dumps({"env": {"KEY": "secret"}, "hooks": LOCAL}))
     hooks = call("migrate", "--json").document["hooks"]
     assert [hook["after"]["hook"]["env"] for hook in hooks] == [
-        {"TEAM": "blue", "LEVEL": "2"},
-        {"TEAM": "blue", "LEVEL": "2", "TOKEN": "secret"},
+        {"TEAM": "a=b", "LEVEL": "2"},
+        {"TEAM": "a=b", "LEVEL": "2", "TOKEN": "secret"},
         {"KEY": "secret"},
     ]
     theirs.script("guard.py", '#!/bin/sh\n[ -n "$KEY" ] || exit 2\n')

@@ -158,6 +158,12 @@ def test_variables_come_along_and_are_said() -> None:
     assert "env TEAM" in move.changes
 
 
+@pytest.mark.parametrize("name", ["PATH", "BASH_ENV"])
+def test_variables_that_decide_what_a_program_is_are_refused(name: str) -> None:
+    around = Around(project_dir="/nowhere", env={name: "tools"})
+    assert f"env sets {name}" in refused(one(command(), around=around))
+
+
 def test_a_variable_that_a_shell_splits_is_refused_since_natively_it_is_one_word() -> None:
     around = Around(project_dir="/nowhere", env={"FILES": "a b"})
     assert "more than one word" in refused(one(command(command="touch $FILES"), around=around))

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from hookline.migrate.claude_scripts import CannotMove, Judge
+from hookline.migrate.claude_scripts import DECIDES_PROGRAMS, CannotMove, Judge
 from hookline.migrate.claude_tools import Matcher, translate_matcher
 from hookline.migrate.moves import Before, Draft, Kind, Migrated
 from hookline.pipeline.jsonc import Document, Path, value_at
@@ -77,7 +77,7 @@ def migrate_claude(
         else:
             for index, definition in enumerate(definitions):
                 _add_definition(draft, (*base, key, index), key, definition, around)
-    return draft.finished(())
+    return draft.finished()
 
 
 def _add_definition(draft: Draft, path: Path, key: str, definition: Any, around: Around) -> None:
@@ -136,6 +136,8 @@ def make_native(
         values |= dict.fromkeys(_PROJECT_VARIABLES, around.project_dir)
     judge = Judge(event, values, folder=around.project_dir, may_read=matcher.same_input)
     judge.judge(hook["command"], hook.get("args"))
+    for name in DECIDES_PROGRAMS & around.env.keys():
+        raise CannotMove(f"the settings' env sets {name}, so its programs may be any others")
     text = "\n".join(judge.texts)
     for name in (*around.private, *_PLUGIN_VARIABLES):
         is_read = re.search(rf"\b{re.escape(name)}\b", text) or _UNSAID.fullmatch(name)

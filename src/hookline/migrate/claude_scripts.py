@@ -46,7 +46,7 @@ _HIDING = frozenset(
 _GRAMMAR = frozenset(
     {*("if", "then", "else", "elif", "fi", "do", "done", "esac", "while", "until", "!", "{", "}")}
 )
-_DECIDES_PROGRAMS = frozenset({"PATH", "IFS", "BASH_ENV", "ENV", "PYTHONPATH", "PYTHONSTARTUP"})
+DECIDES_PROGRAMS = frozenset({"PATH", "IFS", "BASH_ENV", "ENV", "PYTHONPATH", "PYTHONSTARTUP"})
 _ANSWER = re.compile(r"\b(?:hookSpecificOutput|\w*[dD]ecision)\b|\bcontinue\\?[\"']?\s*:")
 # Behind a pipe a group ends itself alone, and behind an exclamation mark success is failure.
 _LEAVES_LATER = re.compile(r"(?<!\|)\|\s*(?:[{(]|(?:while|until|for|if|case)\b)|(?:^|[\s;&|({])!\s")
@@ -121,6 +121,11 @@ class _Step(msgspec.Struct):
     is_redirected: bool = False
     body: str = ""
     end: str = ""
+
+    @property
+    def text(self) -> str:
+        """All that it says."""
+        return " ".join([*self.words, self.body])
 
 
 class Judge:
@@ -228,7 +233,7 @@ class Judge:
             words, program = step.words, os.path.basename(step.words[0])
             if not step.is_known or program in _HIDING:
                 raise self._refuse(f"runs what only a shell can tell, by {words[0]}", words[0])
-            makes = program == "jq" and any(re.match(r"-\w*n|--null", word) for word in words)
+            makes = program == "jq" and any(re.match(r"-\w*n|--null", w) for w in words)
             if program in _READERS | {"read", "mapfile", "readarray"} and not (makes or step.body):
                 self._note_reading(program)
                 is_whole = program == "jq" and not re.search(r"\.\w", " ".join(words))
@@ -241,20 +246,18 @@ class Judge:
             is_script = False
             if program not in functions and not is_of_shell(words[0]):
                 is_script = self._follow(words)
-            is_quiet = "grep" in program and any(word.startswith("-q") for word in words)
+            is_quiet = "grep" in program and any(re.match(r"-\w*q|--q|--si", w) for w in words)
             is_heard = (is_script or program in _TALKERS) and not (
                 is_quiet or step.is_captured or step.is_redirected or step.end == "|"
             )
-            is_answer = bool(_ANSWER.search(" ".join([*words, step.body])))
+            is_answer = _ANSWER.search(step.text) is not None
             if is_answer and (not is_heard or _LEAVES_LATER.search(code)):
                 raise self._refuse("makes its answer in a way that is not followed here", program)
             if is_heard and not is_answer and not is_script:
                 raise self._refuse("prints text, which natively the model reads", program)
             if is_heard and (step.is_nested or not _ends_well(step, steps[at + 1 :], code)):
                 raise self._refuse("may fail behind its answer, which would then not count")
-        if _ANSWER.search(code) and not any(
-            _ANSWER.search(" ".join([*step.words, step.body])) for step in steps
-        ):
+        if _ANSWER.search(code) and not any(_ANSWER.search(step.text) for step in steps):
             raise self._refuse("makes its answer in a way that is not followed here")
 
     def _read_steps(self, text: str) -> tuple[list[_Step], set[str]]:
@@ -289,15 +292,14 @@ class Judge:
                     steps.append(step := _Step([token]))
                 continue
             word = token.fill(self._values)
-            if token.assigned in _DECIDES_PROGRAMS:
+            if token.assigned in DECIDES_PROGRAMS:
                 raise self._refuse(f"sets {token.assigned}", token.assigned)
             if token.is_body:
                 for last in steps[-1:]:
                     last.body += word
             elif arrow:
-                number = re.search(
-                    r"(\d?)[<>&|]+\s*$", text[: token.place[0] if token.place else 0]
-                )
+                before = text[: token.place[0]] if token.place else ""
+                number = re.search(r"(\d?)[<>&|]+\s*$", before)
                 is_output = ">" in arrow and number is not None and number[1] in ("", "1")
                 is_elsewhere = word != "1" and not word.startswith(("/dev/std", "/dev/fd", "/proc"))
                 if step is not None:

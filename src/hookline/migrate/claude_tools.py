@@ -67,7 +67,7 @@ def translate_matcher(event: HookEventName, text: str | None) -> Matcher:
 
 
 def _translate_tools(text: str, words: list[str] | None, picks: Callable[[str], bool]) -> Matcher:
-    wanted = [host for host in TOOLS if any(map(picks, _names_of(host)))]
+    wanted = [host for host in TOOLS if any(map(picks, set(claude_names(host)) - {host}))]
     too_many = [host for host in TOOLS if picks(host) and host not in wanted]
     if too_many:
         return Matcher(refused=f"natively it would pick {_join(too_many)} as well")
@@ -105,10 +105,6 @@ def _translate_triggers(
     if not kept:
         return Matcher(refused=f"no {spec.target} of {event.value} matches it")
     return Matcher(text="|".join(dict.fromkeys(kept)), same_input=True)
-
-
-def _names_of(host: str) -> Iterable[str]:
-    return (name for name in claude_names(host) if name != host)
 
 
 def _join(names: Iterable[str]) -> str:

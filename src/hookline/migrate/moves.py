@@ -85,7 +85,7 @@ class Draft:
         place = self.document.place(path)
         self.findings.append(Finding(kind, self.file, *place, message, subject, remedy))
 
-    def finished(self, disabled: Iterable[str]) -> Migrated:
+    def finished(self, disabled: Iterable[str] = ()) -> Migrated:
         """All of it."""
         return Migrated(
             moves=tuple(self.moves), disabled=tuple(disabled), findings=tuple(self.findings)

@@ -1,5 +1,5 @@
-"""Finds the settings of other agents and puts their moves together: what is new to which of our
-files, and what is different there."""
+"""Finds the settings and plugins of other agents and puts their moves together: what is new to
+which of our files, and which variables come along."""
 
 import os
 import re
@@ -210,9 +210,8 @@ def _plugin_variables(folder: str, places: Places) -> dict[str, str]:
     """The folder of a plugin, and that for its data: Claude's if that is there, else ours."""
     manifest = os.path.join(folder, ".claude-plugin", "plugin.json")
     said = value_at(read_settings_text(manifest).document.value, ("name",))
-    name = re.sub(
-        r"[^A-Za-z0-9_-]", "-", said if isinstance(said, str) else os.path.basename(folder)
-    )
+    said = said if isinstance(said, str) and said else os.path.basename(folder)
+    name = re.sub(r"[^A-Za-z0-9_-]", "-", said)
     data = os.path.join(places.home or folder, ".claude", "plugins", "data")
     there = os.listdir(data) if os.path.isdir(data) else []
     own = [each for each in there if each == name or each.startswith(f"{name}-")]
@@ -227,7 +226,8 @@ def _read_env(document: Document) -> dict[str, str]:
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in (env.items() if isinstance(env, Mapping) else ())
-        if isinstance(value, str | int | float) and name and not {"=", "\0"} & {*name, *str(value)}
+        if isinstance(value, str | int | float) and name and "=" not in name
+        if "\0" not in f"{name}{value}"
     }
 
 
@@ -360,4 +360,6 @@ def _identity(event: str, matcher: Any, hook: Mapping[str, Any]) -> object:
     """By its text, as settings may hold anything where a string is expected."""
     env = hook.get("env") or {}
     variables = sorted(env.items()) if isinstance(env, Mapping) else env
-    return repr((event, matcher or "", hook.get("command"), hook.get("args"), variables))
+    # Of two that are the same otherwise, the one that fails closed counts.
+    words = hook.get("command"), hook.get("args"), hook.get("onFailure")
+    return repr((event, matcher or "", *words, variables))

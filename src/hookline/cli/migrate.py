@@ -34,7 +34,7 @@ from hookline.wire.events import HookEventName
 EXAMPLES = (
     "hookline migrate",
     "hookline migrate --from claude --only project",
-    "hookline migrate --plugin ~/plugins/guard --write",
+    "hookline migrate --write",
 )
 
 _AGENTS: dict[str, tuple[Agent, ...]] = {

@@ -17,6 +17,7 @@ from hookline.wire.outputs import (
     ModelCall,
     create_hook_output,
     is_tail_tool_call,
+    read_removed,
 )
 from hookline.wire.results import (
     AggregatedHookResult,
@@ -248,12 +249,10 @@ def _united(specifics: Sequence[dict[str, Any] | None]) -> Merged | None:
 
 def _take_away(united: Merged, specific: dict[str, Any]) -> None:
     """Forget what earlier hooks gave a field that this one removes."""
-    removed, before = specific.get("removeToolInput"), united.get("tool_input")
-    if isinstance(removed, list) and isinstance(before, dict):
-        own = specific.get("tool_input")
-        given = own if isinstance(own, dict) else {}
-        gone = [name for name in before if name in removed and name not in given]
-        if gone:
+    before, own = united.get("tool_input"), specific.get("tool_input")
+    if "removeToolInput" in specific and isinstance(before, dict):
+        gone = read_removed(specific).difference(own if isinstance(own, dict) else ())
+        if not gone.isdisjoint(before):
             united["tool_input"] = {n: value for n, value in before.items() if n not in gone}
 
 

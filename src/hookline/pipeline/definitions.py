@@ -391,7 +391,7 @@ class _Reader:
             self.report((*path, "onFailure"), "bad-field", f"must be {words}", used)
             said = usual
         elif dialect.failure_words[said] == "block" and key in dialect.open_events:
-            message = f'"{said}" has no effect on {key}, as in Claude Code'
+            message = f'"{said}" has no effect on {key}'
             self.report((*path, "onFailure"), "bad-field", message, f'"{usual}" is used instead')
             said = usual
         own_name = self._field(config, "name", path, str, "")

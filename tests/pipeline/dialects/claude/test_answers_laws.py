@@ -123,8 +123,9 @@ def test_exit_code_2_blocks_whatever_is_printed(
     event: str, stdout: Json | str, stderr: str, strict: bool
 ) -> None:
     said = read(event, 2, stdout, stderr, strict=strict)
-    assert said.failed is None
-    assert is_refused(event, said)
+    # What stands beside a result may have been meant to replace it.
+    assert said.failed is None or (strict and event.startswith("PostToolUse"))
+    assert is_refused(event, said, strict=strict)
 
 
 @given(st.sampled_from(DECIDED), codes, beside, own_fields, st.booleans(), st.booleans())
@@ -137,7 +138,6 @@ def test_a_block_is_not_lost_whatever_stands_beside_it(
         if event == "PreToolUse":
             answer["hookSpecificOutput"]["permissionDecision"] = "allow"
     said = read(event, code, answer, strict=strict)
-    # A guard of compaction or of a result that has failed closed is applied in the merge.
     assert is_refused(event, said, strict=strict)
 
 

@@ -205,7 +205,17 @@ def test_a_new_result_is_read_in_the_form_that_the_tool_has(
     assert strict.failed == ("malformed" if text is None else None)
 
 
-def test_a_result_that_a_failing_guard_was_to_replace_is_not_shown() -> None:
-    value = own("PostToolUse", updatedToolOutput={"odd": "[redacted]"})
-    said = read("PostToolUse", 0, value, strict=True)
+@pytest.mark.parametrize("code", [0, 1, 2])
+@pytest.mark.parametrize(
+    "stdout",
+    [
+        own("PostToolUse", updatedToolOutput={"odd": "[redacted]"}),
+        own("PreToolUse", updatedToolOutput="[redacted]"),
+        '{"hookSpecificOutput": {"updatedToolOutput": "[redac',
+    ],
+)
+def test_a_result_that_a_failing_guard_was_to_replace_is_not_shown(
+    code: int, stdout: object
+) -> None:
+    said = read("PostToolUse", code, stdout, "err", strict=True)
     assert apply("PostToolUse", said, strict=True).denied

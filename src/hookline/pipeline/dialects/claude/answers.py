@@ -7,7 +7,7 @@ failed; it is never a text.
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from hookline.errors import HooklineError
 from hookline.pipeline.dialects.claude.decisions import (
@@ -150,7 +150,11 @@ class _Reading:
         if faults:
             said, decisions = {}, Decisions([], [], [])
         self._apply(said, decisions, blocking=stderr or f"{_NO_REASON} {hook_name}")
-        if EFFECTS.get(self.event) == "user" and stderr:
+        effect, unclear = EFFECTS.get(self.event), [*faults, *self.doubts]
+        if self.strict and unclear and effect == "model":
+            # The result, which stands here, may be what the answer was to replace.
+            return _fail(f"its answer is not clear: {'; '.join(unclear)}", self.warnings)
+        if effect == "user" and stderr:
             self.for_user.append(stderr)
         return self._finish(success=False, output_format="json" if said else "text")
 
@@ -322,7 +326,7 @@ class _Reading:
             else:
                 self.specific.setdefault("updatedToolOutput", text)
 
-    def _finish(self, *, success: bool, output_format: Any) -> HookAnswer:
+    def _finish(self, *, success: bool, output_format: Literal["json", "text"]) -> HookAnswer:
         if self.context:
             self.specific["additionalContext"] = "\n".join(self.context)
         if self.for_user:

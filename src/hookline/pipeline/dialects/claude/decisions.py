@@ -101,7 +101,7 @@ def read_decisions(event: str, answer: Mapping[str, Any]) -> Decisions:
             if fields.get(name) is not None and (words is not None or name != "action"):
                 _read_place(event, place, fields, words, read)
     for index, decision in enumerate(read.said):
-        reason = decision.reason or answer.get("reason")
+        reason = decision.reason or answer.get("reason") or own.get("reason")
         read.said[index] = Decision(decision.word, reason if isinstance(reason, str) else None)
     return read
 

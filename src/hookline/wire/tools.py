@@ -1,5 +1,6 @@
 """The tools that hosts are known to have; an agent of one's own may have any others."""
 
+import re
 from collections.abc import Mapping
 
 # Gemini CLI and LLxprt Code, whose settings and scripts are native here.
@@ -38,3 +39,17 @@ CLAUDE_TOOLS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("BashOutput", "KillShell", "KillBash", "SlashCommand", "SendUserMessage"), ()),
     **dict.fromkeys(("NotebookEdit", "NotebookRead"), ()),
 }
+
+
+def name_mcp_tool(name: str, context: object) -> str:
+    """What Claude Code calls a tool that an MCP server has: ``mcp__<server>__<tool>``. The context
+    is the event's ``mcp_context`` or Claude Code's ``mcp_server``; without a server in it the tool
+    keeps its name."""
+    if name.startswith("mcp__") or not isinstance(context, Mapping):
+        return name
+    server = context.get("server_name") or context.get("name")
+    tool = context.get("tool_name") or name
+    if not isinstance(server, str) or not isinstance(tool, str):
+        return name
+    server, tool = (re.sub(r"[^A-Za-z0-9_-]", "_", text) for text in (server, tool))
+    return f"mcp__{server}__{tool}"

@@ -29,7 +29,7 @@ from hookline.pipeline.jsonc import (
 )
 from hookline.places import system_settings_file, user_config_dir
 from hookline.problem import Problem
-from hookline.wire.hooks import HookConfig, HookSource, Redaction
+from hookline.wire.hooks import CommandHook, HookConfig, HookSource, Redaction
 
 _OWN_FILES = ("settings.local.json", "settings.json")
 _PROJECT_FOLDERS = (".hookline", ".llxprt", ".gemini")
@@ -458,6 +458,21 @@ def combine(
         strict |= layer.strict and layer.source is not HookSource.PROJECT
         if layer.source is not HookSource.PROJECT:
             demands |= {Required.read(name, _FULFILLING[layer.source]) for name in layer.required}
+    for place, entry in enumerate(entries):
+        hook = entry.hook
+        is_async = isinstance(hook, CommandHook) and hook.background
+        if is_async and any(demand.is_met_by(entry) for demand in demands):
+            waited_for = msgspec.structs.replace(hook, background=False)
+            entries[place] = msgspec.structs.replace(entry, hook=waited_for)
+            problems.append(
+                Problem(
+                    kind="bad-field",
+                    file=entry.file or "",
+                    line=entry.line,
+                    message=f"async is not for {hook.name!r}, which is required",
+                    consequence="the hook is waited for",
+                )
+            )
     user_on = switches.on.get(HookSource.USER, True)
     is_on = switches.on.get(HookSource.SYSTEM, True) and (user_on or managed)
     return Settings(

@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 
 from hookline.errors import describe
 from hookline.notices import warn
+from hookline.pipeline.runner.background import Background, OnEnd, is_background
 from hookline.pipeline.runner.command import CommandRunner
 from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
 from hookline.pipeline.runner.loop import gather
-from hookline.wire.hooks import HookConfig, RuntimeHook
+from hookline.wire.hooks import CommandHook, HookConfig, RuntimeHook
 from hookline.wire.results import HookExecutionPlan, HookExecutionResult
 
 Results: TypeAlias = tuple[HookExecutionResult, ...]
@@ -23,12 +24,24 @@ RunningHook: TypeAlias = tuple[HookConfig, float]
 
 
 class HookRunner:
-    """Runs plans, any number at a time; owns the processes that serve hooks from call to call."""
+    """Runs plans, any number at a time; owns the processes that serve hooks from call to call.
 
-    def __init__(self, *, warn: Callable[[str], None] = warn) -> None:
+    ``on_end`` hears of each hook that nobody waited for when it ends, on a thread of its own.
+    """
+
+    def __init__(
+        self,
+        *,
+        warn: Callable[[str], None] = warn,
+        on_end: OnEnd = lambda _result, _document, _context: None,
+    ) -> None:
         self._commands = CommandRunner(warn=warn)
+        self._background = Background(self._commands.run, on_end)
         # Hook type -> what runs it.
-        self._runs: dict[str, Run] = {"command": self._commands.run, "runtime": self._run_function}
+        self._runs: dict[str, Run] = {
+            "command": self._commands.run,
+            "runtime": self._run_function,
+        }
 
     def execute_plan(
         self, plan: HookExecutionPlan, document: InputDocument, context: RunContext
@@ -55,8 +68,15 @@ class HookRunner:
 
         self._runs["command"] = run_followed
 
+    def wait_for_background(self, timeout: float | None = None) -> bool:
+        """Wait for the end of all hooks that nobody waited for; False if some are left after
+        ``timeout`` seconds."""
+        return self._background.wait(timeout)
+
     def dispose(self) -> None:
-        """End what serves hooks from call to call; plans under way finish, later ones run too."""
+        """End what serves hooks from call to call, and hooks that nobody waits for; plans under
+        way finish, later ones run too."""
+        self._background.close()
         self._commands.dispose()
 
     async def _run_at_once(
@@ -79,6 +99,8 @@ class HookRunner:
                 elif document.cut and hook.on_failure == "block":
                     error = f"its input could not be shown whole: {document.cut}"
                     result = failed_result(hook, document, "malformed", error)
+                elif isinstance(hook, CommandHook) and is_background(hook):
+                    result = self._background.start(hook, document, context)
                 else:
                     result = await self._runs[hook.type](hook, document, context)
             except Exception as raised:

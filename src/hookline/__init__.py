@@ -30,7 +30,7 @@ _HOMES = {
         "SyncHooks",
     ),
     "hookline.handler": ("HookEventHandler",),
-    "hookline.pipeline.runner.context": ("RunLimits",),
+    "hookline.pipeline.runner.context": ("Judge", "RunLimits"),
     "hookline.replies": (
         "add_context",
         "allow",

@@ -22,7 +22,7 @@ from hookline.front import (
     SyncHooks,
 )
 from hookline.handler import HookEventHandler
-from hookline.pipeline.runner.context import RunLimits
+from hookline.pipeline.runner.context import Judge, RunLimits
 from hookline.replies import (
     add_context,
     allow,
@@ -74,6 +74,7 @@ __all__ = [
     "InProcessMessageBus",
     "InvalidHookError",
     "InvalidPayloadError",
+    "Judge",
     "MessageBus",
     "PreCompressTrigger",
     "ProcessedHookResult",

@@ -93,9 +93,13 @@ class LocalExecutor:
         """True if one of the hooks runs on a loop of asyncio's: a function may await what is."""
         try:
             plan = self._planner.create_execution_plan(fired.event, fired.target)
+            if plan is None or not any(hook.needs_asyncio for hook in plan.hooks):
+                return False
+            kinds = {hook.type for hook in plan.hooks if hook.needs_asyncio}
+            # Without a judge, none of these is run.
+            return kinds != {"prompt"} or self.session.run_context("").judge is not None
         except Exception:
             return False
-        return plan is not None and any(hook.needs_asyncio for hook in plan.hooks)
 
     def may_answer(self, event: EventName, target: str = "") -> bool:
         """Whether a hook matches, or has said something that waits for this event, or that cannot

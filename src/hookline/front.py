@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
     from hookline.config import HookOptions, LoadOptions, Options
     from hookline.modelcall import ModelGate, ModelOutcome
+    from hookline.pipeline.runner.context import Judge
     from hookline.translate import HookTranslator
     from hookline.wire.hooks import HookFunction
     from hookline.wire.inputs import (
@@ -602,7 +603,8 @@ class Hooks(HookSession):
     ``enable_hooks``); the place (``working_dir``, ``project_dir``); the session (``session_id``,
     ``transcript_path``); how hooks run (``limits``, ``warm``, ``redaction``); over a bus
     (``remote_bus``, ``execution``, ``on_unavailable``, ``remote_timeout``, ``message_bus``); and
-    who else has a part in it (``debug_logger``, ``translator``).
+    who else has a part in it (``debug_logger``, ``translator``, ``tools``, and ``judge``, the
+    function that puts the questions of prompt hooks to a model).
     """
 
     def __init__(self, **options: "Unpack[Options]") -> None:
@@ -649,7 +651,8 @@ class Hooks(HookSession):
         return HookSession(self._engine, id, transcript_path)
 
     def close(self) -> None:
-        """End what serves hooks from call to call; calls under way finish. May be called again."""
+        """End what serves hooks from call to call, and async hooks that still run; calls under
+        way finish. May be called again."""
         self.config.dispose()
 
     def __enter__(self) -> "Hooks":
@@ -884,6 +887,11 @@ def place_of(hooks: HookSession) -> tuple[str, str]:
     config = hooks._engine.config
     session_id = hooks._session_id
     return config.get_session_id() if session_id is None else session_id, config.get_working_dir()
+
+
+def offer_judge(hooks: HookSession, judge: "Judge") -> None:
+    """Have prompt hooks ask this, unless whoever made the hooks has said whom they ask."""
+    hooks._engine.config.offer_judge(judge)
 
 
 def failing_closed(hooks: HookSession) -> HookSession:

@@ -13,7 +13,7 @@ from hookline.pipeline.runner.background import Background, OnEnd, is_background
 from hookline.pipeline.runner.command import CommandRunner
 from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
 from hookline.pipeline.runner.loop import gather
-from hookline.wire.hooks import CommandHook, HookConfig, RuntimeHook
+from hookline.wire.hooks import CommandHook, HookConfig, PromptHook, RuntimeHook
 from hookline.wire.results import HookExecutionPlan, HookExecutionResult
 
 Results: TypeAlias = tuple[HookExecutionResult, ...]
@@ -41,6 +41,7 @@ class HookRunner:
         self._runs: dict[str, Run] = {
             "command": self._commands.run,
             "runtime": self._run_function,
+            "prompt": self._run_prompt,
         }
 
     def execute_plan(
@@ -116,3 +117,11 @@ class HookRunner:
 
         self._runs["runtime"] = run_function
         return run_function(hook, document, context)
+
+    def _run_prompt(
+        self, hook: PromptHook, document: InputDocument, context: RunContext
+    ) -> Awaitable[HookExecutionResult]:
+        from hookline.pipeline.runner.prompt import run_prompt
+
+        self._runs["prompt"] = run_prompt
+        return run_prompt(hook, document, context)

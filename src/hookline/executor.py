@@ -104,7 +104,7 @@ class LocalExecutor:
     def may_answer(self, event: EventName, target: str = "") -> bool:
         """Whether a hook matches, or has said something that waits for this event, or that cannot
         be told."""
-        if self._late and event is HookEventName.BEFORE_AGENT:
+        if self._late and event == HookEventName.BEFORE_AGENT:
             return True
         try:
             return self._planner.create_execution_plan(event, target) is not None

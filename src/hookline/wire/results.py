@@ -71,7 +71,7 @@ class HookError(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     code: str
     message: str
     stage: str
-    event_name: EventName | None = None
+    event_name: str | None = None
     correlation_id: str | None = None
     hook: str | None = None
     details: Any = None

@@ -5,6 +5,7 @@ What they say comes too late for their own event: texts wait until their session
 
 import atexit
 import threading
+import weakref
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -123,6 +124,9 @@ class Background:
                 except RuntimeError as error:
                     return f"there is no thread for it ({error})"
                 self._thread = thread
+                # Hooks end before the guard does, whose end the first finalizer of the program has
+                # registered: what is registered later is called earlier.
+                weakref.finalize(self, int).detach()
                 atexit.register(self.close)
             self._new.append(job)
             self._under_way += 1

@@ -136,8 +136,13 @@ class PollLoop:
         # interrupt its own thread anywhere.
         self._bell_lock = threading.RLock()
         self._is_over = False
-        for end in self._bell:
-            os.set_blocking(end, False)
+        try:
+            for end in self._bell:
+                os.set_blocking(end, False)
+        except OSError:
+            for end in self._bell:
+                os.close(end)
+            raise
         self.add_reader(self._bell[0], lambda: os.read(self._bell[0], 4096))
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:

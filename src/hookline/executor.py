@@ -5,6 +5,7 @@ which kills what is running; whatever else goes wrong is a failure envelope, and
 hook must answer.
 """
 
+import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,7 +19,6 @@ from hookline.fired import FiredEvent, Session, build_payload, read_fired_event
 from hookline.notices import warn
 from hookline.pipeline.aggregator import HookAggregator, merge_outputs
 from hookline.pipeline.planner import HookPlanner, narrow_plan
-from hookline.pipeline.runner.background import LateTexts, describe_ignored, output_of
 from hookline.pipeline.runner.context import InputDocument, RunContext
 from hookline.pipeline.runner.runner import HookRunner
 from hookline.wire.events import EVENTS, EventName, HookEventName, narrow_event
@@ -31,6 +31,7 @@ from hookline.wire.results import (
 )
 
 if TYPE_CHECKING:
+    from hookline.pipeline.runner.background import LateTexts
     from hookline.translate import HookTranslator
 
 
@@ -70,12 +71,12 @@ class LocalExecutor:
         *,
         translator: "HookTranslator | None" = None,
         debug_logger: DebugLogger | None = None,
-        late_texts: LateTexts | None = None,
+        late_ends: "LateEnds | None" = None,
     ) -> None:
         self.session = session
         self._translator = translator
         self.debug_log = DebugLogger() if debug_logger is None else debug_logger
-        self._late = LateTexts(self.debug_log.warning) if late_texts is None else late_texts
+        self._ends = LateEnds(self.debug_log) if late_ends is None else late_ends
         self._planner = planner
         self._runner = runner
         self._aggregator = aggregator
@@ -104,7 +105,7 @@ class LocalExecutor:
     def may_answer(self, event: EventName, target: str = "") -> bool:
         """Whether a hook matches, or has said something that waits for this event, or that cannot
         be told."""
-        if self._late and event == HookEventName.BEFORE_AGENT:
+        if self._ends.texts and event == HookEventName.BEFORE_AGENT:
             return True
         try:
             return self._planner.create_execution_plan(event, target) is not None
@@ -137,8 +138,8 @@ class LocalExecutor:
             call = None if translator is None else ModelCall(translator, fired.values[0])
             aggregated = self._aggregator.aggregate_results(plan, results, call=call)
             answer = process_common_hook_output_fields(aggregated, fired)
-            if self._late and fired.event is HookEventName.BEFORE_AGENT:
-                answer = self._add_late_texts(answer, fired)
+            if self._ends.texts and fired.event is HookEventName.BEFORE_AGENT:
+                answer = self._add_late_texts(answer, fired, self._ends.texts)
         except Exception as error:
             passed = (time.perf_counter() - started) * 1000 if started else 0.0
             return self.fail(error, stage, fired, duration=passed)
@@ -219,15 +220,16 @@ class LocalExecutor:
         except Exception:
             return False
 
-    def _add_late_texts(self, answer: Answer, fired: FiredEvent) -> Answer:
+    def _add_late_texts(self, answer: Answer, fired: FiredEvent, late: "LateTexts") -> Answer:
         """The answer with what hooks of earlier events have said since; a turn that does not begin
         leaves it to the next."""
         session_id = fired.session_id
         if session_id is None:
             session_id = self.session.get_session_id()
-        if answer.blocked or not (texts := self._late.take(session_id)):
+        said = None if answer.blocked else late.take(session_id)
+        if said is None:
             return answer
-        outputs = [*answer.all_outputs, output_of(texts)]
+        outputs = [*answer.all_outputs, said]
         added = msgspec.structs.replace(
             answer.aggregated,
             final_output=merge_outputs(fired.event, outputs),
@@ -237,8 +239,8 @@ class LocalExecutor:
 
     def _answer_unmatched(self, fired: FiredEvent) -> Answer:
         answer = make_empty_answer(fired)
-        if self._late and fired.event is HookEventName.BEFORE_AGENT:
-            answer = self._add_late_texts(answer, fired)
+        if self._ends.texts and fired.event is HookEventName.BEFORE_AGENT:
+            answer = self._add_late_texts(answer, fired, self._ends.texts)
         if self.debug_log.enabled:
             self.log_event(answer, fired, None)
         return answer
@@ -281,17 +283,23 @@ class LateEnds:
     It knows neither the session nor the system, which a running hook shall not keep alive.
     """
 
-    def __init__(self, debug_log: DebugLogger, texts: LateTexts) -> None:
+    def __init__(self, debug_log: DebugLogger) -> None:
         self._log = debug_log
-        self._texts = texts
+        self._lock = threading.Lock()
+        self.texts: LateTexts | None = None
         self.listeners: list[Callable[[HookExecutionResult], object]] = []
 
     def tell(
         self, result: HookExecutionResult, document: InputDocument, context: RunContext
     ) -> None:
         """Record one end; to be called when the hook has gone."""
+        from hookline.pipeline.runner.background import LateTexts, describe_ignored
+
         if result.output is not None:
-            self._texts.add(context.session_id, result.output)
+            with self._lock:
+                if self.texts is None:
+                    self.texts = LateTexts(self._log.warning)
+            self.texts.add(context.session_id, result.output)
             if (ignored := describe_ignored(result.output)) is not None:
                 warnings = (*result.warnings, ignored)
                 result = msgspec.structs.replace(result, warnings=warnings)

@@ -29,7 +29,6 @@ from hookline.pipeline.registry import (
     Rules,
     explain_missing,
 )
-from hookline.pipeline.runner.background import LateTexts
 from hookline.pipeline.runner.loop import PollLoop, is_running_asyncio
 from hookline.pipeline.runner.runner import HookRunner, RunningHook
 from hookline.pipeline.settings import Required, Settings
@@ -106,8 +105,7 @@ class HookSystem:
         self._watch: FileWatch | None = None
         self._policy: tuple[HookSnapshot | None, Policy | None] = (None, None)
         self._registry = HookRegistry()
-        late_texts = LateTexts(self._log.warning)
-        self._ends = LateEnds(self._log, late_texts)
+        self._ends = LateEnds(self._log)
         self._runner = HookRunner(warn=self._log.warning, on_end=self._ends.tell)
         local = self._local = LocalExecutor(
             config,
@@ -116,7 +114,7 @@ class HookSystem:
             HookAggregator(),
             translator=translator,
             debug_logger=self._log,
-            late_texts=late_texts,
+            late_ends=self._ends,
         )
         self._executor: Executor = local
         remote = config.get_remote_firing()

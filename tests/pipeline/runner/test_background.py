@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hookline.pipeline.runner.background import LateTexts, describe_ignored, output_of
+from hookline.pipeline.runner.background import LateTexts, describe_ignored
 
 
 def adding(text: str) -> dict[str, Any]:
@@ -12,7 +12,8 @@ def adding(text: str) -> dict[str, Any]:
 
 
 def context_of(texts: LateTexts, session: str = "s") -> list[str]:
-    return [text.context for text in texts.take(session)]
+    said = texts.take(session)
+    return [] if said is None else said["hookSpecificOutput"]["additionalContext"].split("\n")
 
 
 def test_the_oldest_of_too_many_texts_gives_way_and_people_are_told() -> None:
@@ -67,7 +68,7 @@ def test_texts_become_one_answer() -> None:
     texts.add("s", adding("a"))
     texts.add("s", {"systemMessage": "m", "hookSpecificOutput": {"userMessage": "n"}})
     texts.add("s", {**adding("b"), "systemMessage": "o"})
-    assert output_of(texts.take("s")) == {
+    assert texts.take("s") == {
         "hookSpecificOutput": {
             "hookEventName": "BeforeAgent",
             "additionalContext": "a\nb",

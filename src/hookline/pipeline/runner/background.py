@@ -6,7 +6,7 @@ What they say comes too late for their own event: texts wait until their session
 import atexit
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -32,12 +32,6 @@ _CLOSED = "the hooks were closed"
 _MOST_TEXTS = 20
 _LONGEST_TEXT = 64 * 1024
 _MOST_SESSIONS = 1_000
-
-
-def is_background(hook: CommandHook) -> bool:
-    """Whether nobody waits for a hook. One that must answer is waited for whatever it says of
-    itself: strict settings have every hook fail closed, and so can an equal hook."""
-    return hook.background and hook.on_failure != "block"
 
 
 class _Job(msgspec.Struct, frozen=True):
@@ -234,10 +228,18 @@ class LateTexts:
         if text.context or text.message:
             self._keep(session_id, text)
 
-    def take(self, session_id: str) -> list[LateText]:
-        """The texts of a session, the oldest first, which are forgotten here."""
+    def take(self, session_id: str) -> dict[str, Any] | None:
+        """The texts of a session, which are forgotten here, as one more answer to the event that a
+        turn begins with; None if there are none."""
         with self._lock:
-            return self._sessions.pop(session_id, [])
+            texts = self._sessions.pop(session_id, ())
+        said = {
+            "additionalContext": "\n".join(text.context for text in texts if text.context),
+            "userMessage": "\n".join(text.message for text in texts if text.message),
+        }
+        given = {name: value for name, value in said.items() if value}
+        event = HookEventName.BEFORE_AGENT.value
+        return {"hookSpecificOutput": {"hookEventName": event, **given}} if texts else None
 
     def _keep(self, session_id: str, text: LateText) -> None:
         forgotten = None
@@ -253,18 +255,6 @@ class LateTexts:
         if forgotten is not None:
             told = f"texts of async hooks wait in more than {_MOST_SESSIONS} sessions"
             self._warn(f"{told}; those of session {forgotten} were dropped")
-
-
-def output_of(texts: Sequence[LateText]) -> dict[str, Any]:
-    """Late texts as one more answer to the event that a turn begins with."""
-    specific = {
-        "additionalContext": "\n".join(text.context for text in texts if text.context),
-        "userMessage": "\n".join(text.message for text in texts if text.message),
-    }
-    said = {name: value for name, value in specific.items() if value}
-    return {
-        "hookSpecificOutput": {"hookEventName": HookEventName.BEFORE_AGENT.value, **said},
-    }
 
 
 def describe_ignored(output: Mapping[str, Any]) -> str | None:

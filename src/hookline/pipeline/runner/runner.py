@@ -3,18 +3,22 @@
 A hook's failure is an outcome, never an exception: whatever a hook does, there is a result for it.
 """
 
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hookline.errors import describe
 from hookline.notices import warn
-from hookline.pipeline.runner.background import Background, OnEnd, is_background
 from hookline.pipeline.runner.command import CommandRunner
 from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
 from hookline.pipeline.runner.loop import gather
 from hookline.wire.hooks import CommandHook, HookConfig, PromptHook, RuntimeHook
 from hookline.wire.results import HookExecutionPlan, HookExecutionResult
+
+# Loaded with the first hook that nobody waits for.
+if TYPE_CHECKING:
+    from hookline.pipeline.runner.background import Background, OnEnd
 
 Results: TypeAlias = tuple[HookExecutionResult, ...]
 # The hook is of the type that the table below has this for.
@@ -33,10 +37,13 @@ class HookRunner:
         self,
         *,
         warn: Callable[[str], None] = warn,
-        on_end: OnEnd = lambda _result, _document, _context: None,
+        on_end: "OnEnd" = lambda _result, _document, _context: None,
     ) -> None:
         self._commands = CommandRunner(warn=warn)
-        self._background = Background(self._commands.run, on_end)
+        self._on_end = on_end
+        self._background: Background | None = None
+        self._background_lock = threading.RLock()
+        self._is_disposed = False
         # Hook type -> what runs it.
         self._runs: dict[str, Run] = {
             "command": self._commands.run,
@@ -72,12 +79,15 @@ class HookRunner:
     def wait_for_background(self, timeout: float | None = None) -> bool:
         """Wait for the end of all hooks that nobody waited for; False if some are left after
         ``timeout`` seconds."""
-        return self._background.wait(timeout)
+        return self._background is None or self._background.wait(timeout)
 
     def dispose(self) -> None:
         """End what serves hooks from call to call, and hooks that nobody waits for; plans under
         way finish, later ones run too."""
-        self._background.close()
+        with self._background_lock:
+            self._is_disposed = True
+        if self._background is not None:
+            self._background.close()
         self._commands.dispose()
 
     async def _run_at_once(
@@ -100,8 +110,14 @@ class HookRunner:
                 elif document.cut and hook.on_failure == "block":
                     error = f"its input could not be shown whole: {document.cut}"
                     result = failed_result(hook, document, "malformed", error)
-                elif isinstance(hook, CommandHook) and is_background(hook):
-                    result = self._background.start(hook, document, context)
+                elif (
+                    isinstance(hook, CommandHook)
+                    and hook.background
+                    # One that must answer is waited for whatever it says of itself: strict
+                    # settings have every hook fail closed, and so can an equal hook.
+                    and hook.on_failure != "block"
+                ):
+                    result = self._start_in_background(hook, document, context)
                 else:
                     result = await self._runs[hook.type](hook, document, context)
             except Exception as raised:
@@ -117,6 +133,19 @@ class HookRunner:
 
         self._runs["runtime"] = run_function
         return run_function(hook, document, context)
+
+    def _start_in_background(
+        self, hook: CommandHook, document: InputDocument, context: RunContext
+    ) -> HookExecutionResult:
+        from hookline.pipeline.runner.background import Background
+
+        with self._background_lock:
+            if self._background is None:
+                self._background = Background(self._commands.run, self._on_end)
+                if self._is_disposed:
+                    self._background.close()
+            background = self._background
+        return background.start(hook, document, context)
 
     def _run_prompt(
         self, hook: PromptHook, document: InputDocument, context: RunContext

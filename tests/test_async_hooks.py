@@ -270,8 +270,8 @@ def test_an_async_hook_that_runs_too_long_is_killed_and_told(bench: Make) -> Non
 
 
 def test_closing_ends_async_hooks_with_all_that_they_started(bench: Make) -> None:
-    escaping = f"setsid bash -c {shlex.quote(HANGS)} & wait"
-    used = bench({"BeforeTool": [command(escaping, **ASYNC)]})
+    with_child = f"bash -c {shlex.quote(HANGS)} & wait"
+    used = bench({"BeforeTool": [command(with_child, **ASYNC)]})
     used.use()
     pid = int(appears("pid"))
     started = time.monotonic()

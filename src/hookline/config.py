@@ -288,8 +288,10 @@ class Config:
         """End what the hook system keeps from call to call, and async hooks that still run; calls
         under way finish."""
         with self._lock:
-            if self._hook_system is not None:
-                self._hook_system.dispose()
+            system = self._hook_system
+        # Not under the lock: who hears of the end of async hooks may ask for something here.
+        if system is not None:
+            system.dispose()
 
     def get_session_id(self) -> str:
         """The session all events belong to."""

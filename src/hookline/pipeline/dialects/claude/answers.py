@@ -17,7 +17,11 @@ def read_command_answer(
     strict: bool = False,
 ) -> HookAnswer:
     """What a command said."""
-    raise NotImplementedError
+    from hookline.pipeline.dialects.native import NativeDialect
+
+    return NativeDialect().read_answer(
+        document, hook_name, exit_code, stdout, stderr, strict=strict
+    )
 
 
 def read_object(

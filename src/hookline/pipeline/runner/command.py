@@ -126,10 +126,8 @@ class CommandRunner:
                 command = resolve_in_command(hook.command, values, hook, **places)
                 argv = shell_argv(command, {**variables, **own}, os.environ.get("PATH"))
                 if hook.dialect != "native" and os.path.basename(argv[0]) != "bash":
-                    told = (
-                        f"there is no bash on the PATH, so {argv[0]} runs commands written for bash"
-                    )
-                    warnings += self._tell_once(f"{told}; install bash")
+                    why = "there is no bash on the PATH; install it"
+                    warnings += self._tell_once(f"{argv[0]} runs commands for bash: {why}")
                 child = spawn(argv, cwd=cwd, env=env)
             outcome = await supervise(
                 child,

@@ -17,6 +17,7 @@ from hookline.pipeline.shell import (
     Piece,
     Token,
     Unmade,
+    Variable,
     Word,
     is_readable,
     read_tokens,
@@ -38,6 +39,8 @@ _EXPORTING = {
     "typeset": ({"x"}, {*"gprx"}),
 }
 _NEWLINE = "\n"
+# Where it stands for the home, unless it is quoted.
+_TILDE = r"(?:^|(?<=:))~"
 
 
 class EnvFile:
@@ -82,7 +85,8 @@ class EnvFile:
         if len(written) > _MOST_BYTES:
             self.warnings.append(f"its {_VARIABLE} is left out: longer than {_MOST_BYTES} bytes")
             return {}
-        exports, left_out = read_exports(written.decode("utf-8", "surrogateescape"), environ)
+        text = written.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+        exports, left_out = read_exports(text, environ)
         if left_out:
             self.warnings.append(f"left out of what its {_VARIABLE} exports: {left_out}")
         return exports
@@ -117,33 +121,50 @@ class _Reader:
         self.left_out: list[tuple[int, str]] = []
         # What is assigned and not exported, or not yet, and where.
         self._assigned: dict[str, tuple[str, int]] = {}
+        # What was given a value by something that was left out.
+        self._unknown: set[str] = set()
         self._room = _MOST_MADE
 
     def run(self) -> None:
         """Find all exports."""
         lines = list(_split_lines(read_tokens(self._text)))
-        if lines and not is_readable(self._text):
-            start, _ = lines.pop()
-            self.left_out.append((start, "something is opened there and never closed"))
-        # How many compound commands are open.
+        # What is never closed goes on to the end.
+        is_whole = not lines or is_readable(self._text[lines[-1][0] :])
+        # How many compound commands are open, whose end is waited for.
         depth = 0
-        for start, tokens in lines:
-            begins = [token.written for token in tokens if isinstance(token, Word) and token.begins]
-            if "case" in tokens or "function" in begins:
-                self.left_out.append((start, "what begins there is not read to its end"))
-                break
+        for number, (start, tokens) in enumerate(lines, 1):
+            words = [token for token in tokens if isinstance(token, Word)]
+            begins = [word.written for word in words if word.begins]
             opened = sum(word in _OPENING for word in begins)
-            if opened and not depth:
-                self.left_out.append((start, "only a shell knows whether that runs"))
-            elif not depth:
+            if depth:
+                self._forget(words)
+            elif number == len(lines) and not is_whole:
+                self._leave_out(start, "something is opened there and never closed", words)
+            elif "case" in tokens or "function" in begins:
+                # Nothing says where it ends.
+                depth = len(lines)
+                self._leave_out(start, "only a shell can read on from there", words)
+            elif opened:
+                self._leave_out(start, "only a shell knows whether that runs", words)
+            else:
                 try:
                     for command in _split_at_ands(tokens):
                         self._read_command(command, start)
                 except _LeftOutError as why:
-                    self.left_out.append((start, str(why)))
+                    self._leave_out(start, str(why), words)
             depth = max(0, depth + opened - sum(word in _CLOSING for word in begins))
         for name, (_, start) in self._assigned.items():
             self.left_out.append((start, f"{name} is set there and not exported"))
+
+    def _leave_out(self, start: int, why: str, words: Sequence[Word]) -> None:
+        self.left_out.append((start, why))
+        self._forget(words)
+
+    def _forget(self, words: Sequence[Word]) -> None:
+        for name in {word.assigned for word in words if word.assigned}:
+            self._unknown.add(name)
+            self.exports.pop(name, None)
+            self._assigned.pop(name, None)
 
     def _read_command(self, tokens: Sequence[Token], start: int) -> None:
         words = [token for token in tokens if isinstance(token, Word)]
@@ -151,7 +172,7 @@ class _Reader:
             raise _LeftOutError("that takes a shell")
         if all(word.assigned for word in words):
             for word in words:
-                name, value = self._read_assignment(word)
+                name, value = self._read_assignment(self._make_word(word))
                 if name in self.exports:
                     self.exports[name] = value or ""
                 else:
@@ -164,25 +185,36 @@ class _Reader:
         if not required <= letters <= allowed:
             # More than a name might be a secret.
             is_name = words[0].is_exact and texts[0].isidentifier()
-            raise _LeftOutError(f"{texts[0]!r} is no export" if is_name else "that is no export")
-        for word in words[1 + len(options) :]:
+            shown = texts[: 1 + len(options)] if texts[0] in _EXPORTING else texts[:1]
+            called = repr(" ".join(shown)) if is_name else "that"
+            raise _LeftOutError(f"{called} is no export")
+        # All words are made before the first of them is exported.
+        made: list[str | _LeftOutError] = []
+        arguments = words[1 + len(options) :]
+        for word in arguments:
             try:
-                self._export(word)
+                made.append(self._make_word(word))
             except _LeftOutError as why:
-                self.left_out.append((start, str(why)))
+                made.append(why)
+        for word, text in zip(arguments, made, strict=True):
+            try:
+                if isinstance(text, _LeftOutError):
+                    raise text
+                self._export(text)
+            except _LeftOutError as why:
+                self._leave_out(start, str(why), [word])
 
-    def _export(self, word: Word) -> None:
-        name, value = self._read_assignment(word)
+    def _export(self, text: str) -> None:
+        """Export what is assigned in a word, or was assigned before to the name that it is."""
+        name, value = self._read_assignment(text)
         earlier, _ = self._assigned.pop(name, (None, 0))
         value = earlier if value is None else value
         if value is not None and name not in _NOT_HANDED_ON:
             self.exports[name] = value
 
-    def _read_assignment(self, word: Word) -> tuple[str, str | None]:
+    def _read_assignment(self, text: str) -> tuple[str, str | None]:
         """A name, and the value that is assigned to it, if one is."""
-        if word.assigned and "~" in word.written:
-            word = _with_home(word)
-        name, equals, value = self._make(word.pieces, word.assigned or "that").partition("=")
+        name, equals, value = text.partition("=")
         is_added = bool(equals) and name.endswith("+")
         name = name.removesuffix("+") if is_added else name
         if not re.fullmatch(NAME, name):
@@ -194,8 +226,15 @@ class _Reader:
         if "\0" in value:
             raise _LeftOutError(f"the value of {name} contains a NUL character")
         if is_added:
-            value = (self._find(name) or "") + value
+            value = self._make([Variable(name, f"${name}")], name) + value
+        if equals:
+            self._unknown.discard(name)
         return name, value if equals else None
+
+    def _make_word(self, word: Word) -> str:
+        if word.assigned and "~" in word.written:
+            word = _with_home(word)
+        return self._make(word.pieces, word.assigned or "that")
 
     def _make(self, pieces: Sequence[Piece], what: str) -> str:
         """What a shell makes of the pieces of a word that it does not split."""
@@ -204,12 +243,16 @@ class _Reader:
             if isinstance(piece, str):
                 text: str | None = piece
             elif isinstance(piece, Pattern):
-                text = piece.text
+                # No file is looked for, but words are made of braces.
+                text = None if piece.text == "{" else piece.text
             elif isinstance(piece, Unmade):
                 text = None
             else:
                 text = self._find(piece.name)
-                if piece.other is not None:
+                if text is None and self.left_out:
+                    # It may have been given a value by what was left out.
+                    pass
+                elif piece.other is not None:
                     text = text or self._make(piece.other.pieces, what)
                 elif text is None and "?" not in piece.written:
                     text = ""
@@ -223,6 +266,8 @@ class _Reader:
         return "".join(texts)
 
     def _find(self, name: str) -> str | None:
+        if name in self._unknown:
+            return None
         if name in self._assigned:
             return self._assigned[name][0]
         return self.exports.get(name, self._environ.get(name))
@@ -231,15 +276,22 @@ class _Reader:
 def _with_home(word: Word) -> Word:
     """The same assignment with ``~`` as a variable where a path begins, and not in quotes."""
     before, _, value = word.written.partition("=")
-    tilde = r"(?:^|(?<=:))~(?=[/:]|$)" if {*value}.isdisjoint("\"'\\") else r"^~(?=/)"
-    (made,) = read_tokens(f"{before}={re.sub(tilde, '${HOME}', value)}")
-    assert isinstance(made, Word)
-    return made
+    tilde = _TILDE if _without_quoted(value) == value else "^~"
+    value = re.sub(rf"{tilde}(?=[/:]|$)", "${HOME}", value)
+    if re.search(_TILDE, _without_quoted(value)):
+        raise _LeftOutError(f"only a shell can make {word.assigned}")
+    made = read_tokens(f"{before}={value}")[-1]
+    return made if isinstance(made, Word) else word
+
+
+def _without_quoted(text: str) -> str:
+    text = text.replace("\\\n", "")
+    return re.sub(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", "_", text, flags=re.DOTALL)
 
 
 def _split_lines(tokens: Sequence[Token]) -> Iterator[tuple[int, list[Token]]]:
-    """The commands that are joined by more than their order, and where they begin; of what stands
-    in parentheses only the first of these."""
+    """The commands between newlines and semicolons, with the place where each begins. Of what is
+    in parentheses only the first of these is kept."""
     line: list[Token] = []
     start: int | None = None
     depth = 0
@@ -251,6 +303,9 @@ def _split_lines(tokens: Sequence[Token]) -> Iterator[tuple[int, list[Token]]]:
                 line.append(token)
         elif depth:
             depth += (token == "(") - (token == ")")
+        elif token == "\n" and (line[-1:] == ["|"] or line[-2:] == ["&", "&"]):
+            # The command behind it may be on the next line.
+            continue
         elif token in ("\n", ";"):
             if line:
                 yield start or 0, line
@@ -258,9 +313,12 @@ def _split_lines(tokens: Sequence[Token]) -> Iterator[tuple[int, list[Token]]]:
         else:
             line.append(token)
             depth += token == "("
+    if line:
+        yield start or 0, line
 
 
 def _split_at_ands(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Commands of which each runs if the one before it succeeds."""
     command: list[Token] = []
     for token in tokens:
         if token == "&" and command[-1:] == ["&"]:

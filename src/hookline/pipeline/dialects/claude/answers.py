@@ -17,7 +17,9 @@ def read_command_answer(
     strict: bool = False,
 ) -> HookAnswer:
     """What a command said."""
-    raise NotImplementedError
+    from hookline.pipeline.dialects import DIALECTS
+
+    return DIALECTS["native"].read_answer(document, hook_name, exit_code, stdout, stderr)
 
 
 def read_object(

@@ -3,7 +3,7 @@ may be on it and for how long, and which names a matcher picks."""
 
 from collections.abc import Mapping
 
-from hookline.pipeline.dialects.tools import ToolAlias
+from hookline.pipeline.dialects.tools import ToolAlias, claude_names
 from hookline.pipeline.matcher import Match
 from hookline.problem import Problem
 from hookline.wire.claude_events import ClaudeEventName
@@ -34,16 +34,19 @@ def find_claude_event(name: str) -> EventName | None:
 
 def default_timeout(key: str, kind: str) -> float:
     """The timeout in milliseconds of a hook that says none."""
-    raise NotImplementedError
+    return 600_000 if kind == "command" else 30_000
 
 
 def refuse_kind(key: str, kind: str) -> str | None:
     """Why hooks of a type cannot be on an event, None if they can."""
-    raise NotImplementedError
+    return None
 
 
 def compile_claude_matcher(
     event: EventName, text: str | None, tools: Mapping[str, ToolAlias] | None
 ) -> tuple[Match, Problem | None]:
     """The test a matcher stands for."""
-    raise NotImplementedError
+    names = (text or "").split("|")
+    if names in ([""], ["*"]):
+        return (lambda _name: True), None
+    return (lambda name: not {*names}.isdisjoint(claude_names(name, tools=tools))), None

@@ -872,6 +872,7 @@ class SyncHooks:
         read: Callable[[Any], ToolResult] | None = None,
         answered: Mapping[str, Any] | None = None,
         call_id: str | None = None,
+        original: Mapping[str, Any] | None = None,
     ) -> SyncToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves."""
         opening = self._face.tool_gate(
@@ -883,6 +884,7 @@ class SyncHooks:
             read=read,
             answered=answered,
             call_id=call_id,
+            original=original,
         )
         return SyncToolGate(complete(opening))
 

@@ -117,7 +117,7 @@ def read_plugin(
     """The hooks of a plugin's folder. What cannot be read of it is a problem, ``place`` is where
     the folder is named; the rest of it counts."""
     # Where its commands are looked for must not change between a review and a run.
-    root = os.path.realpath(folder)
+    root = find_root(folder)
     manifest, default = os.path.join(root, _MANIFEST), os.path.join(root, _DEFAULT_HOOKS)
     layers: list[Layer] = []
     files, problems = {manifest: None, default: None}, list[Problem]()
@@ -176,15 +176,27 @@ def read_plugin(
     return Plugin(tuple(layers), tuple(files), tuple(problems))
 
 
+def find_root(folder: str) -> str:
+    """Where a folder is; one that no file system can have is nowhere."""
+    try:
+        return os.path.realpath(folder)
+    except ValueError:  # NUL, or half of a character
+        return os.path.abspath(folder)
+
+
 def _read_object(root: str, file: str, at: Problem | None = None) -> Document | None:
     """The object in a file of a plugin, None if there is no file; raises _PluginError."""
-    if not os.path.realpath(file).startswith(os.path.join(root, "")):
-        message = f"{os.path.relpath(file, root)} leads out of its folder"
-        raise _PluginError(message, "keep its hooks in its folder", at)
     try:
-        found = read_settings_file(file)
+        is_inside = os.path.realpath(file).startswith(os.path.join(root, ""))
+        found = read_settings_file(file) if is_inside else None
+    except ValueError:
+        message = "it names a file that no file system can have"
+        raise _PluginError(message, "correct the path", at) from None
     except SettingsFileError as error:
         raise _PluginError(error.problem.message, "correct it", error.problem) from None
+    if not is_inside:
+        message = f"{os.path.relpath(file, root)} leads out of its folder"
+        raise _PluginError(message, "keep its hooks in its folder", at)
     return None if found is None else found[1]
 
 

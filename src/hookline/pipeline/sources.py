@@ -137,14 +137,14 @@ class Sources:
         if not named:
             self.plugin_files = ()
             return {}
-        from hookline.pipeline.claude_settings import read_plugin
+        from hookline.pipeline.claude_settings import find_root, read_plugin
 
         named.sort(key=lambda each: _NAMING.index(each[0]))
         by_source: dict[HookSource, list[Layer]] = {}
         files: list[str] = []
         done: set[str] = set()
         for namer, folder, place in named:
-            root = os.path.realpath(folder)
+            root = find_root(folder)
             if root in done:
                 continue
             done.add(root)

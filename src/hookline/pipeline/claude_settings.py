@@ -17,7 +17,6 @@ from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.dialects.tools import LEGACY_NAMES, TOOLS, ToolAlias, split_mcp_name
 from hookline.pipeline.jsonc import Document, Path
 from hookline.pipeline.layers import (
-    ClaudeRules,
     DeclaredTool,
     Layer,
     SettingsFileError,
@@ -35,6 +34,18 @@ _KEYS = frozenset(
 _MANIFEST = os.path.join(".claude-plugin", "plugin.json")
 _DEFAULT_HOOKS = os.path.join("hooks", "hooks.json")
 _ROOT = "${CLAUDE_PLUGIN_ROOT}"
+
+
+class ClaudeRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file of Claude Code's says about hooks beside them. ``env`` are variables for hooks;
+    with ``only_managed`` none run but those of the system. ``urls`` are patterns of the only URLs
+    that http hooks may call, ``header_env`` the only variables that their headers may name, None
+    for all."""
+
+    env: Mapping[str, str] = {}
+    only_managed: bool = False
+    urls: tuple[str, ...] | None = None
+    header_env: tuple[str, ...] | None = None
 
 
 def read_claude_layer(
@@ -306,7 +317,7 @@ def make_tools(
     tools, layers = dict(TOOLS), list(layers)
     for source in (HookSource.USER, HookSource.SYSTEM):
         for layer in reversed([layer for layer in layers if layer.source is source]):
-            tools |= {name: _read_alias(tool.alias) for name, tool in layer.tools.items()}
+            tools |= {name: _read_alias(alias) for name, (alias, _) in layer.tools.items()}
     tools |= given or {}
     aliases = [*TOOLS.values(), *(v for alias in TOOLS.values() for v in alias.variants)]
     claudes = {name for alias in aliases for name in (alias.name, *alias.also)}
@@ -328,7 +339,7 @@ def make_tools(
 
 def _refuse_tool(name: str, tool: DeclaredTool) -> Problem:
     return msgspec.structs.replace(
-        tool.place,
+        tool[1],
         kind="overreach",
         message=f"hooks.tools.{name} is known already, and a project cannot change what it is",
         consequence="it was ignored",

@@ -638,7 +638,7 @@ class Hooks(HookSession):
     ``with`` and ``async with`` end what serves hooks from call to call.
 
     The options are those of ``Config``: the hooks by layer (``hooks``, ``user_hooks``,
-    ``system_hooks``, ``extensions``) with who may run (``disabled``, ``trusted``,
+    ``system_hooks``, ``extensions``, ``plugins``) with who may run (``disabled``, ``trusted``,
     ``enable_hooks``); the place (``working_dir``, ``project_dir``); the session (``session_id``,
     ``transcript_path``); how hooks run (``limits``, ``warm``, ``redaction``); over a bus
     (``remote_bus``, ``execution``, ``on_unavailable``, ``remote_timeout``, ``message_bus``); and

@@ -3,17 +3,22 @@
 A hook's failure is an outcome, never an exception: whatever a hook does, there is a result for it.
 """
 
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hookline.errors import describe
 from hookline.notices import warn
 from hookline.pipeline.runner.command import CommandRunner
 from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
 from hookline.pipeline.runner.loop import gather
-from hookline.wire.hooks import HookConfig, RuntimeHook
+from hookline.wire.hooks import HookConfig, HttpHook, RuntimeHook
 from hookline.wire.results import HookExecutionPlan, HookExecutionResult
+
+# Loaded with the first hook of its type.
+if TYPE_CHECKING:
+    from hookline.pipeline.runner.http import HttpRunner
 
 Results: TypeAlias = tuple[HookExecutionResult, ...]
 # The hook is of the type that the table below has this for.
@@ -27,8 +32,15 @@ class HookRunner:
 
     def __init__(self, *, warn: Callable[[str], None] = warn) -> None:
         self._commands = CommandRunner(warn=warn)
+        self._http: HttpRunner | None = None
+        self._http_lock = threading.Lock()
+        self._is_disposed = False
         # Hook type -> what runs it.
-        self._runs: dict[str, Run] = {"command": self._commands.run, "runtime": self._run_function}
+        self._runs: dict[str, Run] = {
+            "command": self._commands.run,
+            "runtime": self._run_function,
+            "http": self._run_http,
+        }
 
     def execute_plan(
         self, plan: HookExecutionPlan, document: InputDocument, context: RunContext
@@ -58,6 +70,10 @@ class HookRunner:
     def dispose(self) -> None:
         """End what serves hooks from call to call; plans under way finish, later ones run too."""
         self._commands.dispose()
+        with self._http_lock:
+            self._is_disposed = True
+        if self._http is not None:
+            self._http.dispose()
 
     async def _run_at_once(
         self, hooks: Sequence[HookConfig], document: InputDocument, context: RunContext
@@ -94,3 +110,14 @@ class HookRunner:
 
         self._runs["runtime"] = run_function
         return run_function(hook, document, context)
+
+    def _run_http(
+        self, hook: HttpHook, document: InputDocument, context: RunContext
+    ) -> Awaitable[HookExecutionResult]:
+        from hookline.pipeline.runner.http import HttpRunner
+
+        with self._http_lock:
+            if self._http is None:
+                self._http = HttpRunner(is_disposed=self._is_disposed)
+                self._runs["http"] = self._http.run
+        return self._http.run(hook, document, context)

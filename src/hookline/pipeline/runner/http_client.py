@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import httpcore
 import msgspec
@@ -184,6 +184,9 @@ class Client:
             if is_success and len(body) > limit:
                 why = f"{target.shown} sent more than {limit} bytes and was stopped"
                 raise Unanswered("output_limit", why)
+            if _has_leftover(response):
+                # The next request would find it there and take it for its own response.
+                await response.extensions["network_stream"].aclose()
             location = headers.get(b"location", b"").decode("latin-1")
             return Response(response.status, location, bytes(body[:limit]))
         finally:
@@ -230,12 +233,40 @@ class _Network:
         *others, last = addresses[:_MOST_ADDRESSES]
         for address in others:
             with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
-                return await self._backend.connect_tcp(
+                return await self._connect(
                     str(address), port, _NEXT_ADDRESS, local_address, socket_options
                 )
-        return await self._backend.connect_tcp(
-            str(last), port, timeout, local_address, socket_options
-        )
+        return await self._connect(str(last), port, timeout, local_address, socket_options)
+
+    async def _connect(self, *connection: Any) -> "httpcore.AsyncNetworkStream":
+        stream = _Stream(await self._backend.connect_tcp(*connection))
+        return cast("httpcore.AsyncNetworkStream", stream)
+
+
+class _Stream:
+    """A connection without TLS, that is closed too when a handshake is cancelled."""
+
+    def __init__(self, stream: "httpcore.AsyncNetworkStream") -> None:
+        self.read = stream.read
+        self.write = stream.write
+        self.aclose = stream.aclose
+        self.get_extra_info = stream.get_extra_info
+        self._stream = stream
+
+    async def start_tls(self, **options: Any) -> "httpcore.AsyncNetworkStream":
+        try:
+            return await self._stream.start_tls(**options)
+        except BaseException:
+            await self._stream.aclose()
+            raise
+
+
+def _has_leftover(response: "httpcore.Response") -> bool:
+    """Whether more came with a response than belongs to it, which httpcore does not tell."""
+    state: Any = response.stream
+    for name in ("_stream", "_connection", "_h11_state"):
+        state = getattr(state, name, None)
+    return state is not None and bool(state.trailing_data[0])
 
 
 async def _look_up(host: str, port: int) -> list[_Address]:
@@ -282,9 +313,12 @@ def _describe_refusal(reach: Reach, host: str, address: _Address) -> str:
 
 def _explain(error: BaseException) -> str:
     """What the system or the TLS library says about a connection that could not be made."""
-    cause = error
-    while cause.__cause__ is not None:
-        cause = cause.__cause__
+    cause: BaseException | None = error
+    while cause is not None:
         if isinstance(cause, BaseExceptionGroup):
             cause = cause.exceptions[-1]
-    return one_line((getattr(cause, "strerror", None) or str(cause) or "no answer")[:300])
+        said = getattr(cause, "strerror", None)
+        if said:
+            return one_line(said[:300])
+        cause = cause.__cause__ or cause.__context__
+    return one_line(str(error)[:300]) or "it does not answer"

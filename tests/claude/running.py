@@ -226,7 +226,7 @@ class Session:
         for number, said in enumerate(self._hooks):
             script = self.project / f"hook{number}.sh"
             script.write_text(self._write_script(number, said), encoding="utf-8")
-            usual = {"type": "command", "command": f"/bin/sh {script}"}
+            usual = {"type": "command", "command": f"/bin/sh {shlex.quote(str(script))}"}
             handlers.append({**usual, **case.get("handler", {}), **said.get("handler", {})})
         matcher = {"matcher": case["matcher"]} if "matcher" in case else {}
         settings = dict(case.get("settings", {}))

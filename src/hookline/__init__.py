@@ -30,6 +30,7 @@ _HOMES = {
         "SyncHooks",
     ),
     "hookline.handler": ("HookEventHandler",),
+    "hookline.pipeline.dialects.tools": ("ToolAlias",),
     "hookline.pipeline.runner.context": ("RunLimits",),
     "hookline.replies": (
         "add_context",
@@ -48,6 +49,7 @@ _HOMES = {
         "ToolGate",
         "ToolResult",
     ),
+    "hookline.transcript": ("TranscriptWriter",),
     "hookline.translate": ("HookTranslator",),
     "hookline.wire.events": (
         "HookEventName",

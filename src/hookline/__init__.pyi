@@ -22,6 +22,7 @@ from hookline.front import (
     SyncHooks,
 )
 from hookline.handler import HookEventHandler
+from hookline.pipeline.dialects.tools import ToolAlias
 from hookline.pipeline.runner.context import RunLimits
 from hookline.replies import (
     add_context,
@@ -40,6 +41,7 @@ from hookline.toolcall import (
     ToolGate,
     ToolResult,
 )
+from hookline.transcript import TranscriptWriter
 from hookline.translate import HookTranslator
 from hookline.wire.events import (
     HookEventName,
@@ -83,8 +85,10 @@ __all__ = [
     "SessionStartSource",
     "StoppedByHook",
     "SyncHooks",
+    "ToolAlias",
     "ToolGate",
     "ToolResult",
+    "TranscriptWriter",
     "TranslationError",
     "UnknownEventError",
     "__version__",

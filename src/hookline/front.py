@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from hookline.config import HookOptions, LoadOptions, Options
     from hookline.modelcall import ModelGate, ModelOutcome
     from hookline.translate import HookTranslator
-    from hookline.wire.hooks import HookFunction
+    from hookline.wire.hooks import HookFunction, HookSource
     from hookline.wire.inputs import (
         AfterAgentEvent,
         AfterModelEvent,
@@ -190,6 +190,20 @@ class _ClosedEngine(_Engine):
         from hookline.executor import deny_failed
 
         return deny_failed(answer.aggregated, fired)
+
+
+class _WordedEngine(_Engine):
+    """An engine whose events of one name Claude Code has worded already."""
+
+    def __init__(self, engine: _Engine, event: EventName, original: Mapping[str, Any]) -> None:
+        self.config, self.tools = engine.config, engine.tools
+        self._engine, self._event, self._original = engine, event, original
+
+    async def execute(self, fired: FiredEvent) -> Answer:
+        if fired.event is self._event:
+            facts = msgspec.structs.replace(fired.facts, original=self._original)
+            fired = msgspec.structs.replace(fired, facts=facts)
+        return await self._engine.execute(fired)
 
 
 class _BlockingEngine(_Engine):
@@ -344,14 +358,15 @@ class Face:
         read: Callable[[Any], ToolResult] | None = None,
         answered: Mapping[str, Any] | None = None,
         call_id: str | None = None,
+        original: Mapping[str, Any] | None = None,
     ) -> ToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves: whether it may
         run (``gate.refusal``) and with what (``gate.input``). ``gate.finish()`` is the other;
         ``read`` makes a result of what it is given. ``answered`` is what BeforeTool hooks have
-        said to this very call already."""
+        said to this very call already, ``original`` the event as Claude Code itself words it."""
         call = self._call(name, tool_input, confirm, deferrals, mcp_context, call_id)
-        if read is not None or answered is not None:
-            call = msgspec.structs.replace(call, read=read, answered=answered)
+        if read is not None or answered is not None or original is not None:
+            call = msgspec.structs.replace(call, read=read, answered=answered, original=original)
         return await open_gate(self._engine, call)
 
     async def run_tool(
@@ -895,6 +910,12 @@ def face_of(hooks: HookSession, *, blocking: bool) -> Face:
     return hooks.sync._face if blocking else hooks
 
 
+def worded_as(face: Face, event: EventName, original: Mapping[str, Any]) -> Face:
+    """The same face, whose events of that name Claude Code itself has worded."""
+    engine = _WordedEngine(face._engine, event, original)
+    return Face(engine, face._session_id, face._transcript_path)
+
+
 def heard_by(hooks: HookSession, hear: Hear) -> HookSession:
     """The same hooks, whose every answer is given to ``hear`` first; it must not raise."""
     engine = _HeardEngine(hooks._engine, hear)
@@ -911,6 +932,19 @@ def place_of(hooks: HookSession) -> tuple[str, str]:
     config = hooks._engine.config
     session_id = hooks._session_id
     return config.get_session_id() if session_id is None else session_id, config.get_working_dir()
+
+
+def find_files(hooks: HookSession, dialect: str) -> "list[tuple[HookSource, str]]":
+    """The settings files that have hooks of a dialect, each with its layer; not those of
+    plugins."""
+    try:
+        entries = hooks._engine.config.get_settings().entries
+    except Exception:
+        # The first event says so.
+        return []
+    of_settings = (e for e in entries if not getattr(e.hook, "plugin_root", None))
+    found = {(e.source, e.file) for e in of_settings if e.file and e.hook.dialect == dialect}
+    return sorted(found)
 
 
 def failing_closed(hooks: HookSession) -> HookSession:

@@ -152,7 +152,8 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     a tool that is not done yet, that go through as ``Deferred`` does. ``read`` makes a result of
     what the tool returns. ``answered`` is what BeforeTool hooks have answered to this very call
     already, before it was deferred: they are not asked again. ``id`` is what the model's call is
-    known by."""
+    known by. ``original`` is the event before the tool as Claude Code itself worded it, which asks
+    hooks of permission itself."""
 
     name: str
     input: ToolInput
@@ -165,8 +166,15 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     read: "Callable[[Any], ToolResult] | None" = None
     answered: Mapping[str, Any] | None = None
     id: str | None = None
+    original: Mapping[str, Any] | None = None
 
-    def event(self, event: EventName, *values: Any, duration_ms: float | None = None) -> FiredEvent:
+    def event(
+        self,
+        event: EventName,
+        *values: Any,
+        duration_ms: float | None = None,
+        original: Mapping[str, Any] | None = None,
+    ) -> FiredEvent:
         """An event of this call in its session."""
         return FiredEvent(
             event,
@@ -174,7 +182,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
             (self.name, *values, self.mcp_context, self.original_request_name),
             session_id=self.session_id,
             transcript_path=self.transcript_path,
-            facts=Facts(self.id, duration_ms),
+            facts=Facts(self.id, duration_ms, original),
         )
 
 
@@ -213,9 +221,14 @@ class ToolGate:
         return self.input is not self._call.input
 
     async def finish(
-        self, *, result: Any = None, error: BaseException | None = None
+        self,
+        *,
+        result: Any = None,
+        error: BaseException | None = None,
+        original: Mapping[str, Any] | None = None,
     ) -> ToolOutcome:
-        """Fire AfterTool with what the tool gave, or raised, and apply what the hooks say."""
+        """Fire AfterTool with what the tool gave, or raised, and apply what the hooks say.
+        ``original`` is the event as Claude Code itself worded it."""
         if error is None:
             given = as_tool_result(result) if self._call.read is None else self._call.read(result)
         else:
@@ -229,6 +242,7 @@ class ToolGate:
                 to_tool_response(given),
                 self._call.input if self.is_rewritten else None,
                 duration_ms=(time.perf_counter() - self._opened) * 1000,
+                original=original,
             )
         )
         kept, reason = given, after.reason or ""
@@ -284,7 +298,7 @@ def complete(work: Coroutine[Any, Any, T]) -> T:
 
 async def open_gate(firing: Firing, call: ToolCall) -> ToolGate:
     """Fire BeforeTool, ask the user if the hooks want it, and say whether the tool may run."""
-    event = call.event(HookEventName.BEFORE_TOOL, call.input)
+    event = call.event(HookEventName.BEFORE_TOOL, call.input, original=call.original)
     if call.answered is None:
         before = await firing.execute(event)
     else:
@@ -311,8 +325,9 @@ async def _ask(
     whether the user was asked."""
     assert call.confirm is not None
     tool_input, reason = before.tool_input, before.reason or ""
-    # After a deferral they have been asked.
-    if call.answered is None and firing.may_answer(PERMISSION_REQUEST, call.name):
+    # After a deferral they have been asked, and Claude Code asks them itself.
+    is_new = call.answered is None and call.original is None
+    if is_new and firing.may_answer(PERMISSION_REQUEST, call.name):
         server = {} if call.mcp_context is None else {"mcp_context": call.mcp_context}
         fired = FiredEvent(
             narrow_event(PERMISSION_REQUEST),
@@ -328,7 +343,7 @@ async def _ask(
             return _stopped(answer.reason or ""), tool_input, False
         if answer.denied:
             return _blocked(answer.reason or reason), tool_input, False
-        if may_permit(before, answer):
+        if may_permit(answer, before):
             return None, tool_input, False
     request = ConfirmationRequest(call.name, tool_input, reason, before.message)
     try:
@@ -343,13 +358,16 @@ async def _ask(
     return (None if is_confirmed else refused), tool_input, True
 
 
-def may_permit(asked: Answer, answer: Answer) -> bool:
-    """Whether hooks allow a call that others want the user asked about. Nobody answers for the
-    user where the hook that asks is of somebody who is trusted more: the system's question is for
-    the system's hooks to answer, the user's not for the project's."""
+def may_permit(answer: Answer, asked: Answer | None = None) -> bool:
+    """Whether hooks allow a call that the user is to be asked about, by others in ``asked`` or by
+    the agent itself. Nobody answers for the user where a hook asks whose owner is trusted more:
+    the system's question is for the system's hooks to answer, the user's not for the project's."""
+    output = answer.final_output
+    if output is None or output.decision not in ("allow", "approve"):
+        return False
     asking = {
         result.hook.source
-        for result in asked.results
+        for result in (asked.results if asked is not None else ())
         if create_hook_output(result.event_name, result.output or {}).is_ask_decision()
     }
     allowing = {
@@ -361,8 +379,7 @@ def may_permit(asked: Answer, answer: Answer) -> bool:
         allowing &= {HookSource.SYSTEM}
     elif HookSource.USER in asking:
         allowing -= {HookSource.PROJECT, HookSource.EXTENSIONS}
-    output = answer.final_output
-    return bool(allowing) and output is not None and output.decision in ("allow", "approve")
+    return bool(allowing)
 
 
 async def run_call(
@@ -397,6 +414,7 @@ async def _follow(
             original_request_name=first.original_request_name or first.name,
             answered=None,
             id=make_call_id(),
+            original=None,
         )
         number += 1
         outcome = await _run_once(firing, call, following.execute)

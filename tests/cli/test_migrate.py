@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +29,11 @@ CLAUDE = """{
 """
 GUARD = """#!/usr/bin/env python3
 import json, sys
-event = json.load(sys.stdin)
-print(json.dumps({"hookSpecificOutput": {"updatedInput": event["tool_input"]}}))
+if "rm" in json.load(sys.stdin)["tool_input"].get("command", ""):
+    print("not that", file=sys.stderr)
+    sys.exit(2)
 """
-LOCAL = {"SessionEnd": [{"hooks": [{"type": "command", "command": "./bye.sh", "timeout": 1}]}]}
+LOCAL = {"SessionEnd": [{"hooks": [{"type": "command", "command": "touch bye", "timeout": 1}]}]}
 OURS = """{
   // agreed on in May
   "hooks": {
@@ -66,35 +66,25 @@ def files_of(project: Project) -> set[str]:
 
 SCREEN = """\
 .claude/settings.json → .hookline/settings.json
-  PreToolUse Bash  →  BeforeTool run_shell_command
+  PreToolUse Bash  →  BeforeTool ^(?:Bash|run_shell_command)$
     $CLAUDE_PROJECT_DIR/guard.py
     timeout 10 s → 10000 ms
 
 .claude/settings.local.json → .hookline/settings.local.json
   SessionEnd  →  SessionEnd
-    ./bye.sh
+    touch bye
     timeout 1 s → 1000 ms
 
-What has no equivalent
+What is not moved, because it would do something else
   .claude/settings.json:8  PreToolUse Bash exit 2
-    hooks have no condition like 'Bash(rm *)', and without it it would run too
-    often; let the script look at tool_input itself and do nothing for other
-    calls
+    it has the condition 'Bash(rm *)', which native hooks have not
   .claude/settings.json:12  Stop prompt
-    hooks cannot put a prompt to a model here; ask a model from a script
+    prompt hooks are not moved
 
-What scripts must change
-  guard.py
-    4  updatedInput is not read here; print hookSpecificOutput.tool_input; what
-       it does not name stays
-
-What is different here
-  .claude/settings.json:7
-    matchers are searched in the tool's name: run_shell_command fits
-    mcp__files__run_shell_command too; write ^run_shell_command$ for that one
-    alone
-
-2 hooks to add, 2 without an equivalent; 0 of 1 script can stay as written
+2 hooks to add, 2 refused
+what is refused stays with Claude Code and guards nothing here; to run all of it
+unchanged: "claude": true in .hookline/settings.json, or --claude
+what was moved would then run twice: take it out of Claude Code's file
 nothing was written; to do so: hookline migrate --write
 """
 
@@ -113,7 +103,7 @@ def test_the_look_at_80_columns(theirs: Project, no_color: str) -> None:
 def test_piped_the_lines_are_whole() -> None:
     done = hookline("migrate", "--dry-run")
     assert (done.status, done.err) == (0, "")
-    assert "    4  updatedInput is not read here; print hookSpecificOutput.tool_input;" in done.out
+    assert "    it has the condition 'Bash(rm *)', which native hooks have not\n" in done.out
 
 
 def test_written_hooks_are_among_those_there_were_and_the_old_text_is_kept(
@@ -131,7 +121,7 @@ def test_written_hooks_are_among_those_there_were_and_the_old_text_is_kept(
         "// the first\n",
         """// the first
       {
-        "matcher": "run_shell_command",
+        "matcher": "^(?:Bash|run_shell_command)$",
         "hooks": [
           {"type": "command", "command": "$CLAUDE_PROJECT_DIR/guard.py", "timeout": 10000}
         ]
@@ -157,31 +147,29 @@ def test_what_was_written_fires(theirs: Project) -> None:
     assert (done.status, done.err) == (2, "blocked: not that\n")
 
 
-def test_an_async_hook_reads_the_whole_event_after_the_answer(project: Project) -> None:
-    command = "cat > event.json && mv event.json done.json # at leisure"
-    hook = {"type": "command", "command": command, "async": True}
-    project.settings({"hooks": {"Stop": [{"hooks": [hook]}]}}, file=".claude/settings.json")
-    hookline("migrate", "--write", cwd=project.path)
-    fields = {"prompt": "p", "prompt_response": "it's " * 40_000}
-    source = project.settings(fields, file="event.in")
-    done = hookline("fire", "AfterAgent", "--trust", "--input", f"@{source}", cwd=project.path)
-    assert done.status == 0
-    written = project.path / "done.json"
-    while not written.exists():
-        time.sleep(0.01)
-    assert read(written)["prompt_response"] == fields["prompt_response"]
-
-
 def test_the_home_goes_into_the_user_s_settings(project: Project, call: Call) -> None:
     home = Path(os.environ["HOME"], ".claude")
     home.mkdir()
-    (home / "settings.json").write_text(CLAUDE)
+    (home / "settings.json").write_text(CLAUDE.replace("$CLAUDE_PROJECT_DIR", "~/.claude"))
     (home / "settings.local.json").write_text(json.dumps({"hooks": LOCAL}))
+    (home / "guard.py").write_text(GUARD)
+    (home / "guard.py").chmod(0o755)
     assert call("migrate", "--write", "--cwd", str(project.path)).status == 0
     config = Path(os.environ["XDG_CONFIG_HOME"], "hookline")
     assert set(read(config / "settings.json")["hooks"]) == {"BeforeTool"}
     assert set(read(config / "settings.local.json")["hooks"]) == {"SessionEnd"}
     assert files_of(project) == set()
+
+
+@pytest.mark.parametrize("command", ["$CLAUDE_PROJECT_DIR/guard.py", "./guard.py", "sh guard.py"])
+def test_a_hook_of_the_user_s_that_is_another_script_in_each_project_stays(
+    theirs: Project, call: Call, command: str
+) -> None:
+    home = Path(os.environ["HOME"], ".claude")
+    home.mkdir()
+    (home / "settings.json").write_text(CLAUDE.replace("$CLAUDE_PROJECT_DIR/guard.py", command))
+    at = ("--only", "user", "--cwd", str(theirs.path))
+    assert call("migrate", "--json", *at).document["hooks"] == []
 
 
 @pytest.mark.usefixtures("theirs")
@@ -203,7 +191,8 @@ def test_a_subfolder_belongs_to_the_project_above(theirs: Project, call: Call) -
     assert document["targets"][0]["file"] == str(theirs.path / ".hookline" / "settings.json")
 
 
-def test_the_document_has_before_and_after(theirs: Project, call: Call) -> None:
+@pytest.mark.usefixtures("theirs")
+def test_the_document_has_before_and_after(call: Call) -> None:
     document = call("migrate", "--json").document
     assert document["written"] is False
     assert document["hooks"][0]["before"] == {
@@ -213,16 +202,14 @@ def test_the_document_has_before_and_after(theirs: Project, call: Call) -> None:
     }
     assert document["hooks"][0]["after"] == {
         "event": "BeforeTool",
-        "matcher": "run_shell_command",
+        "matcher": "^(?:Bash|run_shell_command)$",
         "hook": {"type": "command", "command": "$CLAUDE_PROJECT_DIR/guard.py", "timeout": 10000},
     }
     assert [(f["kind"], f["line"]) for f in document["findings"]] == [
-        ("lost", 8),
-        ("lost", 12),
-        ("script", 4),
-        ("note", 7),
+        ("refused", 8),
+        ("refused", 12),
     ]
-    assert document["scripts"] == [str(theirs.path / "guard.py")]
+    assert document["unchanged"] == '"claude": true in .hookline/settings.json, or --claude'
     assert document["next"][0] == "hookline migrate --write"
 
 
@@ -251,24 +238,114 @@ def test_named_files_are_told_apart_by_their_events(project: Project, call: Call
     assert [source["agent"] for source in done.document["sources"]] == ["gemini", "claude"]
 
 
-def test_hooks_that_were_off_stay_off(theirs: Project, call: Call) -> None:
-    off = {"disableAllHooks": True, "hooks": LOCAL}
-    theirs.settings(off, file=".claude/settings.local.json")
-    call("migrate", "--write")
-    hooks = read(theirs.path / ".hookline" / "settings.local.json")["hooks"]
-    assert hooks["disabled"] == ["./bye.sh"]
+@pytest.mark.parametrize("at_home", [True, False])
+def test_hooks_that_were_off_stay_off(theirs: Project, call: Call, at_home: bool) -> None:
+    """One file switches off the hooks of all, and nothing that was off is written."""
+    home = Path(os.environ["HOME"], ".claude")
+    home.mkdir()
+    file = home / "settings.json" if at_home else theirs.path / ".claude/settings.local.json"
+    file.write_text('{"disableAllHooks": true}')
+    before = files_of(theirs)
+    done = call("migrate", "--write")
+    assert "Claude Code runs no hooks at all, so none is moved" in done.out
+    assert files_of(theirs) == before
 
 
-def test_variables_of_the_settings_that_a_hook_reads_are_pointed_out(
+def test_variables_come_along_but_not_from_a_file_that_fewer_people_read(
     theirs: Project, call: Call
 ) -> None:
-    theirs.script("guard.py", "import os\nprint(os.environ['TEAM'])\n")
-    settings = {"env": {"TEAM": "blue", "OTHER": "x"}, **json.loads(CLAUDE)}
-    theirs.settings(settings, file=".claude/settings.json")
+    project = {"env": {"TEAM": "a=b", "LEVEL": 2}, **json.loads(CLAUDE)}
+    theirs.settings(project, file=".claude/settings.json")
+    local = {"env": {"TOKEN": "secret"}, "hooks": LOCAL}
+    theirs.settings(local, file=".claude/settings.local.json")
+    home = Path(os.environ["HOME"], ".claude")
+    home.mkdir()
+    (home / "settings.json").write_text(json.dumps({"env": {"KEY": "secret"}, "hooks": LOCAL}))
+    hooks = call("migrate", "--json").document["hooks"]
+    assert [hook["after"]["hook"]["env"] for hook in hooks] == [
+        {"TEAM": "a=b", "LEVEL": "2"},
+        {"TEAM": "a=b", "LEVEL": "2", "TOKEN": "secret"},
+        {"KEY": "secret"},
+    ]
+    theirs.script("guard.py", '#!/bin/sh\n[ -n "$KEY" ] || exit 2\n')
     findings = call("migrate", "--json").document["findings"]
-    messages = [finding["message"] for finding in findings]
-    assert "TEAM is not set here by the settings" in messages
-    assert not any("OTHER" in message for message in messages)
+    message = f"it depends on KEY, which is set by {home / 'settings.json'}"
+    assert message in [finding["message"] for finding in findings]
+
+
+def test_a_variable_that_a_stronger_file_sets_has_no_weaker_value(
+    theirs: Project, call: Call
+) -> None:
+    project = {"env": {"TEAM": "blue"}, **json.loads(CLAUDE)}
+    theirs.settings(project, file=".claude/settings.json")
+    local = {"env": {"TEAM": "red"}, "hooks": LOCAL}
+    theirs.settings(local, file=".claude/settings.local.json")
+    hooks = call("migrate", "--json").document["hooks"]
+    envs = [hook["after"]["hook"].get("env") for hook in hooks]
+    assert envs == [None, {"TEAM": "red"}]
+
+
+def make_plugin(project: Project, command: str) -> Path:
+    hooks = {
+        "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": command}]}]
+    }
+    project.settings({"name": "guard"}, file="plugin/.claude-plugin/plugin.json")
+    project.settings({"hooks": hooks}, file="plugin/hooks/hooks.json")
+    project.script("plugin/guard.py", GUARD)
+    return project.path / "plugin"
+
+
+@pytest.mark.parametrize("layer", ["project", "user"])
+def test_a_plugin_that_was_named_comes_with_its_folders(
+    project: Project, call: Call, layer: str
+) -> None:
+    root = make_plugin(project, "python3 ${CLAUDE_PLUGIN_ROOT}/guard.py")
+    at = ["--plugin", str(root), "--only", layer, "--cwd", str(project.path)]
+    done = call("migrate", "--write", *at)
+    assert "1 hook added" in done.out
+    config = Path(os.environ["XDG_CONFIG_HOME"], "hookline")
+    ours = config if layer == "user" else project.path / ".hookline"
+    (definition,) = read(ours / "settings.json")["hooks"]["BeforeTool"]
+    env = definition["hooks"][0]["env"]
+    data = config / "plugins" / "guard"
+    assert env == {"CLAUDE_PLUGIN_ROOT": str(root), "CLAUDE_PLUGIN_DATA": str(data)}
+    assert data.is_dir()
+    call_ = ["--tool", "run_shell_command", "--tool-input", '{"command": "rm x"}', "--trust"]
+    assert call("fire", "BeforeTool", *call_, "--cwd", str(project.path)).status == 2
+
+
+def test_a_plugin_finds_the_data_that_it_has(project: Project, call: Call) -> None:
+    root = make_plugin(project, "touch ${CLAUDE_PLUGIN_DATA}/ran")
+    data = Path(os.environ["HOME"], ".claude/plugins/data/guard-market")
+    data.mkdir(parents=True)
+    hooks = call("migrate", "--json", "--plugin", str(root)).document["hooks"]
+    assert hooks[0]["after"]["hook"]["env"]["CLAUDE_PLUGIN_DATA"] == str(data)
+
+
+def test_what_a_plugin_cannot_move_runs_unchanged_by_its_folder(
+    project: Project, call: Call
+) -> None:
+    root = make_plugin(project, "node ${CLAUDE_PLUGIN_ROOT}/guard.js")
+    document = call("migrate", "--json", "--plugin", str(root)).document
+    assert document["hooks"] == []
+    assert document["findings"][0]["message"].startswith("it starts node")
+    assert document["unchanged"] == f"--plugin {root}"
+
+
+@pytest.mark.parametrize(
+    ("manifest", "problem"),
+    [
+        ({"hooks": "../x.json"}, "leads out of the project"),
+        ({"hooks": "./none.json"}, "is not there, so this folder is no plugin with hooks"),
+    ],
+)
+def test_a_plugin_s_hooks_must_be_in_it(
+    project: Project, call: Call, manifest: Any, problem: str
+) -> None:
+    project.settings(manifest, file="plugin/.claude-plugin/plugin.json")
+    project.settings({}, file="x.json")
+    done = call("migrate", "--plugin", str(project.path / "plugin"))
+    assert (done.status, problem in done.err) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -1,25 +1,33 @@
 """Claude Code's settings, field by field."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.migrate.claude import migrate_claude
+from hookline.migrate.claude import Around, migrate_claude
 from hookline.migrate.moves import Kind, Migrated, Move
 from hookline.pipeline.jsonc import parse
 from tests.arbitrary import JSON
 
 
-def migrated(settings: Any) -> Migrated:
-    return migrate_claude(parse(json.dumps(settings)), "settings.json")
+def migrated(settings: Any, around: Around | None = None) -> Migrated:
+    around = around or Around(project_dir="/nowhere")
+    return migrate_claude(parse(json.dumps(settings)), "settings.json", around)
 
 
-def one(handler: Any, *, event: str = "PreToolUse", matcher: str | None = None) -> Migrated:
+def one(
+    handler: Any,
+    *,
+    event: str = "PreToolUse",
+    matcher: str | None = None,
+    around: Around | None = None,
+) -> Migrated:
     definition = {"hooks": [handler]} | ({} if matcher is None else {"matcher": matcher})
-    return migrated({"hooks": {event: [definition]}})
+    return migrated({"hooks": {event: [definition]}}, around)
 
 
 def moved(migrated: Migrated) -> Move:
@@ -27,46 +35,41 @@ def moved(migrated: Migrated) -> Move:
     return move
 
 
+def refused(migrated: Migrated) -> str:
+    assert migrated.moves == ()
+    (finding,) = migrated.findings
+    assert finding.kind is Kind.REFUSED
+    return finding.message
+
+
 def command(**fields: Any) -> dict[str, Any]:
-    return {"type": "command", "command": "./hook.sh", **fields}
-
-
-def said(migrated: Migrated, kind: Kind) -> list[str]:
-    return [finding.message for finding in migrated.findings if finding.kind is kind]
+    return {"type": "command", "command": "touch ran", **fields}
 
 
 @pytest.mark.parametrize(
-    ("theirs", "ours"),
+    ("theirs", "ours", "timeout"),
     [
-        ("PreToolUse", "BeforeTool"),
-        ("PostToolUse", "AfterTool"),
-        ("UserPromptSubmit", "BeforeAgent"),
-        ("Stop", "AfterAgent"),
-        ("SessionStart", "SessionStart"),
-        ("SessionEnd", "SessionEnd"),
-        ("PreCompact", "PreCompress"),
-        ("Notification", "Notification"),
+        ("PreToolUse", "BeforeTool", 600_000),
+        ("PostToolUse", "AfterTool", 600_000),
+        ("UserPromptSubmit", "BeforeAgent", 30_000),
+        ("Stop", "AfterAgent", 600_000),
+        ("SessionStart", "SessionStart", 600_000),
+        ("SessionEnd", "SessionEnd", 1500),
+        ("PreCompact", "PreCompress", 600_000),
+        ("Notification", "Notification", 600_000),
     ],
 )
-def test_events_have_other_names(theirs: str, ours: str) -> None:
+def test_events_have_other_names_and_a_hook_without_a_timeout_keeps_claude_s(
+    theirs: str, ours: str, timeout: int
+) -> None:
     move = moved(one(command(), event=theirs))
-    assert (move.event, move.hook) == (ours, {"type": "command", "command": "./hook.sh"})
+    assert move.event == ours
+    assert move.hook == {"type": "command", "command": "touch ran", "timeout": timeout}
 
 
-@pytest.mark.parametrize(
-    ("event", "message"),
-    [
-        ("PostToolUseFailure", "AfterTool comes after every call, failed or not"),
-        ("PermissionRequest", "no event comes before a confirmation is asked"),
-        ("SubagentStop", "there is no such event here"),
-        ("FileChanged", "there is no such event here"),
-        ("PreTolUse", "Claude Code has no such event either, and runs nothing of it"),
-    ],
-)
-def test_events_that_we_lack_stay_behind_with_the_reason(event: str, message: str) -> None:
-    result = one(command(), event=event)
-    assert result.moves == ()
-    assert said(result, Kind.LOST) == [message]
+@pytest.mark.parametrize("event", ["PostToolUseFailure", "PermissionRequest", "PreTolUse"])
+def test_events_that_are_not_native_stay_behind(event: str) -> None:
+    assert refused(one(command(), event=event)) == "no native event comes at the same time"
 
 
 @pytest.mark.parametrize(
@@ -76,83 +79,122 @@ def test_seconds_become_milliseconds(seconds: float, milliseconds: int) -> None:
     assert moved(one(command(timeout=seconds))).hook["timeout"] == milliseconds
 
 
-@pytest.mark.parametrize("timeout", [0, -1, "5", True, 1e308])
-def test_a_timeout_that_is_none_is_left_out_and_said(timeout: Any) -> None:
-    result = one(command(timeout=timeout))
-    assert "timeout" not in moved(result).hook
-    assert "left out" in said(result, Kind.NOTE)[0]
-
-
 def test_args_description_and_failing_closed_come_along() -> None:
-    theirs = command(args=["--strict"], statusMessage="Scanning", onFailure="block")
+    theirs = command(command="touch", args=["a b"], statusMessage="Scanning", onFailure="block")
     assert moved(one(theirs)).hook == {
         "type": "command",
-        "command": "./hook.sh",
-        "args": ["--strict"],
+        "command": "touch",
+        "args": ["a b"],
+        "timeout": 600_000,
         "description": "Scanning",
         "onFailure": "block",
     }
+
+
+def test_failing_open_is_called_otherwise_and_is_the_default() -> None:
+    assert "onFailure" not in moved(one(command(onFailure="continue"))).hook
 
 
 def test_failing_closed_meant_nothing_on_stop_and_does_not_begin_to() -> None:
     assert "onFailure" not in moved(one(command(onFailure="block"), event="Stop")).hook
 
 
-def test_an_async_hook_goes_on_in_the_background_under_its_own_name() -> None:
-    hook = moved(one(command(**{"async": True}))).hook
-    assert hook["name"] == "./hook.sh"
-    assert hook["command"].endswith("{ ./hook.sh\n} >/dev/null 2>&1 &")
+def test_that_settings_ignore_once_is_no_reason_to_stay() -> None:
+    assert "once" not in moved(one(command(once=True))).hook
 
 
 @pytest.mark.parametrize(
     ("handler", "message"),
     [
-        ({"type": "http", "url": "https://x"}, "there are no http hooks here"),
-        ({"type": "mcp_tool", "server": "a", "tool": "b"}, "hooks cannot call MCP tools here"),
-        ({"type": "prompt", "prompt": "ok?"}, "hooks cannot put a prompt to a model here"),
-        ({"type": "agent", "prompt": "ok?"}, "hooks cannot start an agent here"),
-        ({"command": "x"}, "it has no type, so it never ran"),
+        ({"type": "http", "url": "https://x"}, "http hooks are not moved"),
+        ({"type": "mcp_tool", "server": "a", "tool": "b"}, "mcp_tool hooks are not moved"),
+        ({"type": "prompt", "prompt": "ok?"}, "prompt hooks are not moved"),
+        ({"type": "agent", "prompt": "ok?"}, "agent hooks are not moved"),
+        ({"command": "x"}, "its type is None, so it never ran"),
         ({"type": "rpc"}, "its type is 'rpc', so it never ran"),
-        ({"type": "command", "command": " "}, "it has no command, so it never ran"),
-        (command(args="-x"), "its args are not a list of strings, so it never ran"),
-        (command(shell="powershell"), "commands run under bash, not powershell"),
-        (command(asyncRewake=True), "a hook that goes on in the background cannot wake"),
-        (command(args=[], **{"async": True}), "only a shell command can go on in the background"),
-        (command(**{"if": "Bash(rm *)"}), "hooks have no condition like 'Bash(rm *)'"),
+        ({"type": "command", "command": " "}, "it has no command"),
+        (command(args="-x"), "its args are not a list of strings"),
+        (command(args=["$HOME/x"]), "a dollar sign in its command or args"),
+        (command(shell="powershell"), "its shell is 'powershell'"),
+        (command(asyncRewake=True), "it may wake the agent"),
+        (command(**{"async": True}), "it is async"),
+        (command(**{"if": "Bash(rm *)"}), "it has the condition 'Bash(rm *)'"),
+        (command(onFailure="explode"), "its onFailure is 'explode'"),
+        (command(onFailure=[]), "its onFailure is []"),
+        (command(timeout=0), "its timeout is 0"),
+        (command(timeout="5"), "its timeout is '5'"),
+        (command(timeout=True), "its timeout is True"),
+        (command(timeout=1e300), "its timeout is 1e+300"),
+        (command(colour="red"), "it has colour, whose meaning is not known"),
         ("./hook.sh", "it is not an object, so it never ran"),
     ],
 )
-def test_hooks_that_cannot_come_are_listed_with_the_reason(handler: Any, message: str) -> None:
-    result = one(handler)
-    assert result.moves == ()
-    (lost,) = said(result, Kind.LOST)
-    assert lost.startswith(message)
+def test_a_hook_with_what_native_hooks_have_not_is_refused(handler: Any, message: str) -> None:
+    assert refused(one(handler)).startswith(message)
 
 
-def test_fields_without_meaning_are_named() -> None:
-    result = one(command(once=True, colour="red"))
-    assert said(result, Kind.NOTE) == [
-        "once has no counterpart: it runs every time",
-        "colour means nothing here and was left out",
-    ]
+def test_a_hook_whose_matcher_cannot_be_written_is_refused() -> None:
+    message = "its matcher cannot be written natively: hosts have no tool like TaskOutput"
+    assert refused(one(command(), matcher="TaskOutput")) == message
 
 
-def test_hooks_that_are_switched_off_there_come_switched_off() -> None:
-    settings = {"disableAllHooks": True, "hooks": {"Stop": [{"hooks": [command()]}]}}
-    assert migrated(settings).disabled == ("./hook.sh",)
+def test_a_refused_hook_leaves_its_neighbours_alone() -> None:
+    hooks = [command(), command(**{"async": True})]
+    result = migrated({"hooks": {"Stop": [{"hooks": hooks}]}})
+    assert moved(result).before.config == command()
+    assert [finding.kind for finding in result.findings] == [Kind.REFUSED]
 
 
-def test_switches_that_we_lack_are_listed() -> None:
-    result = migrated({"allowManagedHooksOnly": True, "allowedHttpHookUrls": [], "model": "x"})
-    assert [finding.subject for finding in result.findings] == [
-        "allowManagedHooksOnly",
-        "allowedHttpHookUrls",
-    ]
+def test_a_hook_after_a_tool_says_that_it_runs_after_failed_calls_too() -> None:
+    assert (
+        "runs after calls that failed as well" in moved(one(command(), event="PostToolUse")).changes
+    )
+
+
+def test_variables_come_along_and_are_said() -> None:
+    around = Around(project_dir="/nowhere", env={"TEAM": "blue"})
+    move = moved(one(command(command="touch $TEAM"), around=around))
+    assert move.hook["env"] == {"TEAM": "blue"}
+    assert "env TEAM" in move.changes
+
+
+@pytest.mark.parametrize("name", ["PATH", "BASH_ENV"])
+def test_variables_that_decide_what_a_program_is_are_refused(name: str) -> None:
+    around = Around(project_dir="/nowhere", env={name: "tools"})
+    assert f"env sets {name}" in refused(one(command(), around=around))
+
+
+def test_a_variable_that_a_shell_splits_is_refused_since_natively_it_is_one_word() -> None:
+    around = Around(project_dir="/nowhere", env={"FILES": "a b"})
+    assert "more than one word" in refused(one(command(command="touch $FILES"), around=around))
+    assert moved(one(command(command='touch "$FILES"'), around=around)).hook
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("TEAM", "touch $TEAM"), ("PATH", "touch x"), ("GIT_DIR", "touch x")]
+)
+def test_a_hook_that_depends_on_a_variable_that_may_not_come_along_is_refused(
+    name: str, text: str
+) -> None:
+    around = Around(project_dir="/nowhere", private={name: "home.json", "OTHER": "home.json"})
+    message = f"it depends on {name}, which is set by home.json"
+    assert refused(one(command(command=text), around=around)) == message
+
+
+def test_the_folder_of_a_plugin_is_put_into_args_and_else_into_env(tmp_path: Path) -> None:
+    (tmp_path / "guard.sh").write_text("exit 2\n")
+    env = {"CLAUDE_PLUGIN_ROOT": str(tmp_path), "CLAUDE_PLUGIN_DATA": "/data"}
+    around = Around(project_dir="/nowhere", env=env)
+    unquoted = command(command="bash ${CLAUDE_PLUGIN_ROOT}/guard.sh")
+    assert moved(one(unquoted, around=around)).hook["env"] == env
+    listed = command(command="bash", args=["${CLAUDE_PLUGIN_ROOT}/guard.sh"])
+    assert moved(one(listed, around=around)).hook["args"] == [f"{tmp_path}/guard.sh"]
+    assert "CLAUDE_PLUGIN_ROOT" in refused(one(command(command="touch $CLAUDE_PLUGIN_ROOT")))
 
 
 def test_findings_have_the_place_of_what_they_are_about() -> None:
     text = '{\n "hooks": {"Stop": [{"hooks": [\n  {"type": "prompt"}]}]}}'
-    (finding,) = migrate_claude(parse(text), "s.json").findings
+    (finding,) = migrate_claude(parse(text), "s.json", Around(project_dir="/nowhere")).findings
     assert (finding.file, finding.line, finding.column) == ("s.json", 3, 3)
 
 
@@ -167,4 +209,5 @@ DEFINITIONS = JSON | st.fixed_dictionaries({"matcher": JSON, "hooks": st.lists(H
 @given(JSON | st.dictionaries(st.just("hooks"), st.dictionaries(EVENTS, st.lists(DEFINITIONS))))
 def test_no_settings_are_too_odd_to_be_read(settings: Any) -> None:
     text = json.dumps(settings).replace("NaN", "0").replace("-Infinity", "0")
-    migrate_claude(parse(text.replace("Infinity", "0")), "settings.json")
+    around = Around(project_dir="/nowhere")
+    migrate_claude(parse(text.replace("Infinity", "0")), "settings.json", around)

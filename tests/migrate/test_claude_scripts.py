@@ -1,70 +1,250 @@
-"""What scripts written for Claude Code must change, from their text alone."""
+"""Which commands and scripts of Claude Code's may move as they are, from their text alone."""
+
+from pathlib import Path
 
 import pytest
 
-from hookline.migrate.claude_scripts import demands
+from hookline.migrate.claude_scripts import CannotMove, Judge
 
-
-def messages(text: str, event: str = "PreToolUse") -> list[str]:
-    return [f"{demand.line}: {demand.message}" for demand in demands(text, event)]
-
-
-GUARD = """#!/usr/bin/env python3
+PRINT_DENY = """print(json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse",
+    "permissionDecision": "deny", "permissionDecisionReason": "no"}}))"""
+PYTHON = f"""#!/usr/bin/env python3
+'''Reads tool_name, says this text.'''
 import json, sys
-event = json.load(sys.stdin)
-if event["tool_name"] != "Bash":
+event = json.load(sys.stdin)  # not tool_name
+if "rm -rf" in event["tool_input"]["command"]:
+    {PRINT_DENY}
     sys.exit(0)
-print(json.dumps({"hookSpecificOutput": {
-    "hookEventName": "PreToolUse", "permissionDecision": "allow",
-    "updatedInput": {"command": "ls"}, "additionalContext": "x"}}))
+"""
+BASH = """#!/usr/bin/env bash
+# tool_name is not read
+set -euo pipefail
+input=$(cat)
+cmd=$(echo "$input" | jq -r '.tool_input.command // empty')
+if [[ "$cmd" =~ rm\\ -rf ]] || echo "$cmd" | grep -qE 'sudo'; then
+  jq -n --arg r no '{hookSpecificOutput: {hookEventName: "PreToolUse",
+    permissionDecision: "deny", permissionDecisionReason: $r}}'
+  exit 0
+fi
+case "$cmd" in *mkfs*) echo "not that" >&2; exit 2 ;; esac
+exit 0
 """
 
 
-def test_each_change_has_its_line() -> None:
-    assert messages(GUARD) == [
-        "4: the tool Bash is called run_shell_command here",
-        "8: updatedInput is not read here",
-        "8: additionalContext is not read on BeforeTool",
-    ]
+def judge(
+    command: str,
+    folder: Path,
+    *,
+    event: str = "PreToolUse",
+    args: list[str] | None = None,
+    may_read: bool = True,
+) -> str:
+    """Why a command may not move, "" if it may."""
+    values = {"CLAUDE_PROJECT_DIR": str(folder)}
+    try:
+        Judge(event, values, folder=str(folder), may_read=may_read).judge(command, args)
+    except CannotMove as error:
+        return str(error)
+    return ""
+
+
+def judge_script(folder: Path, name: str, text: str, event: str = "PreToolUse") -> str:
+    script = folder / name
+    script.write_text(text)
+    script.chmod(0o755)
+    return judge(f"$CLAUDE_PROJECT_DIR/{name}", folder, event=event)
 
 
 @pytest.mark.parametrize(
-    "script",
+    ("event", "command"),
     [
-        '#!/bin/sh\necho "no" >&2\nexit 2\n',
-        "import json\nprint(json.dumps({'decision': 'block', 'reason': 'no'}))\n",
-        'echo \'{"hookSpecificOutput": {"permissionDecision": "deny"}}\'\n',
-        "# updatedInput would be nice\n// tool_use_id\nexit 0\n",
-        "echo 'Read the docs (Edit them)' # tool_name\n",
+        ("PreToolUse", "exit 2"),
+        ("PreToolUse", "echo no >&2; exit 2"),
+        ("PreToolUse", "bash -c 'exit 2'"),
+        ("PreToolUse", "python3 -c 'import sys; sys.exit(2)'"),
+        ("PreToolUse", "jq -r .tool_input.command | grep -q rm && { echo no >&2; exit 2; } || :"),
+        ("PreToolUse", """grep -q rm && echo '{"decision": "block", "reason": "no"}' || true"""),
+        ("PreToolUse", 'cat <<E\n{"decision": "block"}\nE\nexit 0'),
+        ("PreToolUse", "[[ $(cat) == *rm* ]] && exit 2 || exit 0"),
+        ("PreToolUse", "cut -d: -f1 | grep -q x && { echo $(date) >&2; exit 2; }; exit 0"),
+        ("PreToolUse", "deny() { echo no >&2; exit 2; }; [ -f lock ] && deny; exit 0"),
+        ("UserPromptSubmit", "jq -r .prompt | grep -q secret && exit 2; exit 0"),
+        ("Stop", """[ -f done ] || echo '{"decision": "block", "reason": "go on"}'"""),
+        ("SessionStart", "mkdir -p .cache"),
+        ("SessionEnd", "date >> ended.log"),
+        ("Notification", "notify-send waiting"),
+        ("PostToolUse", "touch changed"),
     ],
 )
-def test_what_means_the_same_here_can_stay(script: str) -> None:
-    assert messages(script) == []
+def test_what_means_the_same_natively_may_move(event: str, command: str, tmp_path: Path) -> None:
+    assert judge(command, tmp_path, event=event) == ""
+
+
+def test_scripts_are_read_whatever_starts_them(tmp_path: Path) -> None:
+    assert judge_script(tmp_path, "guard.py", PYTHON) == ""
+    assert judge_script(tmp_path, "guard.sh", BASH) == ""
+    bad = tmp_path / "bad.py"
+    bad.write_text("import sys, json\nif json.load(sys.stdin)['tool_name']: sys.exit(2)\n")
+    (tmp_path / "outer.sh").write_text(f"bash -c 'python3 {bad}'\n")
+    for command, args in (
+        ("python3 bad.py", None),
+        ("/usr/bin/env python3 bad.py", None),
+        ("python3", [str(bad)]),
+        ("bash outer.sh", None),
+        ("bash -c 'bash outer.sh'", None),
+    ):
+        reason = judge(command, tmp_path, args=args)
+        assert reason == "bad.py:2 says tool_name, which means something else natively"
 
 
 @pytest.mark.parametrize(
-    ("event", "script", "message"),
+    ("event", "command", "reason"),
     [
-        ("PreToolUse", "case $tool_name in Write) ;; esac", "the tool Write is called write_file"),
-        ("PreToolUse", 'if [ "$tool_name" = Bash ]', "the tool Bash is called"),
-        ("PreToolUse", "re.match('^(Read|Edit)$', tool_name)", "the tool Edit is called replace"),
-        ("PreToolUse", "jq .hook_event_name | grep PreToolUse", "the event PreToolUse is called"),
-        ("PreToolUse", "print('defer')", "there is no decision defer here"),
-        ("PostToolUse", "jq .tool_response.stdout", "tool_response is what your agent's tool"),
-        ("PostToolUse", "exit 2", "a block takes the place of the tool's result"),
-        ("PostToolUse", "{'updatedToolOutput': 1}", "updatedToolOutput is not read here"),
-        ("Stop", "jq .last_assistant_message", "it is called prompt_response here"),
-        ("Stop", "cat $transcript_path", 'transcript_path may be ""'),
-        ("PreCompact", "sys.exit(2)", "PreCompress cannot be blocked"),
-        ("SessionStart", "echo export A=1 >> $CLAUDE_ENV_FILE", "CLAUDE_ENV_FILE is not set here"),
-        ("UserPromptSubmit", "echo 'be brief'", "text on stdout is a message here"),
+        ("PreToolUse", "jq -r .tool_name | grep -q x && exit 2", "it says tool_name"),
+        ("PreToolUse", "grep -q '\"Bash\"' && exit 2", "it says Bash"),
+        ("PreToolUse", "jq .hook_event_name", "it says hook_event_name"),
+        ("PreToolUse", "jq -r .transcript_path", "it says transcript_path"),
+        ("PreToolUse", "jq -r .tool_input.timeout", "it says timeout"),
+        ("PreToolUse", "[ -n $CLAUDE_CODE_REMOTE ] || exit 2", "it says CLAUDE_CODE_REMOTE"),
+        ("PreToolUse", """echo '{"systemMessage": "x"}'""", "it says systemMessage"),
+        ("PreToolUse", """echo '{"decision": "approve"}'""", "it says decision"),
+        ("PreToolUse", """echo '{"decision": "deny"}'""", "it says decision"),
+        ("PreToolUse", """printf '{"decision": "%s"}' "$x" """, "it says decision"),
+        ("PreToolUse", """echo '{"permissionDecision": "allow"}'""", "it says permissionDecision"),
+        ("PreToolUse", """echo '{"permissionDecision": "defer"}'""", "it says permissionDecision"),
+        (
+            "PreToolUse",
+            """echo '{"hookSpecificOutput": {"permissionDecision": "deny"}}'""",
+            "it answers without the hookEventName PreToolUse",
+        ),
+        (
+            "PreToolUse",
+            """echo '{"decision":"block","hookSpecificOutput":{"hookEventName":"PreToolUse"}}'""",
+            "it answers with two decisions",
+        ),
+        ("PreToolUse", """echo '{"decision": "block"}'; exit 1""", "it may fail behind"),
+        ("PreToolUse", """echo '{"decision": "block"}'; false""", "it may fail behind"),
+        ("PreToolUse", """echo '{"decision": "block"}' || exit 0; false""", "it may fail behind"),
+        (
+            "PreToolUse",
+            """for p in a b; do grep -q $p && echo '{"decision": "block"}'; done""",
+            "it may fail behind",
+        ),
+        ("PreToolUse", """A='{"decision": "block"}'; echo "$A" """, "it prints text"),
+        ("PreToolUse", """echo '{"decision": "block"}' | jq .""", "it makes its answer in a way"),
+        ("PreToolUse", """! echo '{"decision": "block"}'""", "it makes its answer in a way"),
+        ("PreToolUse", """(echo '{"decision": "block"}'; exit 0); false""", "it may fail behind"),
+        ("PreToolUse", """echo '{"decision": "block"}' &""", "it may fail behind"),
+        (
+            "PreToolUse",
+            """cat | while read x; do echo '{"decision": "block"}'; exit 0; done; false""",
+            "it makes its answer in a way",
+        ),
+        ("PreToolUse", "jq -f guard.jq | grep -q x && exit 2", "it has jq read more"),
+        ("PreToolUse", "echo checked", "it prints text"),
+        ("PreToolUse", "(echo checked)", "it prints text"),
+        ("PreToolUse", "echo checked 2>/dev/null", "it prints text"),
+        ("PreToolUse", "echo checked >/dev/stdout", "it prints text"),
+        ("SessionStart", "git status", "it prints text"),
+        ("UserPromptSubmit", "echo be brief", "it prints text"),
+        ("SessionStart", "jq -r .source | grep -q compact && touch x", "it says compact"),
+        ("SessionStart", "echo X=1 >> $CLAUDE_ENV_FILE", "it says CLAUDE_ENV_FILE"),
+        ("Stop", "jq .last_assistant_message", "it says last_assistant_message"),
+        ("Stop", "cat >> events.jsonl", "it keeps the event"),
+        ("Stop", "jq -c . >> events.jsonl", "it keeps the event"),
+        ("PostToolUse", "exit 2", "it says exit"),
+        ("PostToolUse", 'exit "$code"', "it says exit"),
+        ("PostToolUse", """echo '{"decision": "block"}'""", "it says decision"),
+        ("PostToolUse", "jq .tool_response", "it says tool_response"),
+        ("PreCompact", "exit 2", "it says exit"),
+        ("SessionEnd", "jq -r .reason", "it says reason"),
+        ("Notification", "jq -r .notification_type", "it says notification_type"),
+        ("PreToolUse", "node guard.js", "it starts node"),
+        ("PreToolUse", "npx guard", "it starts npx"),
+        ("PreToolUse", "guard", "it starts guard"),
+        ("PreToolUse", "./missing.sh", "it starts ./missing.sh, which cannot be read"),
+        ("PreToolUse", "python3 -m guard", "it is run by python3 from nothing"),
+        ("PreToolUse", "cat | python3 -", "it is run by python3 from nothing"),
+        ("PreToolUse", "cd tools && ./guard.sh", "it starts ./guard.sh from a folder"),
+        ("PreToolUse", "eval exit 2", "it runs what only a shell can tell"),
+        ("PreToolUse", ". ./guard.sh", "it runs what only a shell can tell"),
+        ("PreToolUse", "command ./guard.sh", "it runs what only a shell can tell"),
+        ("PreToolUse", "$GUARD", "it runs what only a shell can tell"),
+        ("PreToolUse", "PATH=tools jq .x", "it sets PATH"),
+        ("PreToolUse", "export PATH=tools; jq .x", "it sets PATH"),
+        ("PreToolUse", "trap 'exit 1' EXIT; exit 0", "it runs what only a shell can tell"),
+        ("PreToolUse", "echo 'no", "it is not a whole shell command"),
     ],
 )
-def test_what_means_something_else_is_found(event: str, script: str, message: str) -> None:
-    assert any(message in found for found in messages(script, event))
+def test_a_command_that_would_do_something_else_is_refused(
+    event: str, command: str, reason: str, tmp_path: Path
+) -> None:
+    assert judge(command, tmp_path, event=event).startswith(reason)
 
 
-def test_text_for_the_context_is_seen_in_a_command_whatever_prints_it() -> None:
-    assert demands("git status", "SessionStart", is_command=True) != []
-    assert demands("git status", "SessionStart") == []
-    assert demands("git status", "PreToolUse", is_command=True) == []
+@pytest.mark.parametrize(
+    ("event", "script", "reason"),
+    [
+        ("PreToolUse", "x['tool_' 'name']", "says tool_name"),
+        ("PreToolUse", "x['tool_' + 'name']", "says tool_"),
+        ("PreToolUse", "y = {'updatedInput': {}}", "says updatedInput"),
+        ("PreToolUse", "import guardlib", "imports guardlib"),
+        ("PreToolUse", "from . import rules", "imports its own"),
+        ("PreToolUse", "import subprocess", "imports subprocess"),
+        ("PreToolUse", "import os\nos.system('guard')", "runs what only Python can tell"),
+        ("PreToolUse", "exec('x')", "runs what only Python can tell"),
+        ("PreToolUse", "print('checked')", "prints text"),
+        ("PreToolUse", "say = print", "prints text"),
+        ("PreToolUse", "sys.stdout.buffer.write(b'x')", "prints text"),
+        ("SessionStart", "print(f'branch {x}')", "prints text"),
+        ("PreToolUse", f"import json\n{PRINT_DENY}\nsys.exit(1)", "goes on behind its answer"),
+        ("PreToolUse", f"import json\n{PRINT_DENY}\nx = 1 / 0", "goes on behind its answer"),
+        ("PreToolUse", f"import json\nif x: sys.exit(1)\n{PRINT_DENY}", "may fail behind"),
+        ("PreToolUse", f"import json\nassert x\n{PRINT_DENY}", "may fail behind"),
+        (
+            "PreToolUse",
+            f"import json, sys\ntry:\n {PRINT_DENY}\n sys.exit(0)\nexcept:\n sys.exit(1)",
+            "may fail behind",
+        ),
+        ("PreToolUse", "def (", "is no Python that can be read"),
+        ("PostToolUse", "sys.exit(2)", "says exit"),
+        ("PostToolUse", "sys.exit(main())", "says exit"),
+    ],
+)
+def test_a_script_that_would_do_something_else_is_refused(
+    event: str, script: str, reason: str, tmp_path: Path
+) -> None:
+    refused = judge_script(tmp_path, "guard.py", f"#!/usr/bin/env python3\n{script}\n", event)
+    assert refused.partition(" ")[2].startswith(reason)
+
+
+def test_a_failure_that_comes_before_any_answer_is_no_obstacle(tmp_path: Path) -> None:
+    caught = PYTHON.replace(
+        "event = json", "try: sys.stdin.close\nexcept ValueError: sys.exit(1)\nevent = json"
+    )
+    assert judge_script(tmp_path, "guard.py", caught) == ""
+
+
+def test_a_module_beside_the_script_takes_the_place_of_the_standard_one(tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("")
+    assert "imports json" in judge_script(tmp_path, "guard.py", PYTHON)
+
+
+def test_scripts_in_other_languages_and_without_permission_are_refused(tmp_path: Path) -> None:
+    refused = judge_script(tmp_path, "guard.rb", "#!/usr/bin/env ruby\nexit 2\n")
+    assert "neither a shell nor a Python script" in refused
+    (tmp_path / "guard.rb").chmod(0o644)
+    assert "not executable" in judge("./guard.rb", tmp_path)
+
+
+def test_a_hook_for_tools_whose_input_differs_may_not_read_it(tmp_path: Path) -> None:
+    (tmp_path / "guard.py").write_text(PYTHON)
+    for command in ("jq -r .tool_input.content | grep -q x && exit 2", "python3 guard.py"):
+        assert "reads a tool's input" in judge(command, tmp_path, may_read=False)
+    assert judge("echo no >&2; exit 2", tmp_path, may_read=False) == ""
+
+
+def test_scripts_that_start_each_other_come_to_an_end(tmp_path: Path) -> None:
+    (tmp_path / "a.sh").write_text("bash b.sh\n")
+    (tmp_path / "b.sh").write_text("bash a.sh\n")
+    assert judge("bash a.sh", tmp_path) == ""

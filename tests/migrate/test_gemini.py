@@ -32,7 +32,7 @@ def test_entries_that_are_no_hooks_are_listed_in_the_words_of_the_engine() -> No
     settings = {"hooks": {"BeforeTool": [{"hooks": hooks}], "Befor": [], "enabled": False}}
     result = migrated(settings)
     assert len(result.moves) == 1
-    lost = [finding.message for finding in result.findings if finding.kind is Kind.LOST]
+    lost = [finding.message for finding in result.findings if finding.kind is Kind.REFUSED]
     assert lost == [
         f"BeforeTool[0].hooks[1]: has the unknown type 'plugin'; {COMMAND}; it was skipped",
         "BeforeTool[0].hooks[2]: a command hook needs a command; it was skipped",

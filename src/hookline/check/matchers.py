@@ -9,10 +9,11 @@ from typing import NamedTuple
 from hookline.check.findings import Finding, Severity
 from hookline.check.reading import Checked, definitions
 from hookline.nearest import ask_which, did_you_mean, nearest, only_one
+from hookline.pipeline.dialects.tools import CLAUDE_NAMES, host_names
 from hookline.pipeline.matcher import Match, MatchTimeout, compile_matcher
 from hookline.problem import Problem
 from hookline.wire.events import EVENTS, EventSpec
-from hookline.wire.tools import CLAUDE_TOOLS, NATIVE_TOOLS
+from hookline.wire.tools import NATIVE_TOOLS
 
 # Settings that nobody has reviewed must not keep the checking busy.
 _LONGEST = 1_000
@@ -84,7 +85,7 @@ def _judge_form(text: str, spec: EventSpec, problem: Problem | None) -> _Verdict
         what = f"{text!r} is a regular expression: its commas and spaces stand for themselves"
         return _Verdict("matcher-separator", Severity.ERROR, what, f"write {meant}", meant)
     rule = re.fullmatch(_PERMISSION_RULE, text)
-    if rule is not None and rule[1] in {*NATIVE_TOOLS, *CLAUDE_TOOLS}:
+    if rule is not None and rule[1] in {*NATIVE_TOOLS, *CLAUDE_NAMES}:
         what = f"{text!r} looks like a permission rule; a matcher sees the tool's name alone"
         remedy = f"write {rule[1]}, and look at tool_input in the script"
         return _Verdict("matcher-rule", Severity.ERROR, what, remedy)
@@ -141,7 +142,7 @@ def _judge_tool(text: str, matches: Match, *, is_native: bool) -> _Verdict | Non
     if any(_does_match(matches, name) for name in NATIVE_TOOLS):
         # One misspelt name may stand among good ones.
         for word in words:
-            if any(word in name for name in (*NATIVE_TOOLS, *CLAUDE_TOOLS)):
+            if any(word in name for name in (*NATIVE_TOOLS, *CLAUDE_NAMES)):
                 continue
             one = only_one(word, NATIVE_TOOLS)
             if one is not None and one.lower() != word.lower():
@@ -149,11 +150,11 @@ def _judge_tool(text: str, matches: Match, *, is_native: bool) -> _Verdict | Non
                 meant = _with(text, word, one)
                 return _Verdict("matcher-tool", Severity.WARNING, what, remedy, meant)
         return None
-    claude = [name for name in CLAUDE_TOOLS if _does_match(matches, name)]
+    claude = [name for name in CLAUDE_NAMES if _does_match(matches, name)]
     if claude and not is_native:
         return None
     if claude:
-        ours = sorted({tool for name in claude if name in words for tool in CLAUDE_TOOLS[name]})
+        ours = sorted({tool for name in claude if name in words for tool in host_names(name)})
         said = f"Gemini CLI and LLxprt Code say {'|'.join(ours)}"
         remedy = said if ours else "see what your agent calls them"
         what = f"{text!r} matches Claude Code's names of tools alone"

@@ -1,13 +1,12 @@
 """``hookline migrate``: another agent's hook settings as ours, looked at first, written on demand.
 
 It executes nothing and leaves the other agent's files alone. The screen has the hooks before and
-after, what stays behind, and what is to be done.
+after, what stays where it is and why, and how that runs all the same.
 """
 
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from typing import Any
 
 from hookline.cli.failures import CommandError
@@ -15,7 +14,7 @@ from hookline.cli.options import Option, Options, flag
 from hookline.cli.screen import Screen, count, shown_path, shown_place, width_of
 from hookline.edit import Updated, add_to_settings, read_settings_text
 from hookline.migrate.claude import EVENTS
-from hookline.migrate.moves import Before, Finding, Kind, Move
+from hookline.migrate.moves import Before, Kind, Move
 from hookline.migrate.planning import (
     Agent,
     Places,
@@ -24,6 +23,7 @@ from hookline.migrate.planning import (
     Target,
     additions,
     find_places,
+    find_plugin_sources,
     find_sources,
     given_source,
     make_plan,
@@ -45,11 +45,11 @@ _AGENTS: dict[str, tuple[Agent, ...]] = {
 _WIDEST = 36
 # What is told of a plan besides its hooks: title and role.
 _FINDINGS = (
-    (Kind.LOST, "What has no equivalent", "bad"),
-    (Kind.SCRIPT, "What scripts must change", "care"),
-    (Kind.NOTE, "What is different here", "title"),
+    (Kind.REFUSED, "What is not moved, because it would do something else", "bad"),
+    (Kind.NOTE, "What to know", "title"),
 )
 _NEXT = ("hookline check", "hookline trust")
+_UNCHANGED = '"claude": true in .hookline/settings.json'
 OPTIONS = (
     Option(
         "--from",
@@ -61,6 +61,12 @@ OPTIONS = (
     ),
     Option(
         "--only", "", "the project's settings alone, or the user's", choices=("project", "user")
+    ),
+    Option(
+        "--plugin",
+        "DIR",
+        "the hooks of a plugin of Claude Code's, for the project or with --only user for the user",
+        again=True,
     ),
     flag("--dry-run", "show what would come of it (the default)", one_of="how"),
     flag("--write", "add the hooks; what was there is kept, with a backup", one_of="how"),
@@ -78,6 +84,7 @@ def run(options: Options, screen: Screen) -> int:
     words += ["--only", options.only] if options.only else []
     words += ["--cwd", options.cwd] if options.cwd else []
     words += [word for file in options.settings or () for word in ("--settings", file)]
+    words += [word for folder in options.plugin or () for word in ("--plugin", folder)]
     again = shlex.join(words)
     if options.json:
         screen.document(_document(plan, written, again))
@@ -109,7 +116,9 @@ def _find_sources(options: Options, places: Places) -> list[Source]:
             named = set(hooks) if isinstance(hooks, Mapping) else set()
             agent = "gemini" if named & set(HookEventName) - set(EVENTS) else "claude"
         sources.append(given_source(file, agent, places))
-    if options.settings:
+    for folder in options.plugin or ():
+        sources += find_plugin_sources(folder, places, options.only or "project")
+    if sources:
         return sources
     sources = find_sources(places, _AGENTS[options.agent])
     if options.only:
@@ -122,6 +131,11 @@ def _find_sources(options: Options, places: Places) -> list[Source]:
 
 def _write(plan: Plan) -> list[Updated]:
     written: list[Updated] = []
+    for folder in plan.folders:
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            raise CommandError(f"{folder}: cannot be made: {error.strerror or error}") from None
     for target in plan.targets:
         if not target.new and not target.disabled:
             written.append(Updated(file=target.file, created=False, changed=False))
@@ -172,26 +186,17 @@ def _show_plan(screen: Screen, plan: Plan) -> None:
         if not findings:
             continue
         screen.line((title, role))
-        if kind is Kind.SCRIPT:
-            findings.sort(key=lambda finding: (finding.file, finding.line))
-            for file, group in groupby(findings, key=lambda finding: finding.file):
-                screen.line((shown_path(file), "name"), indent=2)
-                screen.table([(str(f.line), _sentence(f)) for f in group], ("right",), indent=4)
-        else:
-            for finding in findings:
-                subject = f"  {finding.subject}" if finding.subject else ""
-                place = shown_place(finding.file, finding.line)
-                screen.line((place, "faint"), (subject, "name"), indent=2)
-                screen.line(_sentence(finding), indent=4)
+        for finding in findings:
+            subject = f"  {finding.subject}" if finding.subject else ""
+            place = shown_place(finding.file, finding.line)
+            remedy = f"; {finding.remedy}" if finding.remedy else ""
+            screen.line((place, "faint"), (subject, "name"), indent=2)
+            screen.line(f"{finding.message}{remedy}", indent=4)
         screen.line()
 
 
 def _when(hook: Before | Move) -> str:
     return f"{hook.event} {hook.matcher}" if hook.matcher else hook.event
-
-
-def _sentence(finding: Finding) -> str:
-    return f"{finding.message}; {finding.remedy}" if finding.remedy else finding.message
 
 
 def _show_outcome(
@@ -201,14 +206,14 @@ def _show_outcome(
     known = len(plan.moves) - new
     parts = [f"{count(new, 'hook')} to add" if written is None else f"{count(new, 'hook')} added"]
     parts += [f"{known} there already"] if known else []
-    lost = sum(1 for finding in plan.findings if finding.kind is Kind.LOST)
-    parts += [f"{lost} without an equivalent"] if lost else []
-    scripts = ""
-    if plan.scripts:
-        must = {finding.file for finding in plan.findings if finding.kind is Kind.SCRIPT}
-        fine = sum(1 for script in plan.scripts if script not in must)
-        scripts = f"; {fine} of {count(len(plan.scripts), 'script')} can stay as written"
-    screen.line(", ".join(parts) + scripts)
+    refused = sum(1 for finding in plan.findings if finding.kind is Kind.REFUSED)
+    parts += [f"{refused} refused"] if refused else []
+    screen.line(", ".join(parts))
+    if refused and any(source.agent == "claude" for source in plan.sources):
+        stays = "what is refused stays with Claude Code and guards nothing here"
+        screen.line((stays, "bad"), f"; to run all of it unchanged: {_how_unchanged(plan)}")
+        if plan.moves:
+            screen.line("what was moved would then run twice: take it out of Claude Code's file")
     for update in written or ():
         if update.changed:
             verb = "made" if update.created else "changed"
@@ -218,6 +223,13 @@ def _show_outcome(
         screen.line("nothing was written; to do so: ", (again, "name"))
     elif plan.moves:
         screen.line("next: ", (_NEXT[0], "name"), ", then ", (_NEXT[1], "name"))
+
+
+def _how_unchanged(plan: Plan) -> str:
+    plugins = dict.fromkeys(source.plugin for source in plan.sources if source.plugin)
+    if not plugins:
+        return f"{_UNCHANGED}, or --claude"
+    return " ".join(f"--plugin {shlex.quote(shown_path(folder))}" for folder in plugins)
 
 
 def _document(plan: Plan, written: Sequence[Updated] | None, again: str) -> dict[str, Any]:
@@ -245,7 +257,7 @@ def _document(plan: Plan, written: Sequence[Updated] | None, again: str) -> dict
             for move in target.moves
         ],
         "findings": plan.findings,
-        "scripts": plan.scripts,
+        "unchanged": _how_unchanged(plan),
         "targets": [
             {
                 "file": target.file,

@@ -1,5 +1,5 @@
-"""Other agents' hook settings made ours: what moves, what changes on the way, what cannot come.
+"""Other agents' hook settings made ours: what moves, what changes on the way, what stays.
 
-A hook moves only if it will then run when it ran before; what its script has to change for our
-events and answers is said beside it. Scripts are read, and nothing of them is ever run.
+A hook moves only if it will then do what it did; in doubt it is refused. Scripts are read, and
+nothing of them is ever run.
 """

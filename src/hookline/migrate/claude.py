@@ -1,19 +1,20 @@
-"""Claude Code's settings: seconds, its own names for events, and kinds of hooks that we lack.
+"""Claude Code's hooks as native ones: each moves if it will then do what it did, or stays.
 
-What decides whether a hook runs at all (``if``, another shell) cannot be left out: without it the
-hook would run where it did not before, and might block there.
+A guard that moved and lets pass what it blocked is worse than one that stayed, so whatever is not
+certain to mean the same is refused, with the reason.
 """
 
-import sys
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from hookline.migrate.claude_tools import translated
+from hookline.migrate.claude_scripts import DECIDES_PROGRAMS, CannotMove, Judge
+from hookline.migrate.claude_tools import Matcher, translate_matcher
 from hookline.migrate.moves import Before, Draft, Kind, Migrated
-from hookline.nearest import did_you_mean, nearest
-from hookline.pipeline.jsonc import Document, Path
+from hookline.pipeline.jsonc import Document, Path, value_at
+from hookline.pipeline.shell import quote_variables
 from hookline.wire.events import HookEventName
 
 EVENTS: dict[str, HookEventName] = {
@@ -26,221 +27,171 @@ EVENTS: dict[str, HookEventName] = {
     "PreCompact": HookEventName.PRE_COMPRESS,
     "Notification": HookEventName.NOTIFICATION,
 }
-_NONE = "there is no such event here"
-# Event -> why it has no counterpart, and what comes nearest.
-_LOST: dict[str, tuple[str, str]] = {
-    "PostToolUseFailure": (
-        "AfterTool comes after every call, failed or not",
-        "add the hook to AfterTool and let its script do nothing unless tool_response has an error",
-    ),
-    "PostToolBatch": (_NONE, "AfterTool comes after each call of the batch"),
-    "PermissionRequest": (
-        "no event comes before a confirmation is asked",
-        "decide on BeforeTool: deny, allow or ask",
-    ),
-    "PermissionDenied": (_NONE, "the hook that denies on BeforeTool gives the reason"),
-    "UserPromptExpansion": (_NONE, "BeforeAgent reads the prompt as the agent gets it"),
-    "SubagentStart": (_NONE, "BeforeTool of the tool that starts agents comes nearest"),
-    "SubagentStop": (_NONE, "AfterTool of the tool that starts agents comes nearest"),
-    "Setup": (_NONE, 'SessionStart with the matcher "startup" comes nearest'),
-    "PostCompact": (_NONE, 'SessionStart with the matcher "compress" comes nearest'),
-    "StopFailure": (_NONE, "AfterAgent comes at the end of a turn"),
-}
-_OTHERS = frozenset(
-    {
-        *("TeammateIdle", "TaskCreated", "TaskCompleted", "ConfigChange", "InstructionsLoaded"),
-        *("CwdChanged", "DirectoryAdded", "FileChanged", "WorktreeCreate", "WorktreeRemove"),
-        *("Elicitation", "ElicitationResult", "MessageDisplay"),
-        *("PreModelSwitch", "PostModelSwitch"),
-    }
-)
-_SWITCHES = {
-    "allowManagedHooksOnly": "hooks that nobody may switch off are those of the system's settings "
-    'with "managed": true',
-    "allowedHttpHookUrls": "there are no http hooks here",
-    "httpHookAllowedEnvVars": "there are no http hooks here",
-}
-_TYPES: dict[str, tuple[str, str]] = {
-    "mcp_tool": ("hooks cannot call MCP tools here", "call the server from a script"),
-    "prompt": ("hooks cannot put a prompt to a model here", "ask a model from a script"),
-    "agent": ("hooks cannot start an agent here", "start one from a script"),
-}
 _KNOWN = frozenset(
     {
         *("type", "command", "args", "timeout", "statusMessage", "once", "async", "asyncRewake"),
         *("onFailure", "shell", "if"),
     }
 )
-# The shell reads all of the event before it leaves the rest behind: what has not been read when a
-# hook is over is never sent.
-_BACKGROUND = 'event=$(cat); printf %s "$event" | {{ {command}\n}} >/dev/null 2>&1 &'
+_SECONDS = 600
+_SECONDS_ON = {"UserPromptSubmit": 30, "SessionEnd": 1.5}
+_PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "LLXPRT_PROJECT_DIR")
+_PLUGIN_VARIABLES = ("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA")
+# Programs look at these without being told to.
+_UNSAID = re.compile(
+    r"PATH|HOME|SHELL|IFS|BASH_ENV|ENV|LANG|TZ|VIRTUAL_ENV"
+    r"|(?:LC|LD|DYLD|PYTHON|NODE|RUBY|PERL|GIT|XDG|JQ|UV).*|.*_PROXY",
+    re.IGNORECASE,
+)
+# A value that a shell makes one word of, whether it is quoted or not.
+_ONE_WORD = re.compile(r"[^\s*?\[\]]+")
 
 
-class Lost(msgspec.Struct, frozen=True):
-    """A hook that cannot come, and what to do instead."""
+class Around(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file's hooks find around them: the project, "" for hooks of all projects, the
+    variables that come along with each, and those that do not, with the file that sets them."""
 
-    reason: str
-    remedy: str = ""
-
-
-class Made(msgspec.Struct, frozen=True):
-    """A hook of ours, how its fields differ from before, and what to know about it."""
-
-    hook: dict[str, Any]
-    changes: list[str]
-    notes: list[str]
+    project_dir: str = ""
+    home: str | None = None
+    env: Mapping[str, str] = {}
+    private: Mapping[str, str] = {}
 
 
-def migrate_claude(document: Document, file: str) -> Migrated:
-    """What a settings file of Claude Code's comes to."""
+def migrate_claude(
+    document: Document, file: str, around: Around, base: Path = ("hooks",)
+) -> Migrated:
+    """What the hooks of a settings file, or of a plugin's, come to; ``base`` leads to them."""
     draft = Draft(document, file)
-    settings = document.value if isinstance(document.value, Mapping) else {}
-    hooks = settings.get("hooks", {})
+    hooks = value_at(document.value, base)
     if not isinstance(hooks, Mapping):
-        draft.find(Kind.LOST, ("hooks",), "it is not an object of events", subject="hooks")
+        if hooks is not None:
+            draft.find(Kind.REFUSED, base, "it is not an object of events", subject="hooks")
         hooks = {}
     for key, definitions in hooks.items():
         event = EVENTS.get(key)
         if event is None:
-            reason, remedy = _LOST.get(key, (_NONE, ""))
-            if key not in _LOST and key not in _OTHERS:
-                reason = "Claude Code has no such event either, and runs nothing of it"
-                hint = did_you_mean(nearest(key, (*EVENTS, *_LOST, *_OTHERS))[:1])
-                remedy = hint and f"{hint} correct it there and migrate again"
-            draft.find(Kind.LOST, ("hooks", key), reason, subject=key, remedy=remedy)
+            reason = "no native event comes at the same time"
+            draft.find(Kind.REFUSED, (*base, key), reason, subject=key)
         elif not isinstance(definitions, list):
-            draft.find(Kind.LOST, ("hooks", key), "it is not a list of definitions", subject=key)
+            draft.find(Kind.REFUSED, (*base, key), "it is not a list of definitions", subject=key)
         else:
             for index, definition in enumerate(definitions):
-                _add_definition(draft, key, event, index, definition)
-    for key, message in _SWITCHES.items():
-        if key in settings:
-            draft.find(Kind.LOST, (key,), message, subject=key)
-    disabled: list[str] = []
-    if settings.get("disableAllHooks") is True and draft.moves:
-        key, remedy = "disableAllHooks", "`hookline enable NAME`"
-        message = "all hooks are switched off there, so they come switched off"
-        draft.find(Kind.NOTE, (key,), message, subject=key, remedy=remedy)
-        moved = (move.hook for move in draft.moves)
-        disabled = [
-            hook.get("name") or " ".join((hook["command"], *hook.get("args", ()))) for hook in moved
-        ]
-    return draft.finished(dict.fromkeys(disabled))
+                _add_definition(draft, (*base, key, index), key, definition, around)
+    return draft.finished()
 
 
-def _add_definition(
-    draft: Draft, key: str, event: HookEventName, index: int, definition: Any
-) -> None:
-    path: Path = ("hooks", key, index)
-    hooks = definition.get("hooks") if isinstance(definition, Mapping) else None
-    written = definition.get("matcher") if isinstance(definition, Mapping) else None
+def _add_definition(draft: Draft, path: Path, key: str, definition: Any, around: Around) -> None:
+    hooks, written = value_at(definition, ("hooks",)), value_at(definition, ("matcher",))
     if not isinstance(hooks, list) or not isinstance(written, str | None):
-        draft.find(Kind.LOST, path, "it is not an object with a list of hooks", subject=key)
+        draft.find(Kind.REFUSED, path, "it is not an object with a list of hooks", subject=key)
         return
+    matcher = translate_matcher(EVENTS[key], written)
     subject = f"{key} {written}" if written else key
-    matcher = translated(event, written)
-    if matcher.lost is not None:
-        remedy = "name tools of your agent in a matcher of your own"
-        draft.find(Kind.LOST, (*path, "matcher"), matcher.lost, subject=subject, remedy=remedy)
-        return
-    for note in matcher.notes:
-        draft.find(Kind.NOTE, (*path, "matcher"), note, subject=subject)
     for place, config in enumerate(hooks):
         at: Path = (*path, "hooks", place)
-        # The hook, in the words of its settings.
-        words = config.get("command") or config.get("type") if isinstance(config, Mapping) else None
-        named = f"{subject} {words}" if words else subject
-        made = native_hook(key, config)
-        if isinstance(made, Lost):
-            draft.find(Kind.LOST, at, made.reason, subject=named, remedy=made.remedy)
+        words = value_at(config, ("command",)) or value_at(config, ("type",))
+        named = f"{subject} {words}" if isinstance(words, str) else subject
+        try:
+            hook, changes = make_native(key, config, matcher, around)
+        except CannotMove as error:
+            draft.find(Kind.REFUSED, at, str(error), subject=named)
             continue
-        for note in made.notes:
-            draft.find(Kind.NOTE, at, note, subject=named)
+        for note in matcher.notes:
+            draft.find(Kind.NOTE, (*path, "matcher"), note, subject=subject)
         draft.move(
             at,
             Before(event=key, matcher=written or None, config=config),
-            event.value,
+            EVENTS[key].value,
             matcher=matcher.text,
-            hook=made.hook,
-            changes=tuple(made.changes),
+            hook=hook,
+            changes=tuple(changes),
         )
 
 
-def native_hook(event: str, config: Any) -> Made | Lost:
-    """The hook of ours that one of an event of Claude Code's is, or why there is none."""
-    lost = _why_hook_is_lost(event, config)
-    if lost is not None:
-        return lost
+def make_native(
+    event: str, config: Any, matcher: Matcher, around: Around
+) -> tuple[dict[str, Any], list[str]]:
+    """The native hook that one of Claude's is, and how its fields differ; raises CannotMove."""
+    _check_fields(config)
+    if matcher.refused is not None:
+        raise CannotMove(f"its matcher cannot be written natively: {matcher.refused}")
+    command, args = config["command"], config.get("args")
+    hook: dict[str, Any] = {"type": "command", "command": command}
     changes: list[str] = []
-    notes: list[str] = []
-    command: str = config["command"]
-    hook: dict[str, Any] = {"type": "command"}
-    if config.get("async"):
-        changes.append("async: goes on in the background")
-        notes.append("what it prints is not read, as it goes on in the background")
-        hook |= {"name": command, "command": _BACKGROUND.format(command=command)}
-    else:
-        hook["command"] = command
-        hook |= {"args": config["args"]} if "args" in config else {}
-    message = config.get("statusMessage")
-    if isinstance(message, str) and message:
+    plugin = {name: around.env[name] for name in _PLUGIN_VARIABLES if name in around.env}
+    if args is not None:
+        # Claude Code puts these in as plain text, and so must not be read once more.
+        words = [_fill(word, plugin) for word in (command, *args)]
+        if any("$" in word.replace("${CLAUDE_PROJECT_DIR}", "") for word in words):
+            raise CannotMove("a dollar sign in its command or args would be read another way")
+        hook |= {"command": words[0], "args": words[1:]}
+    split = {name for name, value in around.env.items() if not _ONE_WORD.fullmatch(value)}
+    if args is None and quote_variables(command, split - {*_PLUGIN_VARIABLES}) != command:
+        raise CannotMove("a variable of the settings' env is more than one word in its command")
+    seconds = config.get("timeout", _SECONDS_ON.get(event, _SECONDS))
+    hook["timeout"] = max(round(seconds * 1000), 1)
+    changes.append(f"timeout {seconds:g} s → {hook['timeout']} ms")
+    values = dict(around.env) | ({"HOME": around.home} if around.home else {})
+    if around.project_dir:
+        values |= dict.fromkeys(_PROJECT_VARIABLES, around.project_dir)
+    judge = Judge(event, values, folder=around.project_dir, may_read=matcher.same_input)
+    judge.judge(hook["command"], hook.get("args"))
+    for name in DECIDES_PROGRAMS & around.env.keys():
+        raise CannotMove(f"the settings' env sets {name}, so its programs may be any others")
+    text = "\n".join(judge.texts)
+    for name in (*around.private, *_PLUGIN_VARIABLES):
+        is_read = re.search(rf"\b{re.escape(name)}\b", text) or _UNSAID.fullmatch(name)
+        if is_read and name not in around.env:
+            whose = around.private.get(name, "the plugin that it is not a part of")
+            raise CannotMove(f"it depends on {name}, which is set by {whose}")
+    if around.env:
+        hook["env"] = dict(around.env)
+        changes.append(f"env {', '.join(around.env)}")
+    if config.get("statusMessage"):
+        hook["description"] = config["statusMessage"]
         changes.append("statusMessage is its description")
-        hook["description"] = message
-    seconds = config.get("timeout")
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float | None):
-        notes.append(f"its timeout {seconds!r} is no number and was left out")
-    elif seconds is not None and not 0 < seconds <= sys.float_info.max / 1000:
-        notes.append(f"its timeout {seconds} is out of range and was left out")
-    elif seconds is not None:
-        hook["timeout"] = round(seconds * 1000) or 1
-        changes.append(f"timeout {seconds:g} s → {hook['timeout']} ms")
-    # On Stop, and in the background, no failure ever held anything up.
-    if config.get("onFailure") == "block" and event != "Stop" and not config.get("async"):
+    # On Stop a failure never held anything up.
+    if config.get("onFailure") == "block" and event != "Stop":
         hook["onFailure"] = "block"
-    if config.get("once"):
-        notes.append("once has no counterpart: it runs every time")
-    strangers = sorted(set(config) - _KNOWN)
-    if strangers:
-        notes.append(f"{', '.join(strangers)} means nothing here and was left out")
-    return Made(hook, changes, notes)
+    if event == "PostToolUse":
+        changes.append("runs after calls that failed as well")
+    return hook, changes
 
 
-def _why_hook_is_lost(event: str, config: Any) -> Lost | None:
+def _fill(word: str, values: Mapping[str, str]) -> str:
+    for name, value in values.items():
+        word = word.replace(f"${{{name}}}", value)
+    return word
+
+
+def _check_fields(config: Any) -> None:
+    """Raise CannotMove for a hook that never ran, or that has what native hooks have not."""
     if not isinstance(config, Mapping):
-        return Lost("it is not an object, so it never ran")
-    kind = config.get("type")
-    if kind == "http":
-        post = "curl -sS -H 'Content-Type: application/json' --data-binary @-"
-        headers = ", with its headers" if config.get("headers") else ""
-        return Lost("there are no http hooks here", f"post from a command{headers}: {post} URL")
-    if isinstance(kind, str) and kind in _TYPES:
-        return Lost(*_TYPES[kind])
-    if kind != "command":
-        said = f"its type is {kind!r}" if "type" in config else "it has no type"
-        return Lost(f"{said}, so it never ran", 'the type must be "command"')
-    command, args = config.get("command"), config.get("args", [])
-    if not isinstance(command, str) or not command.strip():
-        return Lost("it has no command, so it never ran")
-    if not isinstance(args, list) or not all(isinstance(arg, str) for arg in args):
-        return Lost("its args are not a list of strings, so it never ran")
-    if "if" in config and event not in ("PreToolUse", "PostToolUse"):
-        return Lost(f"with an if it never ran on {event}")
-    if "if" in config:
-        return Lost(
-            f"hooks have no condition like {config['if']!r}, and without it it would run too often",
-            "let the script look at tool_input itself and do nothing for other calls",
-        )
-    if config.get("shell", "bash") != "bash":
-        remedy = "start that shell in the command"
-        return Lost(f"commands run under bash, not {config['shell']}", remedy)
-    if config.get("asyncRewake"):
-        return Lost(
-            "a hook that goes on in the background cannot wake the agent here",
-            "let it block while the agent waits, without asyncRewake",
-        )
-    if config.get("async") and "args" in config:
-        return Lost(
-            "only a shell command can go on in the background here, not one with args",
-            "write command and args as one command",
-        )
-    return None
+        raise CannotMove("it is not an object, so it never ran")
+    kind, command, args = config.get("type"), config.get("command"), config.get("args", [])
+    seconds, message = config.get("timeout", 1), config.get("statusMessage", "")
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    on_failure, strangers = config.get("onFailure", "continue"), sorted(set(config) - _KNOWN)
+    obstacles = (
+        (kind in ("http", "prompt", "agent", "mcp_tool"), f"{kind} hooks are not moved"),
+        (kind != "command", f"its type is {kind!r}, so it never ran"),
+        (not isinstance(command, str) or not command.strip(), "it has no command"),
+        (
+            not isinstance(args, list) or not all(isinstance(arg, str) for arg in args),
+            "its args are not a list of strings",
+        ),
+        (
+            not is_number or not 0 < seconds < 1e9,
+            f"its timeout is {seconds!r}",
+        ),
+        (not isinstance(message, str), "its statusMessage is no text"),
+        ("if" in config, f"it has the condition {config.get('if')!r}, which native hooks have not"),
+        (config.get("shell", "bash") != "bash", f"its shell is {config.get('shell')!r}"),
+        (config.get("async", False) is not False, "it is async, and its answer would count here"),
+        (config.get("asyncRewake", False) is not False, "it may wake the agent (asyncRewake)"),
+        (on_failure not in ("continue", "block"), f"its onFailure is {on_failure!r}"),
+        (bool(strangers), f"it has {', '.join(strangers)}, whose meaning is not known"),
+    )
+    for is_so, reason in obstacles:
+        if is_so:
+            raise CannotMove(reason)

@@ -10,10 +10,9 @@ from hookline.pipeline.jsonc import Document, Path
 
 
 class Kind(StrEnum):
-    """What a finding asks of its reader: to do without, to change a script, to know."""
+    """What a finding says: that something stays where it is, or what to know."""
 
-    LOST = "lost"
-    SCRIPT = "script"
+    REFUSED = "refused"
     NOTE = "note"
 
 
@@ -46,7 +45,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     line: int
     column: int
-    group: tuple[str, str, int]
+    group: tuple[str | int, ...]
     before: Before
     event: str
     hook: Mapping[str, Any]
@@ -75,7 +74,7 @@ class Draft:
     def move(self, path: Path, before: Before, event: str, **fields: Any) -> None:
         """Take the hook at a path of the document along."""
         line, column = self.document.place(path)
-        group = (self.file, before.event, int(path[2]))
+        group = (self.file, *path[:-2])
         fields |= {"file": self.file, "line": line, "column": column, "group": group}
         self.moves.append(Move(before=before, event=event, **fields))
 
@@ -86,7 +85,7 @@ class Draft:
         place = self.document.place(path)
         self.findings.append(Finding(kind, self.file, *place, message, subject, remedy))
 
-    def finished(self, disabled: Iterable[str]) -> Migrated:
+    def finished(self, disabled: Iterable[str] = ()) -> Migrated:
         """All of it."""
         return Migrated(
             moves=tuple(self.moves), disabled=tuple(disabled), findings=tuple(self.findings)

@@ -1,21 +1,26 @@
-"""Finds the settings of other agents and puts their moves together: what is new to which of our
-files, and what is different there."""
+"""Finds the settings and plugins of other agents and puts their moves together: what is new to
+which of our files, and which variables come along."""
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from hookline.edit import read_settings_text, refuse_way_out, with_additions
-from hookline.migrate.claude import migrate_claude
-from hookline.migrate.claude_scripts import Script, demands, scripts_of
+from hookline.migrate.claude import Around, migrate_claude
 from hookline.migrate.moves import Before, Draft, Finding, Kind, Migrated, Move
 from hookline.pipeline.definitions import Origin, parse_hooks
 from hookline.pipeline.jsonc import Document, Path, spoken, value_at
-from hookline.pipeline.settings import SWITCHES, find_disabled_names, find_project_dir
+from hookline.pipeline.settings import (
+    SWITCHES,
+    SettingsFileError,
+    find_disabled_names,
+    find_project_dir,
+)
 from hookline.places import home_dir, user_config_dir
+from hookline.problem import Problem
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource
 
@@ -40,12 +45,17 @@ _GEMINI_EVENTS = frozenset(event.value for event in HookEventName)
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """A settings file of another agent, and the file of ours for what is in it."""
+    """A settings file of another agent, and the file of ours for what is in it.
+
+    ``base`` leads to its hooks; ``plugin`` is the folder of the plugin that it is of.
+    """
 
     file: str
     agent: Agent
     layer: Layer
     target: str
+    base: Path = ("hooks",)
+    plugin: str | None = None
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -67,12 +77,12 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole migration, before anything is written."""
+    """A whole migration, before anything is written; ``folders`` are those that hooks need."""
 
     sources: tuple[Source, ...]
     targets: tuple[Target, ...]
     findings: tuple[Finding, ...]
-    scripts: tuple[str, ...]
+    folders: tuple[str, ...] = ()
 
     @property
     def moves(self) -> list[Move]:
@@ -156,7 +166,7 @@ def migrate_gemini(document: Document, file: str) -> Migrated:
     # What the engine says about entries that are no hooks, for it reads these files too.
     origin = Origin(file, document, ("hooks",))
     for problem in parse_hooks(hooks, source=HookSource.USER, origin=origin).problems:
-        kind = Kind.LOST if problem.skipped else Kind.NOTE
+        kind = Kind.REFUSED if problem.skipped else Kind.NOTE
         at = problem.line or 1, problem.column or 1
         draft.findings.append(Finding(kind, file, *at, problem.text))
     for path in SWITCHES:
@@ -166,19 +176,108 @@ def migrate_gemini(document: Document, file: str) -> Migrated:
     return draft.finished(dict.fromkeys(name for _, name in find_disabled_names(document.value)))
 
 
-_MIGRATE: dict[Agent, Callable[[Document, str], Migrated]] = {
-    "claude": migrate_claude,
-    "gemini": migrate_gemini,
-}
+def find_plugin_sources(folder: str, places: Places, layer: Layer) -> list[Source]:
+    """The files with the hooks of a plugin; raises SettingsFileError for one that cannot be."""
+    folder = os.path.abspath(folder)
+    manifest = os.path.join(folder, ".claude-plugin", "plugin.json")
+    default = os.path.join(folder, "hooks", "hooks.json")
+    named = value_at(read_settings_text(manifest).document.value, ("hooks",))
+    listed = named if isinstance(named, list) else [] if named is None else [named]
+    found: list[tuple[str, Path]] = []
+    for index, each in enumerate(listed):
+        path: Path = ("hooks", index) if isinstance(named, list) else ("hooks",)
+        if isinstance(each, str):
+            refuse_way_out(file := os.path.join(folder, each), folder)
+            found.append((file, ("hooks",)))
+        else:
+            is_wrapped = isinstance(value_at(each, ("hooks",)), Mapping)
+            found.append((manifest, (*path, "hooks") if is_wrapped else path))
+    if named is None:
+        found.append((default, ("hooks",)))
+    for file, _ in found:
+        if not os.path.isfile(file):
+            message = "is not there, so this folder is no plugin with hooks"
+            raise SettingsFileError(Problem(kind="unreadable", message=message, file=file))
+    ours = places.user_dir if layer == "user" else os.path.join(places.project_dir, ".hookline")
+    target = os.path.join(ours or places.project_dir, "settings.json")
+    return [
+        Source(file=f, agent="claude", layer=layer, target=target, base=base, plugin=folder)
+        for f, base in found
+    ]
+
+
+def _plugin_variables(folder: str, places: Places) -> dict[str, str]:
+    """The folder of a plugin, and that for its data: Claude's if that is there, else ours."""
+    manifest = os.path.join(folder, ".claude-plugin", "plugin.json")
+    said = value_at(read_settings_text(manifest).document.value, ("name",))
+    said = said if isinstance(said, str) and said else os.path.basename(folder)
+    name = re.sub(r"[^A-Za-z0-9_-]", "-", said)
+    data = os.path.join(places.home or folder, ".claude", "plugins", "data")
+    there = os.listdir(data) if os.path.isdir(data) else []
+    own = [each for each in there if each == name or each.startswith(f"{name}-")]
+    if len(own) != 1:
+        data, own = os.path.join(places.user_dir or folder, "plugins"), [name]
+    return {"CLAUDE_PLUGIN_ROOT": folder, "CLAUDE_PLUGIN_DATA": os.path.join(data, own[0])}
+
+
+def _read_env(document: Document) -> dict[str, str]:
+    """The variables that settings of Claude Code's set, as texts."""
+    env = value_at(document.value, ("env",))
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in (env.items() if isinstance(env, Mapping) else ())
+        if isinstance(value, str | int | float) and name and "=" not in name
+        if "\0" not in f"{name}{value}"
+    }
+
+
+def _look_around(source: Source, places: Places) -> Around:
+    """What the hooks of a file of Claude Code's find around them. Variables come along unless they
+    are set by a file that fewer people may read: what is the user's own must not get into a file of
+    the project."""
+    env: dict[str, str] = {}
+    private: dict[str, str] = {}
+    found = find_sources(places, ("claude",))
+    # The weakest first; a project's variables are for the project's own hooks alone.
+    files = [other for other in found if other.layer == "user"]
+    if source.plugin is None and source.layer == "project":
+        files += [other for other in found if other.layer == "project"]
+    if source.plugin is None and source.file not in (other.file for other in files):
+        files.append(source)
+    for other in files:
+        is_open = other.layer == source.layer and (
+            other.target == source.target or not other.file.endswith(".local.json")
+        )
+        for name, value in _read_env(read_settings_text(other.file).document).items():
+            env.pop(name, None)
+            private.pop(name, None)
+            if is_open:
+                env[name] = value
+            else:
+                private[name] = other.file
+    if source.plugin is not None:
+        env |= _plugin_variables(source.plugin, places)
+    project_dir = places.project_dir if source.layer == "project" else ""
+    return Around(project_dir=project_dir, home=places.home, env=env, private=private)
 
 
 def make_plan(sources: Sequence[Source], places: Places) -> Plan:
     """Read the files and say what would come of them; raises SettingsFileError for a bad one."""
-    read = [(source, read_settings_text(source.file).document) for source in sources]
-    migrated = [
-        (source, _MIGRATE[source.agent](document, source.file)) for source, document in read
-    ]
-    findings = [finding for _, each in migrated for finding in each.findings]
+    migrated: list[tuple[Source, Migrated]] = []
+    findings: list[Finding] = []
+    for source in sources:
+        document = read_settings_text(source.file).document
+        if source.agent == "gemini":
+            migrated.append((source, migrate_gemini(document, source.file)))
+            continue
+        around = _look_around(source, places)
+        migrated.append((source, migrate_claude(document, source.file, around, source.base)))
+    findings += (finding for _, each in migrated for finding in each.findings)
+    off = _find_switched_off(places, sources)
+    if off is not None:
+        # Claude Code runs none of them, so that none may begin to run.
+        findings.append(off)
+        migrated = [(s, Migrated() if s.agent == "claude" else each) for s, each in migrated]
     for source in sources:
         if source.layer == "project":
             refuse_way_out(source.target, places.project_dir)
@@ -190,28 +289,35 @@ def make_plan(sources: Sequence[Source], places: Places) -> Plan:
         settings = read_settings_text(file)
         added, new = additions(settings.document.value, moves, disabled)
         with_additions(settings, added)
-        off = tuple(added.get("hooks", {}).get("disabled", ()))
+        names = tuple(added.get("hooks", {}).get("disabled", ()))
         exists = settings.raw is not None
-        targets.append(Target(file=file, exists=exists, moves=moves, new=tuple(new), disabled=off))
-    claude = [m for source, each in migrated if source.agent == "claude" for m in each.moves]
-    scripts = [
-        scripts_of(
-            str(move.before.config["command"]),
-            move.before.config.get("args", ()),
-            project_dir=places.project_dir,
-            home=places.home,
+        targets.append(
+            Target(file=file, exists=exists, moves=moves, new=tuple(new), disabled=names)
         )
-        for move in claude
-    ]
-    documents = [(source.file, document) for source, document in read if source.agent == "claude"]
-    findings += _script_findings(claude, scripts, documents)
-    findings += _differences(claude)
+    moved = (move.hook.get("env", {}) for target in targets for move in target.moves)
+    folders = {env["CLAUDE_PLUGIN_DATA"] for env in moved if "CLAUDE_PLUGIN_DATA" in env}
     return Plan(
         sources=tuple(sources),
         targets=tuple(targets),
         findings=tuple(findings),
-        scripts=tuple(sorted({script.path for each in scripts for script in each})),
+        folders=tuple(sorted(folders)),
     )
+
+
+def _find_switched_off(places: Places, sources: Sequence[Source]) -> Finding | None:
+    """Where Claude Code is told to run no hooks at all, None where it is not."""
+    key = "disableAllHooks"
+    named = [source for source in sources if source.agent == "claude" and source.plugin is None]
+    if not any(source.agent == "claude" for source in sources):
+        return None
+    for source in (*named, *find_sources(places, ("claude",))):
+        document = read_settings_text(source.file).document
+        if value_at(document.value, (key,)) is True:
+            message = "Claude Code runs no hooks at all, so none is moved"
+            remedy = "take it out and migrate again"
+            place = document.place((key,))
+            return Finding(Kind.REFUSED, source.file, *place, message, key, remedy)
+    return None
 
 
 def additions(
@@ -229,7 +335,7 @@ def additions(
     hooks: dict[str, Any] = {}
     new: list[Move] = []
     # Hooks that shared a definition still do.
-    groups: dict[tuple[str, str, int], list[Any]] = {}
+    groups: dict[tuple[str | int, ...], list[Any]] = {}
     for move in moves:
         identity = _identity(move.event, move.matcher, move.hook)
         if identity in known:
@@ -254,58 +360,6 @@ def _identity(event: str, matcher: Any, hook: Mapping[str, Any]) -> object:
     """By its text, as settings may hold anything where a string is expected."""
     env = hook.get("env") or {}
     variables = sorted(env.items()) if isinstance(env, Mapping) else env
-    return repr((event, matcher or "", hook.get("command"), hook.get("args"), variables))
-
-
-def _script_findings(
-    moves: Sequence[Move],
-    scripts: Sequence[Sequence[Script]],
-    documents: Sequence[tuple[str, Document]],
-) -> Iterator[Finding]:
-    """What scripts must change, and the variables they read that only Claude Code sets."""
-    seen: set[tuple[str, int, str]] = set()
-    texts: list[list[str]] = []
-    for move, own in zip(moves, scripts, strict=True):
-        command = str(move.before.config["command"])
-        event = move.before.event
-        texts.append([command, *(script.text for script in own)])
-        found = [(s.path, d.line, d) for s in own for d in demands(s.text, event)]
-        told = demands(command, event, is_command=not own)
-        for file, line, demand in (*found, *((move.file, move.line, d) for d in told)):
-            if (file, line, demand.message) not in seen:
-                seen.add((file, line, demand.message))
-                yield Finding(Kind.SCRIPT, file, line, 1, demand.message, event, demand.remedy)
-    remedy = "put it into the env of the hook that reads it"
-    for file, document in documents:
-        named = value_at(document.value, ("env",))
-        for name in named if isinstance(named, Mapping) else ():
-            word = re.compile(rf"\b{re.escape(name)}\b")
-            reader = next((each for each in texts if any(map(word.search, each))), None)
-            if reader is not None:
-                place = document.place(("env", name))
-                message = f"{name} is not set here by the settings"
-                yield Finding(Kind.NOTE, file, *place, message, reader[0], remedy)
-
-
-def _differences(moves: Sequence[Move]) -> Iterator[Finding]:
-    """What is otherwise for many hooks alike, said once."""
-    unlimited = [move for move in moves if "timeout" not in move.hook]
-    if unlimited:
-        first = unlimited[0]
-        yield Finding(
-            Kind.NOTE,
-            *(first.file, first.line, first.column),
-            f"{len(unlimited)} of {len(moves)} hooks set no timeout: "
-            "they have 60 s here, and had up to 10 minutes",
-            remedy='give those that need more a "timeout", in milliseconds',
-        )
-    for move in moves:
-        on_tools = move.event in ("BeforeTool", "AfterTool")
-        if on_tools and move.matcher and re.fullmatch(r"[\w|]+", move.matcher):
-            name = move.matcher.partition("|")[0]
-            message = (
-                f"matchers are searched in the tool's name: {name} fits mcp__files__{name} too"
-            )
-            remedy = f"write ^{name}$ for that one alone"
-            yield Finding(Kind.NOTE, move.file, move.line, move.column, message, remedy=remedy)
-            break
+    # Of two that are the same otherwise, the one that fails closed counts.
+    words = hook.get("command"), hook.get("args"), hook.get("onFailure")
+    return repr((event, matcher or "", *words, variables))

@@ -1,7 +1,5 @@
 """The tools that hosts are known to have; an agent of one's own may have any others."""
 
-from collections.abc import Mapping
-
 # Gemini CLI and LLxprt Code, whose settings and scripts are native here.
 NATIVE_TOOLS = frozenset(
     {
@@ -16,25 +14,3 @@ NATIVE_TOOLS = frozenset(
         *("list_mcp_resources", "read_mcp_resource", "edit", "shell", "ls"),
     }
 )
-# Claude Code's tool -> what Gemini CLI and LLxprt Code, whose names hosts share here, call it;
-# nothing where they have no such tool.
-CLAUDE_TOOLS: Mapping[str, tuple[str, ...]] = {
-    "Bash": ("run_shell_command",),
-    "Read": ("read_file",),
-    "Write": ("write_file",),
-    "Edit": ("replace",),
-    "MultiEdit": ("replace",),
-    "Glob": ("glob",),
-    "Grep": ("search_file_content", "grep"),
-    "LS": ("list_directory",),
-    "WebFetch": ("web_fetch",),
-    "WebSearch": ("google_web_search", "exa_web_search"),
-    "TodoWrite": ("write_todos", "todo_write"),
-    "Skill": ("activate_skill",),
-    "AskUserQuestion": ("ask_user",),
-    "EnterPlanMode": ("enter_plan_mode",),
-    "ExitPlanMode": ("exit_plan_mode",),
-    **dict.fromkeys(("Agent", "Task", "TaskOutput", "TaskStop", "ListAgents"), ()),
-    **dict.fromkeys(("BashOutput", "KillShell", "KillBash", "SlashCommand", "SendUserMessage"), ()),
-    **dict.fromkeys(("NotebookEdit", "NotebookRead"), ()),
-}

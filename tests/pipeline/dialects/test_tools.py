@@ -7,16 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookline.pipeline.dialects.tools import (
+    CLAUDE_NAMES,
     LEGACY_NAMES,
     TOOLS,
     AmbiguousInputError,
     ToolAlias,
     claude_names,
+    host_names,
     show_as_claude,
     show_as_host,
     split_mcp_name,
 )
-from hookline.wire.tools import CLAUDE_TOOLS
+from hookline.wire.tools import NATIVE_TOOLS
 
 
 @pytest.mark.parametrize(
@@ -119,11 +121,15 @@ def test_matchers_are_compared_with_every_name_that_claude_has_for_a_tool() -> N
     assert claude_names("something") == ("something",)
 
 
-def test_the_names_are_those_that_matchers_migrate_to() -> None:
-    for claude, hosts in CLAUDE_TOOLS.items():
-        if hosts:
-            assert show_as_host(claude, {}).name == hosts[0]
-            assert all(claude in claude_names(host) for host in hosts)
+def test_each_name_of_claude_s_leads_to_tools_of_hosts_that_lead_back() -> None:
+    for name in CLAUDE_NAMES:
+        assert name not in NATIVE_TOOLS
+        assert set(host_names(name)) <= NATIVE_TOOLS
+        assert all(name in claude_names(host) for host in host_names(name))
+    assert host_names("Grep") == ("search_file_content", "grep")
+    assert host_names("MultiEdit") == host_names("Edit") == ("replace",)
+    assert host_names("Task") == ("task", "delegate_to_agent")
+    assert host_names("NotebookEdit") == host_names("KillShell") == host_names("glob") == ()
 
 
 def test_no_former_name_is_a_tool_of_its_own() -> None:

@@ -6,7 +6,7 @@ its batch of calls ends.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
 from threading import Lock
 from typing import Any, TypeAlias
 
@@ -31,8 +31,9 @@ from hookline.adapters.gates import (
     TurnGate,
     announce_question,
 )
+from hookline.answer import Answer
 from hookline.errors import HooklineError, describe
-from hookline.front import Face, failing_closed
+from hookline.front import Face, failing_closed, find_files, worded_as
 from hookline.pipeline.dialects.tools import (
     ShownCall,
     read_blocks,
@@ -44,10 +45,13 @@ from hookline.toolcall import (
     ConfirmationRequest,
     ToolError,
     ToolResult,
+    may_permit,
     text_of,
 )
 from hookline.wire import codec
+from hookline.wire.claude_events import ClaudeEventName
 from hookline.wire.events import HookEventName
+from hookline.wire.hooks import HookSource
 
 Event: TypeAlias = Mapping[str, Any]
 Answering: TypeAlias = "Callable[[_Session, Event], Coroutine[Any, Any, Output]]"
@@ -105,8 +109,8 @@ class _Session:
         self.calls: OrderedDict[str, _Call] = OrderedDict()
         # What hooks put in the place of the result of a call, by the call's id.
         self.replaced: OrderedDict[str, _Replacement] = OrderedDict()
-        # The questions of hooks that Notification hooks have heard of.
-        self.announced: list[tuple[str, bytes]] = []
+        # The questions of hooks that Notification hooks have heard of, and what the hooks said.
+        self.announced: list[tuple[tuple[str, bytes], Answer]] = []
         self.stop: str | None = None
         self._is_stop_told = False
 
@@ -181,6 +185,8 @@ class Guard:
             "PostToolUseFailure": self._after_tool,
             "PostToolBatch": self._after_batch,
             "PermissionRequest": self._before_question,
+            "SubagentStart": self._fire_own,
+            "SubagentStop": self._fire_own,
             "UserPromptSubmit": self._before_agent,
             "Stop": self._after_agent,
             "SessionStart": self._start_session,
@@ -188,8 +194,20 @@ class Guard:
             "PreCompact": self._pre_compress,
             "Notification": self._notify,
         }
+        # What else Claude Code has is asked for where there are hooks of it.
+        for own in ClaudeEventName:
+            if own.value not in answering and self._hooks.names_of_hooks(own):
+                answering[own.value] = self._fire_own
         for event, method in answering.items():
             yield event, Callback(self, event, method, options)
+
+    def find_doubles(self, sources: Collection[str] | None) -> list[str]:
+        """The files whose hooks Claude Code runs as well, because it reads the settings of these
+        sources; of all, if it is told none."""
+        read = {"project", "local", "user"} if sources is None else {*sources}
+        named = {HookSource.PROJECT: {"project", "local"}, HookSource.USER: {"user"}}
+        files = find_files(self._hooks, "claude")
+        return [file for source, file in files if named.get(source, set()) & read]
 
     def must_block(self) -> bool:
         """Whether what hooks could not see or decide must not pass, a failure of hookline itself
@@ -251,6 +269,8 @@ class Guard:
             # Claude Code puts the question.
             confirm=lambda _request: True,
             mcp_context=_read_mcp_context(given),
+            call_id=given["tool_use_id"],
+            original=given,
         )
         if gate.refusal is not None:
             denied = deny_call(text_of(gate.refusal.llm_content))
@@ -268,7 +288,7 @@ class Guard:
         if shown.name == "task" and self._hooks.may_answer(_AFTER, shown.name):
             # The report of an agent in the background is no tool's result.
             fields["updatedInput"] = {**tool_input, "run_in_background": False}
-        if gate.before.asks:
+        if gate.asks:
             asked = await self._ask(session, given, gate, fields)
             if asked is not None:
                 return asked
@@ -284,7 +304,8 @@ class Guard:
             return deny_call(f"{reason} ({NOBODY_TO_ASK} in permission mode {mode})")
         if session.can_ask():
             asked = fields.get("updatedInput", given["tool_input"])
-            session.announced.append((given["tool_name"], codec.encode(asked)))
+            question = (given["tool_name"], codec.encode(asked))
+            session.announced.append((question, gate.before))
             request = ConfirmationRequest(gate.name, gate.input, reason, gate.before.message)
             await announce_question(session.face, request)
         else:
@@ -302,7 +323,11 @@ class Guard:
             if self._hooks.may_skip(_AFTER, target=ran.name):
                 return self._end_subagent(session, given)
             gate = await session.face.tool_gate(
-                ran.name, ran.input, mcp_context=_read_mcp_context(given), answered={}
+                ran.name,
+                ran.input,
+                mcp_context=_read_mcp_context(given),
+                answered={},
+                call_id=given["tool_use_id"],
             )
         else:
             gate = call.gate
@@ -317,7 +342,7 @@ class Guard:
                 f"AfterTool hooks do not see what {given['tool_name']} gives in the background: it "
                 "comes as a prompt, to BeforeAgent hooks"
             )
-        outcome = await gate.finish(result=_read_result(given, ran))
+        outcome = await gate.finish(result=_read_result(given, ran), original=given)
         if outcome.tail_call is not None:
             following = outcome.tail_call["name"]
             session.face.warn(
@@ -394,14 +419,39 @@ class Guard:
     async def _before_question(self, session: _Session, given: Event) -> Output:
         """Claude Code is about to ask about a call, for its own reasons or for a hook's."""
         question = (given["tool_name"], codec.encode(given["tool_input"]))
-        if question in session.announced:
-            session.announced.remove(question)
+        shown = show_as_host(given["tool_name"], given["tool_input"])
+        asked = next((each for each in session.announced if each[0] == question), None)
+        if asked is not None:
+            session.announced.remove(asked)
         else:
-            shown = show_as_host(given["tool_name"], given["tool_input"])
             reason = "Claude Code asks for permission"
             request = ConfirmationRequest(shown.name, shown.input, reason)
             await announce_question(session.face, request)
-        return NOTHING
+        if not self._hooks.may_answer(ClaudeEventName.PERMISSION_REQUEST, shown.name):
+            return NOTHING
+        answer = await session.face.fire_claude_event(given["hook_event_name"], given)
+        told = {"systemMessage": answer.system_message} if answer.system_message else {}
+        decision: dict[str, Any] = {}
+        if answer.blocked:
+            decision = {"behavior": "deny", "message": answer.reason, "interrupt": answer.stopped}
+        elif may_permit(answer, None if asked is None else asked[1]):
+            decision = {"behavior": "allow"}
+            if answer.tool_input is not shown.input:
+                decision["updatedInput"] = shown.restore(answer.tool_input)
+        return told | (specific(given["hook_event_name"], decision=decision) if decision else {})
+
+    async def _fire_own(self, session: _Session, given: Event) -> Output:
+        """An event that only Claude Code has."""
+        event = given["hook_event_name"]
+        answer = await session.face.fire_claude_event(event, given)
+        output: Output = {"systemMessage": answer.system_message} if answer.system_message else {}
+        if answer.stopped:
+            return output | stop(answer.reason or "")
+        if answer.denied:
+            output |= block(answer.reason or "")
+        elif answer.context:
+            output |= specific(event, additionalContext=answer.context)
+        return output
 
     async def _before_agent(self, session: _Session, given: Event) -> Output:
         refusal = self._refuse_model_hooks()
@@ -409,7 +459,7 @@ class Guard:
             return refuse_prompt(refusal)
         await session.start()
         turn = TurnGate(session.conversation, given["prompt"])
-        opened = await turn.open(session.face)
+        opened = await turn.open(worded_as(session.face, HookEventName.BEFORE_AGENT, given))
         # A prompt may come while another turn is under way, which goes on without a refused one.
         if opened.stop:
             # Claude Code itself tells the user why.
@@ -439,7 +489,8 @@ class Guard:
             turn = session.turn = TurnGate(session.conversation, "")
         if given["stop_hook_active"]:
             turn.sent_back = max(turn.sent_back, 1)
-        closed = await turn.close(session.face, given.get("last_assistant_message") or "")
+        face = worded_as(session.face, HookEventName.AFTER_AGENT, given)
+        closed = await turn.close(face, given.get("last_assistant_message") or "")
         for text in closed.texts:
             session.conversation.keep(text)
         if closed.clear_context:
@@ -465,12 +516,15 @@ class Guard:
         return NOTHING
 
     async def _pre_compress(self, session: _Session, given: Event) -> Output:
-        told = (await session.face.pre_compress(given["trigger"])).system_message
-        return {"systemMessage": told} if told else NOTHING
+        face = worded_as(session.face, HookEventName.PRE_COMPRESS, given)
+        answer = await face.pre_compress(given["trigger"])
+        told = answer.system_message
+        output: Output = {"systemMessage": told} if told else {}
+        return output | (block(told or "a hook wants it kept") if answer.keep_history else {})
 
     async def _notify(self, session: _Session, given: Event) -> Output:
         kind = given.get("notification_type")
-        await session.face.notification(
+        await worded_as(session.face, HookEventName.NOTIFICATION, given).notification(
             given["message"],
             notification_type="ToolPermission" if kind == "permission_prompt" else kind,
         )

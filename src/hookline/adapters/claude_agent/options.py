@@ -105,6 +105,12 @@ def hooked(
         if must_block:
             raise HooklineError(f"{told}; leave it out to have hooks run")
         guard.warn(told)
+    doubles = guard.find_doubles(given.setting_sources)
+    if doubles:
+        guard.warn(
+            f"Claude Code runs the hooks of {', '.join(doubles)} itself, so that they run twice; "
+            "have one of them leave the file alone: setting_sources=[], or claude=False here"
+        )
     fails: OnFailure | None = "block" if must_block else None
     for event, callback in guard.make_callbacks(made):
         matcher = HookMatcher(hooks=[callback], timeout=_TIMEOUT, on_failure=fails)

@@ -154,6 +154,11 @@ def claude_names(name: str, *, tools: Mapping[str, ToolAlias] | None = None) -> 
     return tuple(dict.fromkeys([*named, *former, name]))
 
 
+def host_names(name: str) -> tuple[str, ...]:
+    """The tools of hosts that a matcher of Claude's for ``name`` picks, none if there are none."""
+    return tuple(host for host in TOOLS if name in claude_names(host) and name != host)
+
+
 def split_mcp_name(name: str) -> tuple[str, str] | None:
     """The server and the tool of ``mcp__<server>__<tool>``; None for any other name."""
     prefix, _, rest = name.partition("__")
@@ -334,3 +339,14 @@ def _index() -> dict[str, tuple[str, ToolAlias]]:
 
 # Claude's name of a tool -> the host's, and the alias whose fields they share.
 _HOST_TOOLS: Mapping[str, tuple[str, ToolAlias]] = _index()
+# Every name that is known to be Claude's, some of them of tools that hosts do not have.
+CLAUDE_NAMES: tuple[str, ...] = tuple(
+    dict.fromkeys(
+        (
+            *_HOST_TOOLS,
+            *LEGACY_NAMES,
+            *LEGACY_NAMES.values(),
+            *("TaskOutput", "BashOutput", "SlashCommand", "NotebookRead"),
+        )
+    )
+)

@@ -1,0 +1,1 @@
+"""Which files nobody edits by hand."""

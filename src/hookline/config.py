@@ -5,6 +5,8 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
+import msgspec
+
 from hookline.notices import warn
 from hookline.pipeline.runner.context import RunContext, RunLimits
 from hookline.pipeline.settings import (
@@ -12,13 +14,15 @@ from hookline.pipeline.settings import (
     ProjectTrust,
     Settings,
     SettingsFile,
-    SettingsReader,
     Switches,
     combine,
+    find_claude_files,
     find_project_dir,
     find_settings_files,
+    find_tools,
     read_layer,
 )
+from hookline.pipeline.sources import ReadSources, Sources
 from hookline.places import home_dir, system_settings_file
 from hookline.wire.hooks import HookConfig, HookSource, OnFailure, Redaction
 
@@ -75,6 +79,7 @@ class LoadOptions(TypedDict, total=False):
     remote_timeout: float
     debug_logger: "DebugLogger | None"
     translator: "HookTranslator | None"
+    plugins: Iterable[PathLike]
     tools: "Mapping[str, ToolAlias] | None"
     judge: "Judge | None"
 
@@ -112,8 +117,9 @@ class Config:
     settings are, in place of the one fixed place. Without ``warm`` no interpreter is kept waiting
     for hooks that ask for it.
 
-    ``tools`` says what the host's tools are in Claude Code, for hooks of its dialect, beside those
-    that are known. ``judge`` puts the questions of prompt hooks to a model.
+    ``plugins`` are folders of Claude Code's plugins, whose hooks are the caller's own. ``tools``
+    says what the host's tools are in Claude Code, for hooks of its dialect, beside those that are
+    known. ``judge`` puts the questions of prompt hooks to a model.
     """
 
     def __init__(
@@ -145,6 +151,7 @@ class Config:
         remote_timeout: float = 70.0,
         debug_logger: "DebugLogger | None" = None,
         translator: "HookTranslator | None" = None,
+        plugins: Iterable[PathLike] = (),
         tools: "Mapping[str, ToolAlias] | None" = None,
         judge: "Judge | None" = None,
     ) -> None:
@@ -180,9 +187,11 @@ class Config:
         self._translator = translator
         self._given_tools = tools
         self._judge = judge
-        self._reader: SettingsReader | None = None
-        if system_settings is not None:
-            self._reader = SettingsReader([SettingsFile(self._system_settings, HookSource.SYSTEM)])
+        self._plugins = [os.fspath(folder) for folder in plugins]
+        own = [SettingsFile(self._system_settings, HookSource.SYSTEM)] if system_settings else []
+        self._sources: Sources | None = None
+        if own or self._plugins:
+            self._sources = Sources(own, project_dir=self._project_dir, plugins=self._plugins)
         given = [
             ("Config(hooks=…)", HookSource.PROJECT, hooks),
             ("Config(user_hooks=…)", HookSource.USER, user_hooks),
@@ -211,6 +220,7 @@ class Config:
         project_dir: PathLike | None = None,
         settings_files: Sequence[PathLike] | None = None,
         trusted: Trusted | None = None,
+        claude: bool | None = None,
         **options: "Unpack[LoadOptions]",
     ) -> "Config":
         """The configuration of a directory, from the settings layers on disk.
@@ -218,11 +228,14 @@ class Config:
         ``project_dir`` is found from the working directory unless it is given. ``settings_files``
         are used instead of the layers found, highest priority first; they are the caller's own
         and need no trust. The project's own run as far as the user trusts them (``hookline
-        trust``), unless ``trusted`` says something else. Other options are those of ``Config``.
+        trust``), unless ``trusted`` says something else. ``claude`` is whether the settings of
+        Claude Code are read too, None to go by what ours say. Other options are those of
+        ``Config``.
         """
         here = os.path.abspath(working_dir or os.getcwd())
         home = home_dir()
-        project = os.path.abspath(project_dir or find_project_dir(here, home))
+        found = project_dir or find_project_dir(here, home, claude=claude or False)
+        project = os.path.abspath(found)
         is_given = trusted is not None or settings_files is not None
         config = cls(
             working_dir=here,
@@ -240,7 +253,16 @@ class Config:
         files = find_settings_files(
             project, home, given=settings_files, system=config._system_settings
         )
-        config._reader = SettingsReader(files)
+        claude_files = find_claude_files(project, home)
+        if settings_files is not None:
+            claude_files = [file for file in claude_files if file.source is HookSource.SYSTEM]
+        config._sources = Sources(
+            files,
+            project_dir=project,
+            claude_files=claude_files,
+            claude=claude,
+            plugins=config._plugins,
+        )
         return config
 
     def get_hook_system(self) -> "HookSystem | None":
@@ -313,7 +335,7 @@ class Config:
 
     def get_enable_hooks(self) -> bool:
         """Whether any hook may run: code, the user and the system can switch them all off."""
-        if not self._enable_hooks or self._reader is None:
+        if not self._enable_hooks or self._sources is None:
             return self._enable_hooks
         return self.get_settings().enabled
 
@@ -372,7 +394,7 @@ class Config:
             if self._debug_logger is None:
                 from hookline.debuglog import DebugLogger
 
-                wanted = self._reader is not None and self.get_settings().trace
+                wanted = self._sources is not None and self.get_settings().trace
                 self._debug_logger = DebugLogger.from_environment(default=wanted)
             return self._debug_logger
 
@@ -391,15 +413,19 @@ class Config:
 
     def run_context(self, session_id: str) -> RunContext:
         """The rules hooks of one event run under."""
+        settings = self.get_settings()
         return RunContext(
             cwd=self._working_dir,
             project_dir=self._project_dir,
             session_id=session_id,
             why_untrusted=self._trust.why_untrusted,
-            redaction=self._redaction or self.get_settings().redaction,
+            redaction=self._redaction or settings.redaction,
             limits=self._limits,
             warm=self._warm,
+            tools=self._sources.tools if self._sources and settings.tools is not None else None,
+            shared_env=settings.shared_env,
             judge=self._judge,
+            private_hosts=settings.private_hosts,
         )
 
     def review_project(self, tests: Iterable[str] = ()) -> "Review":
@@ -409,7 +435,7 @@ class Config:
         from hookline.pipeline.trust.review import review
         from hookline.pipeline.trust.store import TrustStore
 
-        layers = self._reader.read() if self._reader else []
+        layers = self._read_sources().layers
         project_dir, cwd = self._project_dir, self._working_dir
         trust = self._folder_trust or FolderTrust(TrustStore(), project_dir=project_dir, cwd=cwd)
         switches = Switches(layers, self._disabled)
@@ -422,6 +448,7 @@ class Config:
             tests=tests,
             strict=any(layer.strict for layer in project),
             required=dict.fromkeys(name for layer in project for name in layer.required),
+            tools=find_tools(project),
         )
 
     def get_settings(self) -> Settings:
@@ -433,21 +460,35 @@ class Config:
 
     def get_settings_files(self) -> tuple[str, ...]:
         """The files that decide which hooks there are and may run, whether they exist or not."""
-        files = [file.path for file in self._reader.files] if self._reader else []
+        files: tuple[str, ...] = ()
+        if self._sources is not None:
+            files = (*(file.path for file in self._sources.files), *self._sources.plugin_files)
         trusted = self._folder_trust.file if self._folder_trust is not None else None
         return (*files, *([trusted] if trusted else []))
+
+    def get_sources(self) -> tuple[SettingsFile, ...]:
+        """The settings files that were last read, whether they exist or not."""
+        return () if self._sources is None else self._sources.files
+
+    def _read_sources(self) -> ReadSources:
+        if self._sources is not None:
+            return self._sources.read()
+        return ReadSources()
 
     def read_settings(self) -> Settings:
         """Read every layer anew; what is wrong in them is among the result's problems. Raises
         OSError where the system has nothing left to read them with."""
-        read = self._reader.read() if self._reader else []
-        layers = [*read, *self._code_layers]
+        read = self._read_sources()
+        in_code = [*self._code_layers, *read.in_code]
+        layers = [*read.layers, *in_code]
         switches = Switches(layers, self._disabled)
         if self._folder_trust is not None:
             self._folder_trust.use(
-                read,
+                read.layers,
                 is_on=lambda hook: switches.allow(HookSource.PROJECT, hook),
-                in_code=self._code_layers,
+                in_code=in_code,
+                claude=read.claude,
+                tools=None if self._sources is None else self._sources.tools,
             )
         settings = combine(
             layers,
@@ -456,11 +497,28 @@ class Config:
             strict=self._strict,
             required=self._required,
         )
+        if read.unread:
+            settings = msgspec.structs.replace(settings, unread=read.unread)
+        if self._sources is not None and any(e.hook.dialect == "claude" for e in settings.entries):
+            from hookline.pipeline.claude_settings import make_tools
+
+            of_project = self._trust.get_tools(read.layers)
+            given = self._given_tools
+            tools, problems = make_tools(read.layers, given=given, of_project=of_project)
+            settings = msgspec.structs.replace(
+                settings,
+                tools=tools,
+                shared_env=read.shared_env,
+                problems=(*settings.problems, *problems),
+            )
+            self._sources.share_tools(tools)
         self._settings = settings
         return settings
 
     def keep_settings(self, settings: Settings) -> None:
         """Go on with settings that were in force before, as those read since may not be used."""
         self._settings = settings
+        if self._sources is not None and settings.tools is not None:
+            self._sources.share_tools(settings.tools)
         if self._folder_trust is not None:
             self._folder_trust.restore()

@@ -11,6 +11,9 @@ import sys
 STATE_VARIABLE = "HOOKLINE_STATE_DIR"
 _APP = "hookline"
 _SYSTEM_SETTINGS = {"darwin": "/Library/Application Support/hookline/settings.json"}
+_MANAGED_SETTINGS = {
+    "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
+}
 
 
 def home_dir() -> str | None:
@@ -35,6 +38,11 @@ def user_state_dir() -> str | None:
 def system_settings_file() -> str:
     """Where the settings are that hold for all users."""
     return _SYSTEM_SETTINGS.get(sys.platform, "/etc/hookline/settings.json")
+
+
+def managed_settings_file() -> str:
+    """Where the settings of Claude Code are that hold for all users."""
+    return _MANAGED_SETTINGS.get(sys.platform, "/etc/claude-code/managed-settings.json")
 
 
 def _app_dir(name: str, variable: str, default: str) -> str | None:

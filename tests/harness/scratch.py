@@ -112,6 +112,8 @@ def _isolate(monkeypatch: pytest.MonkeyPatch, own: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", None)
     # No variable moves it, so nothing but the code can.
     monkeypatch.setitem(places._SYSTEM_SETTINGS, sys.platform, str(system_file(own)))
+    managed = own / "etc" / "claude-code" / "managed-settings.json"
+    monkeypatch.setitem(places._MANAGED_SETTINGS, sys.platform, str(managed))
     for path in (own / "home", own / "tmp"):
         path.mkdir(parents=True)
 

@@ -8,7 +8,7 @@ from hookline.migrate.planning import migrate_gemini
 from hookline.pipeline.jsonc import parse
 
 HOOK = {"type": "command", "command": "$GEMINI_PROJECT_DIR/a.sh", "name": "a", "timeout": 500}
-COMMAND = 'the type must be "command"'
+COMMAND = 'the type must be "command", "http" or "prompt"'
 
 
 def migrated(settings: Any) -> Migrated:

@@ -113,6 +113,8 @@ def make_native(
 ) -> tuple[dict[str, Any], list[str]]:
     """The native hook that one of Claude's is, and how its fields differ; raises CannotMove."""
     _check_fields(config)
+    if event == "PostToolUse":
+        raise CannotMove("AfterTool, which PostToolUse would be, comes after failed calls as well")
     if matcher.refused is not None:
         raise CannotMove(f"its matcher cannot be written natively: {matcher.refused}")
     command, args = config["command"], config.get("args")
@@ -153,8 +155,6 @@ def make_native(
     # On Stop a failure never held anything up.
     if config.get("onFailure") == "block" and event != "Stop":
         hook["onFailure"] = "block"
-    if event == "PostToolUse":
-        changes.append("runs after calls that failed as well")
     return hook, changes
 
 

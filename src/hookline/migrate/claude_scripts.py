@@ -97,7 +97,6 @@ _EXITS = (
 _ANY_ANSWER = rf"{_EXITS}|\bhookSpecificOutput\b|\bcontinue\\?[\"']?\s*:"
 _CHANGED_ON: Mapping[str, str] = {
     "PreToolUse": _INPUT,
-    "PostToolUse": f"{_INPUT}|{_EXITS}",
     "UserPromptSubmit": r"""(?:\.|["'])source\b""",
     "Stop": r"\badditionalContext\b",
     "SessionStart": r"""\b(?:compact|fork)\b|(?:\.|["'])model\b|\bcontinue\\?["']\s*:""",

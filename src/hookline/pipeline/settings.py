@@ -6,34 +6,59 @@ a layer may say about the others follows trust: a project speaks for its own hoo
 things stricter may come from any layer, and no other can take it back.
 """
 
-import errno
 import os
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from hookline.errors import EXHAUSTED, HooklineError
 from hookline.pipeline.definitions import HookRegistryEntry, Origin, parse_hooks
-from hookline.pipeline.dialects import DIALECTS
-from hookline.pipeline.jsonc import (
-    MAX_BYTES,
-    Document,
-    JsoncError,
-    Path,
-    parse,
-    spoken,
-    text_of,
-    value_at,
+from hookline.pipeline.jsonc import Document, Path, value_at
+from hookline.pipeline.layers import (
+    DeclaredTool,
+    Layer,
+    NamedPlugin,
+    SettingsFile,
+    SettingsFileError,
+    Words,
+    read_settings_file,
 )
-from hookline.places import system_settings_file, user_config_dir
+from hookline.places import managed_settings_file, system_settings_file, user_config_dir
 from hookline.problem import Problem
-from hookline.wire.hooks import HookConfig, HookSource, Redaction
+from hookline.wire.hooks import LAYER_ORDER, CommandHook, HookConfig, HookSource, Redaction
+
+if TYPE_CHECKING:
+    from hookline.pipeline.dialects.tools import ToolAlias
+
+__all__ = [
+    "DISABLED_NAMES",
+    "SWITCHES",
+    "GivenTrust",
+    "Layer",
+    "ProjectTrust",
+    "Required",
+    "Settings",
+    "SettingsFile",
+    "SettingsFileError",
+    "SettingsReader",
+    "Switches",
+    "combine",
+    "find_claude_files",
+    "find_disabled_names",
+    "find_project_dir",
+    "find_settings_files",
+    "find_tools",
+    "keep_one_of_each",
+    "read_layer",
+    "read_settings_file",
+]
 
 _OWN_FILES = ("settings.local.json", "settings.json")
 _PROJECT_FOLDERS = (".hookline", ".llxprt", ".gemini")
 _PROJECT_FILES = (".llxprt/settings.json", ".gemini/settings.json")
+_CLAUDE_FOLDER = ".claude"
+_CLAUDE_PROJECT_FILES = (".claude/settings.local.json", ".claude/settings.json")
+_CLAUDE_HOME_FILES = (".claude/settings.json",)
 _HOME_FILES = (
     *(".llxprt/settings.json", ".config/llxprt-code/settings.json"),
     ".gemini/settings.json",
@@ -43,6 +68,7 @@ SWITCHES: tuple[Path, ...] = (
     *(("enableHooks",), ("hooksConfig", "enabled"), ("hooks", "enabled")),
     ("tools", "enableHooks"),
 )
+_PRIVATE_HOSTS: Path = ("security", "privateHookHosts")
 DISABLED_NAMES: tuple[Path, ...] = (("hooks", "disabled"), ("hooksConfig", "disabled"))
 # Whoever requires a hook is satisfied by one of its own layer, or of one that is trusted more.
 _FULFILLING: dict[HookSource, tuple[HookSource, ...]] = {
@@ -52,36 +78,6 @@ _FULFILLING: dict[HookSource, tuple[HookSource, ...]] = {
     HookSource.SYSTEM: (HookSource.SYSTEM,),
     HookSource.EXTENSIONS: (HookSource.EXTENSIONS, HookSource.SYSTEM),
 }
-
-
-class SettingsFileError(HooklineError):
-    """A settings file that cannot be read or written; it is as it was."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        super().__init__(str(problem))
-
-
-class SettingsFile(msgspec.Struct, frozen=True):
-    """A place where settings may be, the layer they would belong to, and their dialect."""
-
-    path: str
-    source: HookSource
-    dialect: str = "native"
-
-
-class Layer(msgspec.Struct, frozen=True, kw_only=True):
-    """What one file, or one argument in code, says. None: it says nothing about it."""
-
-    source: HookSource
-    entries: tuple[HookRegistryEntry, ...] = ()
-    enabled: bool | None = None
-    disabled: tuple[str, ...] = ()
-    strict: bool = False
-    required: tuple[str, ...] = ()
-    redaction: Redaction | None = None
-    trace: bool | None = None
-    problems: tuple[Problem, ...] = ()
 
 
 class Required(msgspec.Struct, frozen=True):
@@ -117,6 +113,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     but the system has hooks that cannot be. ``strict`` has an event blocked whenever its hooks
     could not all answer, ``required`` while one of these hooks is not in force. ``trace`` asks for
     a record of what hooks do.
+
+    ``tools`` are the host's as Claude Code calls them and ``shared_env`` the variables that all its
+    hooks are given, both for hooks of its dialect alone. ``private_hosts`` are those of a private
+    network that a project's hooks may be sent to. ``unread`` are files of Claude Code's that are
+    there, and that nobody asked for.
     """
 
     entries: tuple[HookRegistryEntry, ...] = ()
@@ -126,21 +127,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     required: tuple[Required, ...] = ()
     redaction: Redaction = Redaction()
     trace: bool = False
+    tools: "Mapping[str, ToolAlias] | None" = None
+    shared_env: Mapping[str, str] = {}
+    private_hosts: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-def find_project_dir(working_dir: str, home: str | None) -> str:
-    """The nearest directory upwards with a settings folder; the home's own do not count."""
+def find_project_dir(working_dir: str, home: str | None, *, claude: bool = False) -> str:
+    """The nearest directory upwards with a settings folder; the home's own do not count. With
+    ``claude`` one of Claude Code's counts where there is no other."""
     real_home = home and os.path.realpath(home)
-    directory = working_dir
-    while True:
-        has_settings = any(map(os.path.isdir, _below(directory, _PROJECT_FOLDERS)))
-        if has_settings and os.path.realpath(directory) != real_home:
-            return directory
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return working_dir
-        directory = parent
+    for folders in (_PROJECT_FOLDERS, *([(_CLAUDE_FOLDER,)] if claude else [])):
+        directory, parent = working_dir, ""
+        while directory != parent:
+            has_settings = any(map(os.path.isdir, _below(directory, folders)))
+            if has_settings and os.path.realpath(directory) != real_home:
+                return directory
+            directory, parent = os.path.dirname(directory), directory
+    return working_dir
 
 
 def find_settings_files(
@@ -152,22 +157,43 @@ def find_settings_files(
 ) -> list[SettingsFile]:
     """Every place to look at, highest priority first; one file reached twice counts once, for
     the layer that is trusted more. Files that are ``given`` stand in place of the project's and
-    the user's, ``system`` in place of the system's own."""
+    the user's, ``system`` in place of the system's own; one that is given in a folder called
+    ``.claude`` is of Claude Code's dialect."""
     own_folder = os.path.join(project_dir, ".hookline")
     project = _below(own_folder, _OWN_FILES) + _below(project_dir, _PROJECT_FILES)
     user = _below(user_config_dir(), _OWN_FILES) + _below(home, _HOME_FILES)
     if given is not None:
         project, user = [], [os.path.abspath(path) for path in given]
     found = [SettingsFile(path, HookSource.PROJECT) for path in project]
-    found += [SettingsFile(path, HookSource.USER) for path in user]
+    found += [SettingsFile(path, HookSource.USER, _dialect_of(path, given)) for path in user]
     found.append(SettingsFile(system or system_settings_file(), HookSource.SYSTEM))
+    return keep_one_of_each(found)
+
+
+def find_claude_files(project_dir: str, home: str | None) -> list[SettingsFile]:
+    """Every place to look at for settings of Claude Code's, highest priority first."""
+    named = (
+        (HookSource.PROJECT, _below(project_dir, _CLAUDE_PROJECT_FILES)),
+        (HookSource.USER, _below(home, _CLAUDE_HOME_FILES)),
+        (HookSource.SYSTEM, [managed_settings_file()]),
+    )
+    return [SettingsFile(path, source, "claude") for source, paths in named for path in paths]
+
+
+def keep_one_of_each(files: Sequence[SettingsFile]) -> list[SettingsFile]:
+    """The files without those that are reached twice."""
     chosen: dict[str, SettingsFile] = {}
-    for file in reversed(found):
+    for file in reversed(files):
         real = os.path.realpath(file.path)
-        if real not in chosen or chosen[real].source is file.source:
+        if real not in chosen or LAYER_ORDER[chosen[real].source] <= LAYER_ORDER[file.source]:
             chosen[real] = file
     kept = set(map(id, chosen.values()))
-    return [file for file in found if id(file) in kept]
+    return [file for file in files if id(file) in kept]
+
+
+def _dialect_of(path: str, given: object) -> str:
+    is_claude = given is not None and os.path.basename(os.path.dirname(path)) == _CLAUDE_FOLDER
+    return "claude" if is_claude else "native"
 
 
 def _below(directory: str | None, names: Iterable[str]) -> list[str]:
@@ -184,64 +210,42 @@ def find_disabled_names(value: Any) -> Iterator[tuple[Path, str]]:
 
 
 class SettingsReader:
-    """Reads the same files again and again; a file that breaks keeps what it last said."""
+    """Reads the same files again and again; a file that breaks keeps what it last said. The host's
+    ``tools`` are for matchers that know them by other names."""
 
-    def __init__(self, files: Iterable[SettingsFile]) -> None:
+    def __init__(
+        self,
+        files: Iterable[SettingsFile] = (),
+        *,
+        tools: "Mapping[str, ToolAlias] | None" = None,
+    ) -> None:
         self.files = tuple(files)
+        self._tools = tools
         self._last_good: dict[str, Layer] = {}
 
     def read(self) -> list[Layer]:
         """A layer for each file there is, highest priority first; raises OSError where the system
         has nothing left to read them with."""
-        layers: list[Layer] = []
-        for file in self.files:
-            try:
-                found = read_settings_file(file.path)
-            except SettingsFileError as error:
-                kept = self._last_good.get(file.path)
-                done = "its last good version stays in force" if kept else "the file was skipped"
-                done += ", the other settings still apply"
-                problem = msgspec.structs.replace(error.problem, consequence=done)
-                layer = kept or Layer(source=file.source)
-                layers.append(msgspec.structs.replace(layer, problems=(problem,)))
-                continue
-            self._last_good.pop(file.path, None)
-            if found is not None:
-                _, document = found
-                layer = read_layer(document.value, file.source, file.path, document, file.dialect)
-                self._last_good[file.path] = layer
-                layers.append(layer)
-        return layers
+        return [layer for file in self.files if (layer := self.read_file(file)) is not None]
 
-
-def read_settings_file(path: str, *, blank: str = "") -> tuple[bytes, Document] | None:
-    """A file and the object in it, None if there is no file; ``blank`` is read for a file that
-    holds nothing. Raises SettingsFileError for one that cannot be used, and OSError where the
-    system has nothing left to read it with."""
-    try:
-        # Opening a pipe would wait for its writer, reading a device might never end.
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        with open(path, "rb") as file:
-            content = file.read(MAX_BYTES + 1)
-        text = text_of(content)
-        document = parse(text if text.strip() or not blank else blank)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        if error.errno in EXHAUSTED:
-            # It says nothing about the file, whose hooks must not be taken for none.
-            raise
-        problem = Problem(
-            kind="unreadable", message=f"cannot be read: {error.strerror or error}", file=path
-        )
-        raise SettingsFileError(problem) from None
-    except JsoncError as error:
-        raise SettingsFileError(error.problem_of(path)) from None
-    if not isinstance(document.value, dict):
-        origin = Origin(path, document)
-        raise SettingsFileError(origin.problem((), "not-an-object", "must hold an object, {…}"))
-    return content, document
+    def read_file(self, file: SettingsFile) -> Layer | None:
+        """What a file says, None if there is none; raises OSError as ``read`` does."""
+        try:
+            found = read_settings_file(file.path)
+        except SettingsFileError as error:
+            kept = self._last_good.get(file.path)
+            done = "its last good version stays in force" if kept else "the file was skipped"
+            done += ", the other settings still apply"
+            problem = msgspec.structs.replace(error.problem, consequence=done)
+            layer = kept or Layer(source=file.source)
+            return msgspec.structs.replace(layer, problems=(problem,))
+        self._last_good.pop(file.path, None)
+        if found is None:
+            return None
+        value, document = found[1].value, found[1]
+        layer = read_layer(value, file.source, file.path, document, file.dialect, tools=self._tools)
+        self._last_good[file.path] = layer
+        return layer
 
 
 def read_layer(
@@ -251,61 +255,57 @@ def read_layer(
     document: Document | None = None,
     dialect: str = "native",
     folder: str | None = None,
+    *,
+    tools: "Mapping[str, ToolAlias] | None" = None,
 ) -> Layer:
     """What a settings object says; what is wrong in it is among the problems.
 
-    ``folder`` is the directory of an extension whose settings are given in code.
+    ``folder`` is the directory of an extension whose settings are given in code; ``tools`` are the
+    host's, for matchers of another dialect.
     """
     origin = Origin(label, document)
-    problems: list[Problem] = []
+    if dialect == "claude":
+        from hookline.pipeline.claude_settings import read_claude_layer
 
-    def report(path: Path, kind: str, message: str, consequence: str = "it was ignored") -> None:
-        text = f"{spoken(path)} {message}"
-        problems.append(origin.problem(path, kind, text, consequence))
-
-    def typed(path: Path, kind: type, called: str) -> Any:
-        found = value_at(value, path)
-        if found is None or isinstance(found, kind):
-            return found
-        report(path, "bad-field", f"must be {called}")
-        return None
-
-    def names(path: Path) -> tuple[str, ...]:
-        listed = typed(path, list, "a list of names") or []
-        named = tuple(name for name in listed if isinstance(name, str))
-        if len(named) < len(listed):
-            consequence = "what is no string was ignored"
-            report(path, "bad-field", "must be a list of names", consequence)
-        return named
+        return read_claude_layer(value, source, origin, tools)
+    words = Words(value, origin)
 
     def is_overreach(path: Path) -> bool:
         """Whether this layer decides something that is not for a project to decide."""
         if source is HookSource.PROJECT:
-            report(path, "overreach", "counts only in the user's or the system's settings")
+            message = "counts only in the user's or the system's settings"
+            words.report(path, "overreach", message)
         return source is HookSource.PROJECT
 
     for name in ("hooksConfig", "security", "hookline"):
-        typed((name,), dict, "an object")
-    problems += origin.duplicate_keys()
-    said = [typed(path, bool, "true or false") for path in SWITCHES]
+        words.find((name,), dict, "an object")
+    words.problems += origin.duplicate_keys()
+    said = [words.find_switch(path) for path in SWITCHES]
     switches = [word for word in said if word is not None]
-    disabled = tuple(name for path in DISABLED_NAMES for name in names(path))
-    strict, required = typed(("strict",), bool, "true or false"), names(("hooks", "required"))
+    disabled = tuple(name for path in DISABLED_NAMES for name in words.find_names(path))
+    strict, required = words.find_switch(("strict",)), words.find_names(("hooks", "required"))
     redaction, at = None, ("security", "environmentVariableRedaction")
-    if typed(at, dict, "an object") is not None and not is_overreach(at):
+    if words.find(at, dict, "an object") is not None and not is_overreach(at):
         redaction = Redaction(
-            enabled=typed((*at, "enabled"), bool, "true or false") or False,
-            allowed=names((*at, "allowed")),
-            blocked=names((*at, "blocked")),
+            enabled=words.find_switch((*at, "enabled")) or False,
+            allowed=words.find_names((*at, "allowed")),
+            blocked=words.find_names((*at, "blocked")),
         )
-    trace = typed(("hookline", "trace"), bool, "true or false")
+    trace = words.find_switch(("hookline", "trace"))
     if trace is not None and is_overreach(("hookline", "trace")):
         trace = None
+    hosts: tuple[str, ...] = ()
+    if value_at(value, _PRIVATE_HOSTS) is not None and not is_overreach(_PRIVATE_HOSTS):
+        hosts = words.find_names(_PRIVATE_HOSTS)
+    claude = words.find_switch(("claude",))
+    plugins = tuple(
+        NamedPlugin(name, origin.problem(("plugins", index), "bad-plugin", ""))
+        for index, name in enumerate(value["plugins"] if words.find_names(("plugins",)) else ())
+        if isinstance(name, str)
+    )
+    declared = dict(_read_tools(words))
     parsed = parse_hooks(
-        value.get("hooks"),
-        source=source,
-        origin=Origin(label, document, ("hooks",), folder),
-        dialect=DIALECTS[dialect],
+        value.get("hooks"), source=source, origin=Origin(label, document, ("hooks",), folder)
     )
     return Layer(
         source=source,
@@ -316,24 +316,70 @@ def read_layer(
         required=required,
         redaction=redaction,
         trace=trace,
-        problems=(*problems, *parsed.problems),
+        claude=claude,
+        plugins=plugins,
+        tools=declared,
+        private_hosts=hosts,
+        problems=(*words.problems, *parsed.problems),
     )
 
 
+def _read_tools(words: Words) -> Iterator[tuple[str, DeclaredTool]]:
+    """The tools that settings declare: by name, what each is in Claude Code. A list has names
+    alone, which say nothing about that."""
+    declared = value_at(words.value, ("hooks", "tools"))
+    if declared is None or isinstance(declared, list):
+        return
+    if not isinstance(declared, dict):
+        words.report(("hooks", "tools"), "bad-field", "must be an object of tools")
+        return
+    for tool, said in declared.items():
+        at = ("hooks", "tools", tool)
+        alias = {"name": said} if isinstance(said, str) else said
+        name = alias.get("name") if isinstance(alias, dict) else None
+        if not isinstance(alias, dict) or not isinstance(name, str) or not name:
+            message = 'must be the name of a tool of Claude Code\'s, or an object with its "name"'
+            words.report(at, "bad-field", message)
+            continue
+        fields = words.find((*at, "fields"), dict, "an object") if alias is said else None
+        renamed: dict[str, tuple[str, ...]] = {}
+        for field, names in (fields or {}).items():
+            names = [names] if isinstance(names, str) else names
+            if isinstance(names, list) and names and all(isinstance(n, str) for n in names):
+                renamed[field] = tuple(names)
+            else:
+                words.report((*at, "fields", field), "bad-field", "must be a list of names")
+        lists = {key: words.find_names((*at, key)) for key in ("paths", "also") if key in alias}
+        written = {"name": name, **({"fields": renamed} if renamed else {}), **lists}
+        yield tool, DeclaredTool(written, words.origin.problem(at, "overreach", ""))
+
+
 class Switches:
-    """Which hooks the layers let run: each switches all of them, or some by their names."""
+    """Which hooks the layers let run: each switches all of them, some by their names, or a file of
+    Claude Code's those of its dialect."""
 
     def __init__(self, layers: Iterable[Layer], disabled: Iterable[str] = ()) -> None:
         """``disabled`` are further names of the user's."""
         self.on: dict[HookSource, bool] = {}
+        self._claude_on: dict[HookSource, bool] = {}
+        self._only_managed = False
         self._off: dict[HookSource, set[str]] = {HookSource.USER: set(disabled)}
         for layer in layers:
             if layer.enabled is not None:
-                self.on.setdefault(layer.source, layer.enabled)
+                on = self.on if layer.rules is None else self._claude_on
+                on.setdefault(layer.source, layer.enabled)
+            if layer.rules is not None:
+                self._only_managed |= layer.rules.only_managed
             self._off.setdefault(layer.source, set()).update(layer.disabled)
 
     def allow(self, source: HookSource, hook: HookConfig) -> bool:
         """Whether a layer lets a hook run."""
+        if hook.dialect == "claude":
+            is_refused = source is HookSource.SYSTEM and self._only_managed
+            if is_refused and hook.source is not HookSource.SYSTEM:
+                return False
+            if not self._claude_on.get(source, True):
+                return False
         return self.on.get(source, True) and hook.name not in self._off.get(source, ())
 
     def allow_all(self, hook: HookConfig) -> bool:
@@ -366,6 +412,10 @@ class ProjectTrust(Protocol):
 
     def get_words(self, layers: Iterable[Layer]) -> tuple[bool, Sequence[str]]:
         """Whether the project is strict, and which hooks it requires, as far as that counts."""
+        ...
+
+    def get_tools(self, layers: Iterable[Layer]) -> Mapping[str, Mapping[str, Any]]:
+        """What the project says of the host's tools, as far as that counts."""
         ...
 
 
@@ -404,6 +454,19 @@ class GivenTrust:
             return False, ()
         names = [name for layer in project for name in layer.required]
         return any(layer.strict for layer in project), names
+
+    def get_tools(self, layers: Iterable[Layer]) -> Mapping[str, Mapping[str, Any]]:
+        """The same."""
+        return find_tools(layers) if self.is_given() else {}
+
+
+def find_tools(layers: Iterable[Layer]) -> dict[str, Mapping[str, Any]]:
+    """What the project's layers say of the host's tools; the first counts."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for layer in layers:
+        if layer.source is HookSource.PROJECT:
+            found = {**{name: tool.alias for name, tool in layer.tools.items()}, **found}
+    return found
 
 
 def combine(
@@ -458,6 +521,7 @@ def combine(
         strict |= layer.strict and layer.source is not HookSource.PROJECT
         if layer.source is not HookSource.PROJECT:
             demands |= {Required.read(name, _FULFILLING[layer.source]) for name in layer.required}
+    entries = [_wait_if_required(entry, demands, problems) for entry in entries]
     user_on = switches.on.get(HookSource.USER, True)
     is_on = switches.on.get(HookSource.SYSTEM, True) and (user_on or managed)
     return Settings(
@@ -469,5 +533,29 @@ def combine(
         required=tuple(sorted(demands, key=lambda demand: (demand.name, sorted(demand.sources)))),
         redaction=redaction,
         trace=next((layer.trace for layer in layers if layer.trace is not None), False),
+        private_hosts=tuple(dict.fromkeys(host for each in layers for host in each.private_hosts)),
         problems=tuple(problems),
     )
+
+
+def _wait_if_required(
+    entry: HookRegistryEntry, demands: Iterable[Required], problems: list[Problem]
+) -> HookRegistryEntry:
+    """The entry; one that is required is no good in the background."""
+    hook = entry.hook
+    if not isinstance(hook, CommandHook) or not hook.background:
+        return entry
+    if not any(demand.is_met_by(entry) for demand in demands):
+        return entry
+    message = f"{entry.event.value} {hook.name}: async is not for a hook that is required"
+    problem = Problem(
+        kind="bad-field",
+        message=message,
+        consequence="the hook is waited for",
+        remedy='take "async" out, or its name out of "required"',
+        file=entry.file or "settings given in code",
+        line=entry.line,
+    )
+    problems.append(problem)
+    waited_for = msgspec.structs.replace(hook, background=False)
+    return msgspec.structs.replace(entry, hook=waited_for)

@@ -152,7 +152,8 @@ class WithheldHook(HookConfig, frozen=True, kw_only=True):
     why: str
 
     def identity(self) -> object:
-        return (self.type, self.name, self.why)
+        # Of two that were for different calls neither may stand for both.
+        return (self.type, self.name, self.why, self.dialect_event, self.condition)
 
 
 class Redaction(msgspec.Struct, frozen=True):

@@ -77,6 +77,11 @@ def cover(
     ours = {name: value for name, value in ours.items() if value}
     if hook.directory is not None and hook.source is HookSource.EXTENSIONS:
         ours |= dict.fromkeys(("extensionPath", "CLAUDE_PLUGIN_ROOT"), hook.directory)
+    if hook.plugin_root is not None:
+        ours["CLAUDE_PLUGIN_ROOT"] = hook.plugin_root
+        ours |= {} if hook.plugin_data is None else {"CLAUDE_PLUGIN_DATA": hook.plugin_data}
+        if hook.source is HookSource.PROJECT or ground.name_of(hook.plugin_root) is not None:
+            ground.add_plugin(hook.plugin_root)
     values = {**environ, **ours, **hook.env}
     commands = Commands(
         values={name: value for name, value in values.items() if name not in of_the_event},
@@ -200,6 +205,7 @@ class _Ground:
         self._written: set[str] = set()
         self._directories: set[str] = set()
         self._folders: set[str] = set()
+        self._outside: str | None = None
         self._entries: dict[tuple[str, tuple[str, ...]], list[tuple[str, str]]] = {}
         self._scanned = 0
         # Where a path begins that lies in the project, and what it is called there.
@@ -217,7 +223,8 @@ class _Ground:
         return real[len(prefix) :] if real.startswith(prefix) else None
 
     def name_of(self, place: str) -> str | None:
-        """The path in the project of a place, None for one outside; "" for the project itself."""
+        """The path in the project of a place, None for one outside; "" for the project itself. In
+        a plugin that lies elsewhere it is the whole path."""
         try:
             if "/../" not in f"{place}/":
                 path = os.path.normpath(place)
@@ -228,7 +235,10 @@ class _Ground:
             last = os.path.basename(place.rstrip("/"))
             if parent is not None and last not in ("", ".", ".."):
                 return os.path.join(parent, last)
-            return self._inside(os.path.realpath(place))
+            real = os.path.realpath(place)
+            if self._outside is not None and f"{real}/".startswith(self._outside):
+                return real
+            return self._inside(real)
         except (OSError, ValueError):  # no file can be called that
             return None
 
@@ -374,7 +384,7 @@ class _Ground:
         """Take up the hook folders that files live in, with all they hold, and name the rest."""
         for name, place in list(self.files.items()):
             names = dict.fromkeys((name, self._inside(os.path.realpath(place)) or name))
-            if name in self._directories:
+            if name in self._directories or os.path.isabs(name):
                 continue
             for each in names:
                 folder = self._folder_of(each)
@@ -386,6 +396,14 @@ class _Ground:
             if not self._is_held(f"{name}/"):
                 remedy = "name the files in it, or keep it in a folder called hooks"
                 self._leave(name, "a directory of which not all is covered", remedy)
+
+    def add_plugin(self, root: str) -> None:
+        """Take up all that a plugin's folder holds, wherever it lies: its scripts load each other
+        by whatever way."""
+        name = self.name_of(root)
+        if name is None:
+            name, self._outside = root, f"{root}/"
+        self._walk(name, root, is_code=True, is_plugin=True)
 
     def _is_held(self, name: str) -> bool:
         return any(name.startswith(f"{folder}/") or not folder for folder in self._folders)
@@ -405,8 +423,9 @@ class _Ground:
             folder = above
         return None
 
-    def _walk(self, folder: str, place: str, *, is_code: bool) -> None:
-        """Take up all that a folder holds, or name it where that is too much."""
+    def _walk(self, folder: str, place: str, *, is_code: bool, is_plugin: bool = False) -> None:
+        """Take up all that a folder holds, or name it where that is too much. A plugin has a
+        folder elsewhere for what it writes."""
         if folder in self._folders or self._is_held(f"{folder}/"):
             return
         files: dict[str, tuple[str, os.stat_result]] = {}
@@ -423,7 +442,7 @@ class _Ground:
                 return
             for entry in entries:
                 inner, where = os.path.join(name, entry), os.path.join(at, entry)
-                if _is_left_out(inner, entry, entries):
+                if _is_left_out(inner, entry, entries, is_plugin=is_plugin):
                     continue
                 try:
                     known = os.stat(where)
@@ -431,11 +450,12 @@ class _Ground:
                     self.watch(where)
                     continue
                 if not stat.S_ISDIR(known.st_mode):
-                    if inner not in self.code and self._is_kept_by_hooks(inner, known):
+                    is_own = not is_plugin and inner not in self.code
+                    if is_own and self._is_kept_by_hooks(inner, known):
                         continue
                     files[inner] = where, known
                     size += known.st_size
-                elif entry == "state":
+                elif entry == "state" and not is_plugin:
                     # A package takes precedence over a module of its name.
                     for mark in ("py", "pyc", "so", "abi3.so"):
                         self.take(os.path.join(where, f"__init__.{mark}"), Use.CODE, "")
@@ -468,9 +488,11 @@ def _is_state(name: str) -> bool:
     return any(a in keepers and b == "state" for a, b in itertools.pairwise(parts))
 
 
-def _is_left_out(name: str, entry: str, beside: Sequence[str]) -> bool:
+def _is_left_out(name: str, entry: str, beside: Sequence[str], *, is_plugin: bool = False) -> bool:
     """Whether something in a hook folder is none of the hooks': it has a review of its own, or
-    programs and editors change it all the time."""
+    programs and editors change it all the time. A plugin's own settings are read by it alone."""
+    if is_plugin and (entry in _SETTINGS or entry == ".cache"):
+        return False
     above = os.path.basename(os.path.dirname(name))
     # Some are left out only beside the file that is edited: anything else a script might load.
     return (

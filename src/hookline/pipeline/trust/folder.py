@@ -8,7 +8,7 @@ guard must not switch it off.
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,6 +19,7 @@ from hookline.pipeline.settings import Layer
 from hookline.pipeline.trust.coverage import Uncovered, read_state
 from hookline.pipeline.trust.review import (
     Review,
+    ReviewedHook,
     TrustError,
     cover_entry,
     describe_entry,
@@ -28,8 +29,11 @@ from hookline.pipeline.trust.review import (
     sign,
 )
 from hookline.pipeline.trust.store import TrustStore, is_inside
-from hookline.wire.events import HookEventName
-from hookline.wire.hooks import CommandHook, HookConfig, HookSource, WithheldHook
+from hookline.wire.events import find_event
+from hookline.wire.hooks import HookConfig, HookSource, WithheldHook
+
+if TYPE_CHECKING:
+    from hookline.pipeline.dialects.tools import ToolAlias
 
 _REVIEW = "review it with `hookline trust`"
 
@@ -93,6 +97,8 @@ class FolderTrust:
         # Events under way go by what was in use when they began.
         self._now = self._before = _InUse()
         self._adopted: set[object] = set()
+        self._claude: bool | None = None
+        self._tools: Mapping[str, ToolAlias] | None = None
         self._known: Review | None = None
         self._known_as: tuple[Signature | None, str] | None = None
         self.file = store.file_of(project_dir)
@@ -103,9 +109,17 @@ class FolderTrust:
         *,
         is_on: Callable[[HookConfig], bool],
         in_code: Iterable[Layer] = (),
+        claude: bool | None = None,
+        tools: "Mapping[str, ToolAlias] | None" = None,
     ) -> None:
         """Answer for the hooks of these layers from now on; ``is_on`` says which the project lets
-        run. Hooks given in code are the caller's own, of whatever layer."""
+        run. Hooks given in code are the caller's own, of whatever layer.
+
+        ``claude`` is whether the project's settings of Claude Code are among them: False if the
+        user wants none of them, None if nobody has said so. ``tools`` are the host's, as Claude
+        Code calls them.
+        """
+        self._claude, self._tools = claude, tools
         looks: dict[int, _Look] = {}
         by_identity: dict[object, list[_Look]] = {}
         for entry in self.find_entries(layers):
@@ -191,6 +205,11 @@ class FolderTrust:
         known = self._read_known()
         return (False, ()) if known is None else (known.strict, known.required)
 
+    def get_tools(self, layers: Iterable[Layer]) -> Mapping[str, Mapping[str, Any]]:  # noqa: ARG002
+        """What the project says of the host's tools: as it was reviewed."""
+        known = self._read_known()
+        return {} if known is None else known.tools
+
     @property
     def is_all_trusted(self) -> bool:
         """Whether every one of the hooks may run, and none is missing."""
@@ -245,8 +264,6 @@ class FolderTrust:
     def _leads_into_project(self, entry: HookRegistryEntry) -> bool:
         if entry.source not in (HookSource.USER, HookSource.SYSTEM):
             return False
-        if not isinstance(entry.hook, CommandHook):
-            return False
         return bool(cover_entry(entry, project_dir=self._project_dir, cwd=self._cwd).code)
 
     def _make_guards(
@@ -259,8 +276,10 @@ class FolderTrust:
             hook, fault = look.entry.hook, look.verdict.fault
             if fault and not _is_of_project(hook) and hook.on_failure == "block":
                 why = f"it runs code of the project, and {fault}; {_REVIEW}"
-                yield _withheld(look.described, why)
+                yield from self._withhold(look.described, why)
         for guard in known.get_guards() if known is not None else ():
+            if self._is_left_by_user(guard):
+                continue
             now = [look for look in looks if look.described == guard.entry]
             if any(look.verdict.fault is None and look.is_on for look in now):
                 continue
@@ -270,9 +289,12 @@ class FolderTrust:
                 why = "its entry in the settings has changed since it was reviewed"
             elif unreadable:
                 why = f"it was reviewed, and {unreadable[0]} cannot be read"
+            elif guard.entry.get("dialect") == "claude" and self._claude is None:
+                why = "it was reviewed, and nothing says any more that Claude Code's settings are "
+                why += 'read: pass --claude, or say "claude": true or false in your settings'
             else:
                 why = "it was reviewed, and is no longer in the project's settings"
-            yield _withheld(guard.entry, f"{why}; {_REVIEW}, or `hookline untrust`")
+            yield from self._withhold(guard.entry, f"{why}; {_REVIEW}, or `hookline untrust`")
         for directory, why in self._find_hidden(known):
             try:
                 hidden = self._store.read(directory)
@@ -280,7 +302,40 @@ class FolderTrust:
                 self._warn(str(error))
                 continue
             for guard in hidden.get_guards() if hidden is not None else ():
-                yield _withheld(guard.entry, why)
+                if not self._is_left_by_user(guard):
+                    yield from self._withhold(guard.entry, why)
+
+    def _is_left_by_user(self, guard: ReviewedHook) -> bool:
+        """Whether the user, or whoever calls, wants nothing of Claude Code's settings. What a
+        plugin brings is not among them."""
+        entry = guard.entry
+        is_settings = entry.get("dialect") == "claude" and "plugin_root" not in entry
+        return self._claude is False and is_settings
+
+    def _withhold(self, reviewed: Mapping[str, Any], why: str) -> Iterator[HookRegistryEntry]:
+        """What blocks in place of a reviewed hook."""
+        event = find_event(reviewed["event"])
+        if event is None:  # nobody can fire it
+            return
+        matcher = reviewed.get("matcher") or None
+        dialect = str(reviewed.get("dialect", "native"))
+        matches, _ = DIALECTS[dialect].compile_matcher(event, matcher, self._tools)
+        hook = WithheldHook(
+            name=str(reviewed["name"]),
+            source=HookSource(reviewed.get("source", HookSource.PROJECT)),
+            on_failure="block",
+            dialect=dialect,
+            dialect_event=str(reviewed.get("dialect_event", "")),
+            condition=reviewed.get("condition"),
+            why=why,
+        )
+        yield HookRegistryEntry(
+            event=event,
+            hook=hook,
+            matcher=msgspec.UNSET if matcher is None else matcher,
+            matches=matches,
+            trusted=False,
+        )
 
     def _find_hidden(self, known: Review | None) -> Iterator[tuple[str, str]]:
         """Projects around the working directory that were reviewed and are not found any more:
@@ -305,20 +360,3 @@ class FolderTrust:
 
 def _is_of_project(hook: HookConfig) -> bool:
     return hook.source is HookSource.PROJECT
-
-
-def _withheld(reviewed: Mapping[str, Any], why: str) -> HookRegistryEntry:
-    event = HookEventName(reviewed["event"])
-    matcher = reviewed.get("matcher") or None
-    dialect = DIALECTS.get(str(reviewed.get("dialect")), DIALECTS["native"])
-    matches, _ = dialect.compile_matcher(event, matcher)
-    source = HookSource(reviewed.get("source", HookSource.PROJECT))
-    name = str(reviewed["name"])
-    hook = WithheldHook(name=name, source=source, on_failure="block", why=why)
-    return HookRegistryEntry(
-        event=event,
-        hook=hook,
-        matcher=msgspec.UNSET if matcher is None else matcher,
-        matches=matches,
-        trusted=False,
-    )

@@ -8,6 +8,7 @@ content is ever taken for equal. A review is for each hook by itself: its entry,
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -17,16 +18,21 @@ from hookline.files import Signature, signature
 from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.pipeline.trust.coverage import Coverage, FileState, Uncovered, cover, read_state
 from hookline.wire import codec
-from hookline.wire.hooks import DEFAULT_TIMEOUT_MS, CommandHook, HookConfig, HookSource
+from hookline.wire.hooks import DEFAULT_TIMEOUT_MS, CommandHook, HookConfig, HookSource, HttpHook
 
 # The form of the records; those of another are not taken for a review.
 VERSION = 2
 # What says nothing about what a hook does, or is the same wherever the project is.
-_NOT_REVIEWED = frozenset({"description", "directory", "managed", "function", "on_failure"})
+_NOT_REVIEWED = frozenset(
+    {"description", "directory", "managed", "function", "on_failure", "plugin_data"}
+    # What others let a hook call is no part of it, and never adds to it.
+    | {"allowed_urls"}
+)
 _ORDINARY: dict[str, Any] = {
     "timeout": DEFAULT_TIMEOUT_MS,
     "onFailure": "allow",
     "dialect": "native",
+    "dialect_event": "",
     "source": "project",
     "type": "command",
 }
@@ -72,7 +78,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The hooks of a project, and what was in the files they name, by path in the project.
 
     ``tests`` are those of the files that are hook tests; ``strict`` and ``required`` are what the
-    project asks for itself.
+    project asks for itself, ``tools`` what it says of the host's tools.
     """
 
     version: int = 0
@@ -82,6 +88,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tests: tuple[str, ...] = ()
     strict: bool = False
     required: tuple[str, ...] = ()
+    tools: dict[str, dict[str, Any]] = {}
     trusted_at: str = ""
 
     def get_guards(self) -> list[ReviewedHook]:
@@ -116,6 +123,8 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         ]
         if (self.strict, self.required) != (now.strict, now.required):
             found.append("strict or required: the project asks for something else now")
+        if self.tools != now.tools:
+            found.append("hooks.tools: the project declares other tools now")
         return found
 
     def find(self, entry: Mapping[str, Any]) -> ReviewedHook | None:
@@ -183,6 +192,7 @@ def review(
     tests: Iterable[str] = (),
     strict: bool = False,
     required: Iterable[str] = (),
+    tools: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> Review:
     """What a project's hooks would run now; raises TrustError for a file that cannot be read.
 
@@ -203,6 +213,7 @@ def review(
         tests=tuple(named),
         strict=strict,
         required=tuple(required),
+        tools=msgspec.to_builtins({name: dict(alias) for name, alias in tools.items()}),
     )
 
 
@@ -222,9 +233,11 @@ class Policy(msgspec.Struct, frozen=True):
         for entry in entries:
             root, hook = project_dir, entry.hook
             said: list[Any] = [describe_entry(entry)]
+            if isinstance(hook, HttpHook):
+                said.append(hook.allowed_urls)
             if isinstance(hook, CommandHook):
                 if hook.source is not HookSource.PROJECT and hook.directory is not None:
-                    root = hook.directory
+                    root = hook.plugin_root or hook.directory
                 found = cover_entry(entry, project_dir=root, cwd=cwd)
                 seen |= sign((*found.watched, *found.files.values()))
                 states = read_states(found.files, os.path.realpath(root))
@@ -254,8 +267,9 @@ def is_unchanged(signed: Mapping[str, Signature | None]) -> bool:
 
 
 def cover_entry(entry: HookRegistryEntry, *, project_dir: str, cwd: str) -> Coverage:
-    """What a command hook of settings leads to in a project now."""
-    assert isinstance(entry.hook, CommandHook), "settings have no other kind"
+    """What a hook of settings leads to in a project now; one that is no process leads nowhere."""
+    if not isinstance(entry.hook, CommandHook):
+        return Coverage(files={}, watched=(), uncovered=(), remarks=(), code=frozenset())
     return cover(entry.hook, entry.event, project_dir=project_dir, cwd=cwd, environ=os.environ)
 
 

@@ -1,0 +1,337 @@
+"""What Claude Code's own files say: its settings, the folders of its plugins, and how what one of
+them says reaches the hooks of the others.
+
+Its settings are full of things that are no business of hooks; these pass without a word. A rule
+reaches the hooks of its own layer and of those that are trusted less: a project that could switch
+off or starve a hook of the user's would open what that guards.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from hookline.pipeline.definitions import HookRegistryEntry, Origin, parse_hooks
+from hookline.pipeline.dialects import DIALECTS
+from hookline.pipeline.dialects.tools import LEGACY_NAMES, TOOLS, ToolAlias, split_mcp_name
+from hookline.pipeline.jsonc import Document, Path
+from hookline.pipeline.layers import (
+    ClaudeRules,
+    DeclaredTool,
+    Layer,
+    SettingsFileError,
+    Words,
+    read_settings_file,
+)
+from hookline.places import user_state_dir
+from hookline.problem import Problem
+from hookline.wire.hooks import LAYER_ORDER, CommandHook, HookConfig, HookSource, HttpHook
+
+_KEYS = frozenset(
+    {"hooks", "env", "disableAllHooks", "allowManagedHooksOnly"}
+    | {"allowedHttpHookUrls", "httpHookAllowedEnvVars"}
+)
+_MANIFEST = os.path.join(".claude-plugin", "plugin.json")
+_DEFAULT_HOOKS = os.path.join("hooks", "hooks.json")
+_ROOT = "${CLAUDE_PLUGIN_ROOT}"
+
+
+def read_claude_layer(
+    value: Mapping[str, Any],
+    source: HookSource,
+    origin: Origin,
+    tools: Mapping[str, ToolAlias] | None,
+) -> Layer:
+    """What a settings object of Claude Code's says about hooks. Those of the system's file are
+    managed: nobody else switches them off."""
+    words = Words(value, origin)
+    words.problems += (p for p in origin.duplicate_keys() if p.path[0] in _KEYS)
+    is_off = words.find_switch(("disableAllHooks",))
+    only_managed = source is HookSource.SYSTEM and words.find_switch(("allowManagedHooksOnly",))
+
+    def find_list(key: str) -> tuple[str, ...] | None:
+        # What cannot be read must not allow more than it was meant to.
+        return words.find_names((key,)) if value.get(key) is not None else None
+
+    rules = ClaudeRules(
+        env=dict(_read_env(words)),
+        only_managed=only_managed or False,
+        urls=find_list("allowedHttpHookUrls"),
+        header_env=find_list("httpHookAllowedEnvVars"),
+    )
+    parsed = parse_hooks(
+        value.get("hooks"),
+        source=source,
+        origin=msgspec.structs.replace(origin, base=("hooks",)),
+        dialect=DIALECTS["claude"],
+        tools=tools,
+    )
+    entries = parsed.entries
+    if source is HookSource.SYSTEM:
+        managed = [msgspec.structs.replace(entry.hook, managed=True) for entry in entries]
+        entries = tuple(map(_with_hook, entries, managed))
+    return Layer(
+        source=source,
+        entries=entries,
+        enabled=None if is_off is None else not is_off,
+        rules=rules,
+        problems=(*words.problems, *parsed.problems),
+    )
+
+
+def _read_env(words: Words) -> Iterator[tuple[str, str]]:
+    for name, value in (words.find(("env",), dict, "an object of strings") or {}).items():
+        is_usable = name and "=" not in name and "\0" not in name
+        if is_usable and isinstance(value, str) and "\0" not in value:
+            yield name, value
+        else:
+            message = "must be a variable's name with a string, neither with NUL"
+            words.report(("env", name), "bad-field", message)
+
+
+def _with_hook(entry: HookRegistryEntry, hook: HookConfig) -> HookRegistryEntry:
+    return msgspec.structs.replace(entry, hook=hook)
+
+
+class _PluginError(Exception):
+    """What is wrong with a plugin, and what to do; ``at`` is where, if not where it is named."""
+
+    def __init__(self, message: str, remedy: str, at: Problem | None = None) -> None:
+        self.message, self.remedy, self.at = message, remedy, at
+        super().__init__(message)
+
+
+class Plugin(msgspec.Struct, frozen=True):
+    """A plugin's hooks, a layer for each place that has some, and the files that say so, whether
+    they are there or not; what is wrong with it."""
+
+    layers: tuple[Layer, ...]
+    files: tuple[str, ...]
+    problems: tuple[Problem, ...]
+
+
+def read_plugin(
+    folder: str, source: HookSource, place: Problem, tools: Mapping[str, ToolAlias] | None
+) -> Plugin:
+    """The hooks of a plugin's folder. What cannot be read of it is a problem, ``place`` is where
+    the folder is named; the rest of it counts."""
+    # Where its commands are looked for must not change between a review and a run.
+    root = os.path.realpath(folder)
+    manifest, default = os.path.join(root, _MANIFEST), os.path.join(root, _DEFAULT_HOOKS)
+    layers: list[Layer] = []
+    files, problems = {manifest: None, default: None}, list[Problem]()
+
+    def add(file: str, document: Document, base: Path, value: Mapping[str, Any]) -> None:
+        origin = Origin(file, document, base, plugin_root=root, plugin_data=data)
+        layers.append(_read_hooks(value, source, origin, tools))
+
+    def report(error: _PluginError) -> None:
+        problem = msgspec.structs.replace(
+            error.at or place,
+            kind="bad-plugin",
+            message=f"plugin {os.path.basename(root)}: {error.message}",
+            consequence="its hooks there were skipped, all others still apply",
+            remedy=error.remedy,
+        )
+        problems.append(problem)
+
+    try:
+        if not os.path.isdir(root):
+            raise _PluginError(f"{folder} is no folder", "name the folder of a plugin")
+        document = _read_object(root, manifest)
+        described = {} if document is None else document.value
+        data = _data_folder(described.get("name") or os.path.basename(root))
+        said = described.get("hooks")
+        if document is None or said is None:
+            hooks = _read_object(root, default)
+            if hooks is not None:
+                add(default, hooks, (), hooks.value)
+            elif document is None:
+                message = f"{folder} has neither {_MANIFEST} nor {_DEFAULT_HOOKS}"
+                raise _PluginError(message, "name the folder of a plugin")
+            return Plugin(tuple(layers), tuple(files), ())
+    except _PluginError as error:
+        report(error)
+        return Plugin((), tuple(files), tuple(problems))
+    for index, each in enumerate(said) if isinstance(said, list) else ((None, said),):
+        base: Path = ("hooks",) if index is None else ("hooks", index)
+        at = Origin(manifest, document).problem(base, "bad-plugin", "")
+        try:
+            if isinstance(each, dict):
+                add(manifest, document, base, each)
+                continue
+            if not isinstance(each, str):
+                message = '"hooks" must be a path, an object of hooks, or a list of these'
+                raise _PluginError(message, "correct it", at)
+            relative = each.removeprefix(_ROOT).lstrip("/") if each.startswith(_ROOT) else each
+            file = os.path.normpath(os.path.join(root, relative))
+            files[file] = None
+            hooks = _read_object(root, file, at)
+            if hooks is None:
+                raise _PluginError(f"there is no file {each} in it", "correct the path", at)
+            add(file, hooks, (), hooks.value)
+        except _PluginError as error:
+            report(error)
+    return Plugin(tuple(layers), tuple(files), tuple(problems))
+
+
+def _read_object(root: str, file: str, at: Problem | None = None) -> Document | None:
+    """The object in a file of a plugin, None if there is no file; raises _PluginError."""
+    if not os.path.realpath(file).startswith(os.path.join(root, "")):
+        message = f"{os.path.relpath(file, root)} leads out of its folder"
+        raise _PluginError(message, "keep its hooks in its folder", at)
+    try:
+        found = read_settings_file(file)
+    except SettingsFileError as error:
+        raise _PluginError(error.problem.message, "correct it", error.problem) from None
+    return None if found is None else found[1]
+
+
+def _read_hooks(
+    value: Mapping[str, Any],
+    source: HookSource,
+    origin: Origin,
+    tools: Mapping[str, ToolAlias] | None,
+) -> Layer:
+    """The hooks of an object of a plugin's: they are under ``hooks``, or the object itself."""
+    if "hooks" in value:
+        raw, origin = value["hooks"], msgspec.structs.replace(origin, base=(*origin.base, "hooks"))
+    else:
+        raw = {key: each for key, each in value.items() if key not in ("description", "$schema")}
+    parsed = parse_hooks(raw, source=source, origin=origin, dialect=DIALECTS["claude"], tools=tools)
+    return Layer(
+        source=source, entries=parsed.entries, rules=ClaudeRules(), problems=parsed.problems
+    )
+
+
+def _data_folder(name: object) -> str | None:
+    """Where a plugin keeps what it writes, None for a user who has no place for it."""
+    state = user_state_dir()
+    # A name must not lead out of there.
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in str(name))
+    safe = safe.strip(".")[:100] or "plugin"
+    return None if state is None else os.path.join(state, "plugins", safe)
+
+
+def apply_rules(layers: Sequence[Layer]) -> tuple[list[Layer], dict[str, str]]:
+    """The layers with their hooks as the rules of all of them make them, and the variables that
+    the user and the system give all hooks of Claude Code.
+
+    Those are no part of a project's hooks: a review must not depend on who reviews.
+    """
+    ruling = [(layer.source, layer.rules) for layer in layers if layer.rules is not None]
+    # The first file of a layer counts, and the system before the user.
+    of_project = _merge(rules.env for source, rules in ruling if source is HookSource.PROJECT)
+    of_user = _merge(rules.env for source, rules in ruling if source is HookSource.USER)
+    of_system = _merge(rules.env for source, rules in ruling if source is HookSource.SYSTEM)
+    shared = {**of_user, **of_system}
+
+    def apply(hook: HookConfig) -> HookConfig:
+        if hook.dialect != "claude":
+            return hook
+        if isinstance(hook, CommandHook):
+            env = of_project if hook.source is HookSource.PROJECT else shared
+            return msgspec.structs.replace(hook, env={**env, **hook.env}) if env else hook
+        if not isinstance(hook, HttpHook):
+            return hook
+        reaching = [r for s, r in ruling if LAYER_ORDER[s] >= LAYER_ORDER[hook.source]]
+        urls, allowed_env = hook.allowed_urls, hook.allowed_env
+        for rules in reaching:
+            if rules.urls is not None:
+                fitting = tuple(p for p in rules.urls if _matches(p, hook.url))
+                # What all lists have in common is no list of patterns; the URL is one.
+                is_first = urls is None
+                urls = fitting if is_first or not fitting else urls
+            if rules.header_env is not None:
+                allowed_env = tuple(n for n in allowed_env if n in rules.header_env)
+        return msgspec.structs.replace(hook, allowed_urls=urls, allowed_env=allowed_env)
+
+    applied = [
+        layer
+        if layer.rules is None
+        else msgspec.structs.replace(
+            layer, entries=tuple(_with_hook(entry, apply(entry.hook)) for entry in layer.entries)
+        )
+        for layer in layers
+    ]
+    return applied, shared
+
+
+def _merge(envs: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    merged: dict[str, str] = {}
+    for env in envs:
+        merged = {**env, **merged}
+    return merged
+
+
+def _matches(pattern: str, url: str) -> bool:
+    """Whether a URL is one of a pattern's, in which ``*`` stands for anything."""
+    first, *others = pattern.split("*")
+    if not others:
+        return pattern == url
+    *between, last = others
+    at = len(first)
+    for part in between:
+        found = url.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return url.startswith(first) and url.endswith(last) and len(url) - len(last) >= at
+
+
+def make_tools(
+    layers: Iterable[Layer],
+    *,
+    given: Mapping[str, ToolAlias] | None,
+    of_project: Mapping[str, Mapping[str, Any]],
+) -> tuple[dict[str, ToolAlias], list[Problem]]:
+    """What the host's tools are in Claude Code, and the problems of what a project may not say.
+
+    Code knows best, then the system, the user and the table; a project, as far as it is trusted,
+    may name what nobody else does. To call a tool otherwise would lead guards of others astray.
+    """
+    tools, layers = dict(TOOLS), list(layers)
+    for source in (HookSource.USER, HookSource.SYSTEM):
+        for layer in reversed([layer for layer in layers if layer.source is source]):
+            tools |= {name: _read_alias(tool.alias) for name, tool in layer.tools.items()}
+    tools |= given or {}
+    aliases = [*TOOLS.values(), *(v for alias in TOOLS.values() for v in alias.variants)]
+    claudes = {name for alias in aliases for name in (alias.name, *alias.also)}
+    claudes |= {*LEGACY_NAMES, *LEGACY_NAMES.values()}
+
+    def is_known(name: str) -> bool:
+        return name in tools or name in claudes or split_mcp_name(name) is not None
+
+    declared = {
+        name: tool
+        for layer in layers
+        if layer.source is HookSource.PROJECT
+        for name, tool in layer.tools.items()
+    }
+    problems = [_refuse_tool(name, tool) for name, tool in declared.items() if is_known(name)]
+    tools |= {name: _read_alias(said) for name, said in of_project.items() if not is_known(name)}
+    return tools, problems
+
+
+def _refuse_tool(name: str, tool: DeclaredTool) -> Problem:
+    return msgspec.structs.replace(
+        tool.place,
+        kind="overreach",
+        message=f"hooks.tools.{name} is known already, and a project cannot change what it is",
+        consequence="it was ignored",
+        remedy="say it in the user's settings",
+    )
+
+
+def _read_alias(said: Mapping[str, Any]) -> ToolAlias:
+    """The alias that settings declare; what they leave out is as the tool of that name has it."""
+    name = said["name"]
+    known = next((a for a in TOOLS.values() if name in (a.name, *a.also)), ToolAlias(name))
+    return ToolAlias(
+        name,
+        {**known.fields, **said.get("fields", {})},
+        tuple(said.get("paths", known.paths)),
+        tuple(said.get("also", known.also if name == known.name else ())),
+        known.response,
+    )

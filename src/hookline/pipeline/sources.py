@@ -1,0 +1,163 @@
+"""All that hooks are read from: the settings files, those of Claude Code's as far as somebody asks
+for them, and its plugins.
+
+Our own settings decide what else is read, so they are read first. Nothing of Claude Code's is
+loaded where there is nothing of it to read.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from hookline.pipeline.layers import Layer, SettingsFile
+from hookline.pipeline.settings import SettingsReader, keep_one_of_each
+from hookline.problem import Problem
+from hookline.wire.hooks import LAYER_ORDER, HookSource
+
+if TYPE_CHECKING:
+    from hookline.pipeline.dialects.tools import ToolAlias
+
+_EVERYBODY = frozenset({HookSource.PROJECT, HookSource.USER, HookSource.SYSTEM})
+
+
+# Whose naming of a plugin counts where several name it: who is trusted most.
+_NAMING = (HookSource.SYSTEM, HookSource.RUNTIME, HookSource.USER, HookSource.PROJECT)
+
+
+class ReadSources(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read: the layers of files and of the plugins that they name, highest priority
+    first, and ``in_code`` those of plugins that code names.
+
+    ``claude`` is whether the project's files of Claude Code's are read, None where nobody has said
+    so; ``unread`` are files of it that are there, and that nobody has asked for.
+    """
+
+    layers: list[Layer] = []
+    in_code: list[Layer] = []
+    shared_env: Mapping[str, str] = {}
+    claude: bool | None = None
+    unread: tuple[str, ...] = ()
+
+
+class Sources:
+    """Reads the same sources again and again; what breaks keeps what it last said.
+
+    ``claude_files`` are read as far as ``claude``, or else the settings, say so; ``plugins`` are
+    folders that code names.
+    """
+
+    def __init__(
+        self,
+        files: Iterable[SettingsFile] = (),
+        *,
+        project_dir: str,
+        claude_files: Iterable[SettingsFile] = (),
+        claude: bool | None = None,
+        plugins: Iterable[str | os.PathLike[str]] = (),
+    ) -> None:
+        # The files that were last read, and those of plugins, whether they are there or not.
+        self.files = self._own_files = tuple(files)
+        self.plugin_files: tuple[str, ...] = ()
+        # Matchers keep it, and look into it each time.
+        self.tools: dict[str, ToolAlias] = {}
+        self._claude_files = tuple(claude_files)
+        self._claude = claude
+        self._project_dir = project_dir
+        self._plugins = [os.path.abspath(os.path.expanduser(folder)) for folder in plugins]
+        self._last_good: dict[str, tuple[Layer, ...]] = {}
+        self._reader = SettingsReader(tools=self.tools)
+
+    def read(self) -> ReadSources:
+        """Read all of them; raises OSError where the system has nothing left to read them with."""
+        found = {file: self._reader.read_file(file) for file in self._own_files}
+        claude, wanted = self._find_wanted([layer for layer in found.values() if layer is not None])
+        asked = [file for file in self._claude_files if file.source in wanted]
+        kept = keep_one_of_each([*self._own_files, *asked])
+        self.files = tuple(sorted(kept, key=lambda file: LAYER_ORDER[file.source]))
+        read = (found[f] if f in found else self._reader.read_file(f) for f in self.files)
+        layers = [layer for layer in read if layer is not None]
+        by_source = self._read_plugins(layers)
+        in_code = by_source.pop(HookSource.RUNTIME, [])
+        layers += (layer for source in by_source for layer in by_source[source])
+        layers.sort(key=lambda layer: LAYER_ORDER[layer.source])
+        shared_env: Mapping[str, str] = {}
+        if any(layer.rules is not None for layer in (*layers, *in_code)):
+            from hookline.pipeline.claude_settings import apply_rules
+
+            applied, shared_env = apply_rules([*layers, *in_code])
+            layers, in_code = applied[: len(layers)], applied[len(layers) :]
+        unread = () if claude is False else (f.path for f in self._claude_files if f not in asked)
+        return ReadSources(
+            layers=layers,
+            in_code=in_code,
+            shared_env=shared_env,
+            claude=claude,
+            unread=tuple(path for path in unread if os.path.isfile(path)),
+        )
+
+    def share_tools(self, tools: "Mapping[str, ToolAlias]") -> None:
+        """Have matchers and events go by these tools of the host's from now on."""
+        # Events under way look into it: a tool that stays must not be missing for a moment.
+        for name in [name for name in self.tools if name not in tools]:
+            del self.tools[name]
+        self.tools.update(tools)
+
+    def _find_wanted(self, layers: Iterable[Layer]) -> tuple[bool | None, frozenset[HookSource]]:
+        """Whether the project's files of Claude Code's are read, and of which layers they are. A
+        project asks for its own alone, and not where the user or the system wants none."""
+        if self._claude is not None:
+            return self._claude, _EVERYBODY if self._claude else frozenset()
+        said: dict[HookSource, bool] = {}
+        for layer in layers:
+            if layer.claude is not None:
+                said.setdefault(layer.source, layer.claude)
+        system, user = said.get(HookSource.SYSTEM), said.get(HookSource.USER)
+        if system is False or user is False:
+            return False, frozenset({HookSource.SYSTEM} if system else ())
+        if system or user:
+            return True, _EVERYBODY
+        of_project = said.get(HookSource.PROJECT, False)
+        return of_project or None, frozenset({HookSource.PROJECT} if of_project else ())
+
+    def _read_plugins(self, layers: Iterable[Layer]) -> dict[HookSource, list[Layer]]:
+        """The layers of all plugins by who names them, code as the runtime. A folder that several
+        name is read for the one who is trusted most."""
+        named = [
+            (HookSource.RUNTIME, folder, Problem(kind="bad-plugin", message="", file=folder))
+            for folder in self._plugins
+        ]
+        for layer in layers:
+            for plugin in layer.plugins:
+                is_projects = layer.source is HookSource.PROJECT
+                base = self._project_dir if is_projects else os.path.dirname(plugin.place.file)
+                folder = os.path.join(base, os.path.expanduser(plugin.folder))
+                named.append((layer.source, os.path.abspath(folder), plugin.place))
+        if not named:
+            self.plugin_files = ()
+            return {}
+        from hookline.pipeline.claude_settings import read_plugin
+
+        named.sort(key=lambda each: _NAMING.index(each[0]))
+        by_source: dict[HookSource, list[Layer]] = {}
+        files: list[str] = []
+        done: set[str] = set()
+        for namer, folder, place in named:
+            root = os.path.realpath(folder)
+            if root in done:
+                continue
+            done.add(root)
+            source = HookSource.USER if namer is HookSource.RUNTIME else namer
+            read = read_plugin(folder, source, place, self.tools)
+            files += read.files
+            found = read.layers
+            if read.problems:
+                kept = self._last_good.get(root, ())
+                found = kept if kept and kept[0].source is source else found
+                found = (*found, Layer(source=source, problems=read.problems))
+            else:
+                self._last_good[root] = found
+            by_source.setdefault(namer, []).extend(found)
+        self.plugin_files = tuple(files)
+        return by_source

@@ -392,6 +392,10 @@ class _Reader:
             used = f'"{usual}" is used instead'
             self.report((*path, "onFailure"), "bad-field", f"must be {words}", used)
             said = usual
+        elif dialect.failure_words[said] == "block" and key in dialect.open_events:
+            message = f'"{said}" has no effect on {key}'
+            self.report((*path, "onFailure"), "bad-field", message, f'"{usual}" is used instead')
+            said = usual
         own_name = self._field(config, "name", path, str, "")
         description = self._field(config, "description", path, str, None)
         default = dialect.default_timeout_ms(key, kind)

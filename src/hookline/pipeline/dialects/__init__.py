@@ -31,6 +31,8 @@ class Dialect(Protocol):
     # Keys beside the events in the ``hooks`` object, and the words for what a failure means.
     reserved_keys: frozenset[str]
     failure_words: "Mapping[str, OnFailure]"
+    # The settings keys of events on which a failure lets the agent go on, whatever a hook wants.
+    open_events: frozenset[str]
     # The unit of its timeouts, and whether its hooks may say for which calls of a tool they run.
     time_unit: str
     has_conditions: bool

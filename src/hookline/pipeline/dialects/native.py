@@ -68,7 +68,7 @@ class NativeDialect:
     name = "native"
     reserved_keys = frozenset({"enabled", "disabled", "required", "notifications", "tools"})
     failure_words: Mapping[str, OnFailure] = {"allow": "allow", "block": "block"}
-
+    open_events = frozenset[str]()
     time_unit = "milliseconds"
     has_conditions = False
 

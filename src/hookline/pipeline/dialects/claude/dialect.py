@@ -29,6 +29,8 @@ class ClaudeDialect:
     name = "claude"
     reserved_keys = frozenset[str]()
     failure_words: Mapping[str, OnFailure] = {"continue": "allow", "block": "block"}
+    # An agent that may not end because a hook is broken would never end.
+    open_events = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"})
     time_unit = "seconds"
     has_conditions = True
 

@@ -76,7 +76,7 @@ class LocalExecutor:
     def answer_at_once(self, fired: FiredEvent) -> Answer | None:
         """The answer if no hook matches, None if one does."""
         try:
-            if self._planner.create_execution_plan(fired.event, fired.target) is not None:
+            if self._planner.create_execution_plan(fired.event, fired.matched) is not None:
                 return None
         except Exception as error:
             return self.fail(error, "planning", fired)
@@ -85,7 +85,7 @@ class LocalExecutor:
     def needs_asyncio(self, fired: FiredEvent) -> bool:
         """True if one of the hooks runs on a loop of asyncio's: a function may await what is."""
         try:
-            plan = self._planner.create_execution_plan(fired.event, fired.target)
+            plan = self._planner.create_execution_plan(fired.event, fired.matched)
         except Exception:
             return False
         return plan is not None and any(hook.needs_asyncio for hook in plan.hooks)
@@ -93,7 +93,7 @@ class LocalExecutor:
     def may_answer(self, event: EventName | str, target: str = "") -> bool:
         """Whether a hook matches, or that cannot be told."""
         try:
-            return self._planner.create_execution_plan(event, target) is not None
+            return self._planner.may_match(event, target)
         except Exception:
             return True
 
@@ -101,7 +101,7 @@ class LocalExecutor:
         """Run the hooks that match an event and merge what they answer."""
         stage, started = "planning", 0.0
         try:
-            plan = self._planner.create_execution_plan(fired.event, fired.target)
+            plan = self._planner.create_execution_plan(fired.event, fired.matched)
             if plan is None:
                 return self._answer_unmatched(fired)
             stage, started, spec = "translation", time.perf_counter(), EVENTS[fired.event]
@@ -197,7 +197,7 @@ class LocalExecutor:
             return True
         try:
             # What could not be read as an event has no target either.
-            target = fired.target if fired.values else None
+            target = fired.matched if fired.values else None
             return self._planner.must_answer(fired.event, target, is_exhausted=is_exhausted(error))
         except Exception:
             return False

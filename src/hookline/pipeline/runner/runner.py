@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
-from hookline.errors import describe
+from hookline.errors import HooklineError, describe
 from hookline.notices import warn
 from hookline.pipeline.runner.command import CommandRunner
 from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
@@ -79,6 +79,8 @@ class HookRunner:
                 elif document.cut and hook.on_failure == "block":
                     error = f"its input could not be shown whole: {document.cut}"
                     result = failed_result(hook, document, "malformed", error)
+                elif hook.dialect_event and (unshown := _find_unshown(hook, document)):
+                    result = failed_result(hook, document, "malformed", unshown)
                 else:
                     result = await self._runs[hook.type](hook, document, context)
             except Exception as raised:
@@ -94,3 +96,12 @@ class HookRunner:
 
         self._runs["runtime"] = run_function
         return run_function(hook, document, context)
+
+
+def _find_unshown(hook: HookConfig, document: InputDocument) -> str | None:
+    """Why the event has no document in the dialect of a hook; None where it has."""
+    try:
+        document.encoded(hook.dialect)
+    except HooklineError as error:
+        return str(error)
+    return None

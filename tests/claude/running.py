@@ -35,6 +35,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
+
 from hookline import Config, Hooks
 from hookline.agent import Agent, ScriptedProvider, Text, Tool, Turn, TurnResult
 from hookline.answer import Answer
@@ -286,7 +288,7 @@ class Session:
         if "raises" in self.case:
             raise RuntimeError(self.case["raises"])
         result = self.fill(self.case.get("result", "a.txt"))
-        return ToolResult(**result) if isinstance(result, dict) else result
+        return msgspec.convert(result, ToolResult) if isinstance(result, dict) else result
 
     def _confirm(self, request: ConfirmationRequest) -> bool:
         self._asked.append(request)

@@ -63,6 +63,8 @@ TONES: dict[str, Tone] = {
     "redacted": "change",
     "restricted": "change",
     "added": "change",
+    "started": "faint",
+    "async": "faint",
     "no hook matched": "faint",
     "no hook": "faint",
 }
@@ -500,13 +502,14 @@ def hook_word(
 
 
 def result_document(result: HookExecutionResult) -> dict[str, Any]:
-    """One hook's result as ``fire --json`` shows it."""
+    """One hook's result as ``fire --json`` shows it; one that nobody waits for is ``started``."""
     optional = {
         "exit_code": result.exit_code,
         "signal": result.signal,
         "failed": result.failed,
         "output": result.output,
         "warnings": list(result.warnings) or None,
+        "started": result.started or None,
     }
     return {
         "hook": result.hook.name,

@@ -1,6 +1,7 @@
 """Hooks of the kinds that people publish, run as they are: from a project's settings and from a
 plugin folder."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -179,7 +180,7 @@ async def test_a_notifier_runs_beside_the_agent(place: Place) -> None:
             await agent.run("Go on")
             system = hooks.config.get_hook_system()
             assert system is not None
-            await system.wait_for_background()
+            assert await asyncio.to_thread(system.wait_for_background, 30)
             await agent.run("And again")
     assert "told the team" in place.notes
     assert place.notes.count("told the team") == 1

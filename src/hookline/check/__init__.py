@@ -23,6 +23,7 @@ RULES: tuple[Rule, ...] = (
     *(fields.unknown_events, fields.unknown_keys, fields.types, fields.timeouts),
     *(fields.environments, fields.arguments, matchers, fields.duplicates, fields.switches),
     *(fields.disabled_names, fields.disabled_hooks, fields.overreach, scripts, noise, warmth),
+    fields.prompts,
     *(missing_programs, syntax, code_arguments, uncovered),
 )
 

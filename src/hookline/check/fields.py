@@ -39,6 +39,11 @@ _HOOK = frozenset(
         *("managed", "warm"),
     }
 )
+# Type -> what hooks of it alone have.
+_OF_TYPE: dict[str, frozenset[str]] = {
+    "command": frozenset({"async"}),
+    "prompt": frozenset({"continueOnBlock", "model", "prompt"}),
+}
 _OF_CLAUDE_CODE = frozenset(
     {
         *("async", "asyncRewake", "continueOnBlock", "headers", "if", "model", "once", "prompt"),
@@ -133,7 +138,9 @@ def unknown_keys(checked: Checked) -> Iterator[Finding]:
                 'put it into a list: {"matcher": …, "hooks": [{"type": "command", "command": …}]}',
             )
         for raw in raw_hooks(file):
-            yield from _keys_of(file, raw.path, _HOOK, "of a hook", misplaced=_IN_HOOK)
+            own = _OF_TYPE.get(str(raw.config.get("type")), frozenset())
+            misplaced = {name: said for name, said in _IN_HOOK.items() if name not in own}
+            yield from _keys_of(file, raw.path, _HOOK | own, "of a hook", misplaced=misplaced)
 
 
 def _keys_of(
@@ -367,6 +374,18 @@ def overreach(checked: Checked) -> Iterator[Finding]:
                 yield file.finding(
                     "overreach", Severity.WARNING, where, what, "remove it", at_key=True
                 )
+
+
+def prompts(checked: Checked) -> Iterator[Finding]:
+    """Hooks that ask a model, which only an agent can give."""
+    for file in checked.files:
+        for raw in raw_hooks(file):
+            if raw.config.get("type") == "prompt":
+                otherwise = "blocks" if raw.config.get("onFailure") == "block" else "is not run"
+                what = f"it asks a model, and {otherwise} where the agent gives none"
+                remedy = "give one with Hooks(judge=…)"
+                where = (*raw.path, "type")
+                yield file.finding("prompt", Severity.HINT, where, what, remedy)
 
 
 def duplicates(checked: Checked) -> Iterator[Finding]:

@@ -166,7 +166,8 @@ def read(
             layer = read_layer(document.value, file.source, file.path, document, file.dialect)
             dialect = DIALECTS[file.dialect]
             checked.append(CheckedFile(file.path, file.source, dialect, raw, document, layer))
-    entries = deque(combine([file.layer for file in checked], trust=GivenTrust(True)).entries)
+    settings = combine([file.layer for file in checked], trust=GivenTrust(True))
+    entries = deque(entry for entry in settings.entries if isinstance(entry.hook, CommandHook))
     # Both what is written and what was registered are in the order of the files.
     sites: list[HookSite] = []
     for written in (written for file in checked for written in raw_hooks(file)):

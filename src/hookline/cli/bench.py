@@ -260,9 +260,11 @@ def _run_in_turn(
     systems = {name: HookSystem(config) for name in hooks}
     for name, system in systems.items():
         system.initialize_blocking()
-        alone = msgspec.structs.replace(
-            entry, hook=hooks[name], matches=lambda _: True, enabled=True
-        )
+        hook = hooks[name]
+        if isinstance(hook, CommandHook):
+            # What is measured is how long it takes, whether somebody waits for it or not.
+            hook = msgspec.structs.replace(hook, background=False)
+        alone = msgspec.structs.replace(entry, hook=hook, matches=lambda _: True, enabled=True)
         system.get_registry().load([alone])
     results: dict[str, list[HookExecutionResult]] = {name: [] for name in systems}
 

@@ -122,20 +122,35 @@ def open_bus(text: str, **options: Any) -> "NatsMessageBus":
 
 
 def fire(
-    system: HookSystem, fired: FiredEvent, *, progress: "Callable[[Loop], Waiting] | None" = None
+    system: HookSystem,
+    fired: FiredEvent,
+    *,
+    progress: "Callable[[Loop], Waiting] | None" = None,
+    show: Callable[[Answer], object] = lambda _answer: None,
 ) -> Answer:
-    """Fire one event to its end; raises Interrupted, with no hook left running, on a signal.
+    """Fire one event to its end, and wait for async hooks; raises Interrupted, with no hook left
+    running, on a signal.
 
     ``progress`` is called if hooks take more than a moment: what it shows is there until they have
-    ended.
+    ended. ``show`` is called with the answer before async hooks are waited for.
     """
     system.initialize_blocking()
     try:
         if system.needs_asyncio(fired):
-            return run_on_asyncio(system.execute(fired))
-        return run_to_end(system.execute(fired), progress=progress)
+            answer = run_on_asyncio(system.execute(fired))
+        else:
+            answer = run_to_end(system.execute(fired), progress=progress)
+        show(answer)
+        if any(result.started for result in answer.results):
+            with _handle_signals(_interrupt):
+                system.wait_for_background()
+        return answer
     finally:
         system.dispose()
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    raise Interrupted(number)
 
 
 def run_to_end(

@@ -270,7 +270,7 @@ def test_claudes_own_events_have_their_fields_in_order_and_the_others_beside_the
     for event, spec in CLAUDE_EVENTS.items():
         names = (*spec.required, *spec.optional)
         given = {name: {} if name == "tool_input" else name for name in reversed(names)}
-        assert read_claude_event(event.value, given).values == tuple(given[n] for n in names)
+        assert read_claude_event(str(event), given).values == tuple(given[n] for n in names)
 
 
 @pytest.mark.parametrize(

@@ -75,8 +75,16 @@ class ClaudeDialect:
         return write_document(document)
 
     def variables(self, session_id: str) -> Mapping[str, str | None]:
-        """What marks a process of Claude Code's; nothing of OpenTelemetry is inherited."""
-        hidden = dict.fromkeys(name for name in os.environ if name.startswith("OTEL_"))
+        """What marks a process of Claude Code's. Nothing of OpenTelemetry is inherited, and what an
+        agent around this one gave its own hooks is not for ours."""
+        hidden = dict.fromkeys(
+            (
+                *(name for name in os.environ if name.startswith("OTEL_")),
+                *("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_ENV_FILE"),
+            )
+        )
+        # Scripts ask whether a person sits at Claude Code's terminal ("cli") or a program of its
+        # SDK runs ("sdk-py"); neither is so.
         marks = {
             "CLAUDECODE": "1",
             "CLAUDE_CODE_SESSION_ID": session_id,

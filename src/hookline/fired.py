@@ -93,7 +93,8 @@ class FiredEvent(msgspec.Struct, frozen=True):
             return self.target
         from hookline.wire.tools import name_mcp_tool
 
-        return Target(self.target, name_mcp_tool(self.target, context))
+        name = name_mcp_tool(self.target, context)
+        return self.target if name == self.target else Target(self.target, name)
 
     def field(self, name: str) -> Any:
         """The value of one of the event's own fields; None for one that it does not have."""

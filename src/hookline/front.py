@@ -657,18 +657,21 @@ class Hooks(HookSession):
         project_dir: PathLike | None = None,
         settings_files: Sequence[PathLike] | None = None,
         trusted: bool | Callable[[], bool] | None = None,
+        claude: bool | None = None,
         **options: "Unpack[LoadOptions]",
     ) -> "Hooks":
         """The hooks that the settings files name for a directory; the working directory's if none
         is given. Those of the project run as far as the user trusts them (``hookline trust``),
         unless ``trusted`` says something else; ``settings_files`` are used instead of those found,
-        and need no trust."""
+        and need no trust. ``claude`` has Claude Code's settings read too, ``plugins`` are folders
+        of its plugins."""
         return cls.of(
             Config.load(
                 directory,
                 project_dir=project_dir,
                 settings_files=settings_files,
                 trusted=trusted,
+                claude=claude,
                 **options,
             )
         )

@@ -242,7 +242,9 @@ async def test_a_history_that_a_hook_wants_kept_is_not_compressed(place: Place) 
     hooks = place.hooks()
     provider = ScriptedProvider(["One.", "Two.", "Three."])
     with hooks:
-        async with Agent(hooks, provider, notify=place.notes.append, compress_above=2) as agent:
+        notify = place.notes.append
+        made = Agent(hooks, provider, notify=notify, compress_above=2, keep_turns=1)
+        async with made as agent:
             for prompt in ("a", "b", "c"):
                 await agent.run(prompt)
             assert len(agent.chat.history) == 6

@@ -16,7 +16,7 @@ import msgspec
 
 from hookline.cli.failures import CommandError, unknown_hook
 from hookline.cli.firing import load_config, read_payload, run_to_end
-from hookline.cli.options import Option, Options, event_options, flag
+from hookline.cli.options import SOURCES, Option, Options, event_options, flag
 from hookline.cli.progress import Progress
 from hookline.cli.screen import Row, Screen, count
 from hookline.config import Config
@@ -59,6 +59,7 @@ OPTIONS = (
     Option("--event", "EVENT", "which, of a hook that has several"),
     *event_options("the event's fields (default: made up)"),
     flag("--trust", "run it even if nobody has trusted it", default=None),
+    *SOURCES,
 )
 
 _START = "start-up"

@@ -14,6 +14,7 @@ from hookline.answer import (
 from hookline.cli.failures import ASKS, BLOCKED, FAILED, CommandError, tell_problems
 from hookline.cli.firing import fire, load_config, open_bus, read_event, read_payload
 from hookline.cli.options import (
+    SOURCES,
     STRICTNESS,
     TRUST,
     Option,
@@ -62,6 +63,7 @@ OPTIONS = (
         default="allow",
     ),
     *TRUST,
+    *SOURCES,
 )
 
 # Word -> exit status; all others are 0. ``--on-ask`` replaces that of "ask".

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hookline.answer import Answer
 from hookline.cli.failures import CommandError, Interrupted
-from hookline.cli.options import Options
+from hookline.cli.options import Options, find_sources
 from hookline.config import Config
 from hookline.errors import InvalidPayloadError
 from hookline.files import read_bounded
@@ -102,7 +102,7 @@ def load_config(options: Options, *, warm: bool = False, **further: Any) -> Conf
 
     A process that ends after one event would keep an interpreter waiting for nothing.
     """
-    return Config.load(options.cwd, settings_files=options.settings, warm=warm, **further)
+    return Config.load(options.cwd, warm=warm, **find_sources(options), **further)
 
 
 def open_bus(text: str, **options: Any) -> "NatsMessageBus":

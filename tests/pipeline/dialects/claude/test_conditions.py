@@ -181,6 +181,8 @@ def test_commands_inside_commands_are_read_in_bounded_time() -> None:
         ("src/**", "/work/src/../etc/x", False),
         ("src/**", "/work/x/../src/y", True),
         ("..hidden", "/work/..hidden", True),
+        # No file has such a name, so nobody can say which is meant.
+        ("src/**", "/work/a\0b", True),
     ],
 )
 def test_a_rule_of_files_covers_paths_as_a_gitignore_does(
@@ -341,6 +343,6 @@ def test_any_command_and_any_pattern_are_survived(command: str, pattern: str) ->
     assert covers_command(pattern, command) in (True, False)
 
 
-@given(st.text("a/*?[]!~.\\", max_size=8), st.text("a/.~", max_size=8))
+@given(st.text("a/*?[]!~.\\", max_size=8), st.text("a/.~\0", max_size=8))
 def test_any_path_and_any_pattern_are_survived(pattern: str, path: str) -> None:
     assert covers_path(pattern, path, "/work") in (True, False)

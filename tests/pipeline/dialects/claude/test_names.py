@@ -226,6 +226,31 @@ def test_the_tool_of_a_server_is_matched_by_its_server_whatever_the_host_calls_i
         assert matches("BeforeTool", matcher, fired) is matched
 
 
+@pytest.mark.parametrize(
+    ("event", "values", "extra", "matched"),
+    [
+        ("BeforeTool", ("t", {}, {"server_name": "s"}, None), {}, "mcp__s__t"),
+        ("AfterTool", ("t", {}, {}, None, {"server_name": "s", "tool_name": "x"}), {}, "mcp__s__x"),
+        ("PermissionRequest", ("t", {}, None, {"name": "s"}), {}, "mcp__s__t"),
+        ("PermissionRequest", ("t", {}), {"mcp_context": {"server_name": "s"}}, "mcp__s__t"),
+        ("PermissionDenied", ("t", {}, "c1", "no", {"name": "s"}), {}, "mcp__s__t"),
+        # Without a server it is a tool like any other.
+        ("BeforeTool", ("t", {}, {"server_name": ""}, None), {}, None),
+        ("BeforeTool", ("t", {}, {"server_name": 3}, None), {}, None),
+        ("BeforeTool", ("t", {}), {}, None),
+        ("BeforeAgent", ("t",), {"mcp_context": {"server_name": "s"}}, None),
+    ],
+)
+def test_an_event_says_which_server_has_its_tool(
+    event: str, values: tuple[object, ...], extra: dict[str, object], matched: str | None
+) -> None:
+    name = find_event(event)
+    assert name is not None
+    target = FiredEvent(name, "t", values, extra).matched
+    assert target == "t"
+    assert (target.elsewhere if isinstance(target, Target) else None) == matched
+
+
 def test_an_event_of_claudes_own_wording_is_matched_by_it() -> None:
     original = {"tool_name": "NotebookEdit", "tool_input": {}}
     fired = FiredEvent(

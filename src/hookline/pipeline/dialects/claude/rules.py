@@ -113,8 +113,6 @@ def _names_tool(tool: str, names: Sequence[str]) -> bool:
 def covers_path(pattern: str, path: str, cwd: str) -> bool:
     """Whether a file falls under a pattern as in a .gitignore, by either of its paths where a link
     leads to it. ``//`` begins at the root, ``~/`` at home; all else in the working directory."""
-    full = os.path.normpath(os.path.join(cwd, os.path.expanduser(path)))
-    files = {full, os.path.realpath(full)}
     if pattern.startswith("//"):
         bases, pattern = ["/"], pattern[1:]
     elif pattern.startswith("~/"):
@@ -128,13 +126,15 @@ def covers_path(pattern: str, path: str, cwd: str) -> bool:
         bases, pattern = [cwd], pattern.removeprefix("./")
     try:
         test = _compile_path(pattern)
+        full = os.path.normpath(os.path.join(cwd, os.path.expanduser(path)))
+        files = {full, os.path.realpath(full)}
         relatives = (
             os.path.relpath(file, base)
             for base in dict.fromkeys([*bases, *map(os.path.realpath, bases)])
             for file in files
         )
         return any(test(path) for path in relatives if path.split("/")[0] != "..")
-    except (ValueError, MatchTimeout):
+    except (ValueError, OSError, MatchTimeout):
         return True
 
 

@@ -190,7 +190,9 @@ class Config:
         self._translator = translator
         self._given_tools = tools
         self._judge = judge
-        self._plugins = [os.fspath(folder) for folder in plugins]
+        # One folder is an iterable too: of its characters.
+        folders = [plugins] if isinstance(plugins, str | os.PathLike) else plugins
+        self._plugins = [os.fspath(folder) for folder in folders]
         own = [SettingsFile(self._system_settings, HookSource.SYSTEM)] if system_settings else []
         self._sources: Sources | None = None
         if own or self._plugins:
@@ -450,7 +452,8 @@ class Config:
         from hookline.pipeline.trust.review import review
         from hookline.pipeline.trust.store import TrustStore
 
-        layers = self._read_sources().layers
+        read = self._read_sources()
+        layers = read.layers
         project_dir, cwd = self._project_dir, self._working_dir
         trust = self._folder_trust or FolderTrust(TrustStore(), project_dir=project_dir, cwd=cwd)
         switches = Switches(layers, self._disabled)
@@ -464,6 +467,7 @@ class Config:
             strict=any(layer.strict for layer in project),
             required=dict.fromkeys(name for layer in project for name in layer.required),
             tools=find_tools(project),
+            shared_env=read.shared_env,
         )
 
     def get_settings(self) -> Settings:
@@ -504,6 +508,7 @@ class Config:
                 in_code=in_code,
                 claude=read.claude,
                 tools=None if self._sources is None else self._sources.tools,
+                shared_env=read.shared_env,
             )
         settings = combine(
             layers,

@@ -73,12 +73,12 @@ AfterTool
 
 SubagentStop
   count           not trusted  *
-    command, 1 s  project      .claude/settings.json:31
+    command, 1 s  project      .claude/settings.json:32
     SubagentStop  claude
 
 WorktreeCreate
   tree                      not trusted
-    command, 1 s            project      .claude/settings.json:41
+    command, 1 s            project      .claude/settings.json:43
     WorktreeCreate          claude
     not fired by this host
 

@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -26,6 +26,14 @@ from hookline.pipeline.jsonc import (
 from hookline.problem import Problem
 from hookline.wire.hooks import HookSource, Redaction
 
+if TYPE_CHECKING:
+    from hookline.pipeline.claude_settings import ClaudeRules
+
+# A plugin's folder as settings name it, and what a tool of the host's is in Claude Code; each with
+# its place, for what may be wrong with it.
+NamedPlugin: TypeAlias = tuple[str, Problem]
+DeclaredTool: TypeAlias = tuple[Mapping[str, Any], Problem]
+
 
 class SettingsFileError(HooklineError):
     """A settings file that cannot be read or written; it is as it was."""
@@ -41,32 +49,6 @@ class SettingsFile(msgspec.Struct, frozen=True):
     path: str
     source: HookSource
     dialect: str = "native"
-
-
-class NamedPlugin(msgspec.Struct, frozen=True):
-    """A plugin folder as somebody names it; ``place`` is where, for what may be wrong with it."""
-
-    folder: str
-    place: Problem
-
-
-class DeclaredTool(msgspec.Struct, frozen=True):
-    """What a tool of the host's is in Claude Code, as written, and where."""
-
-    alias: Mapping[str, Any]
-    place: Problem
-
-
-class ClaudeRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file of Claude Code's says about hooks beside them. ``env`` are variables for hooks;
-    with ``only_managed`` none run but those of the system. ``urls`` are patterns of the only URLs
-    that http hooks may call, ``header_env`` the only variables that their headers may name, None
-    for all."""
-
-    env: Mapping[str, str] = {}
-    only_managed: bool = False
-    urls: tuple[str, ...] | None = None
-    header_env: tuple[str, ...] | None = None
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +71,7 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     plugins: tuple[NamedPlugin, ...] = ()
     tools: Mapping[str, DeclaredTool] = {}
     private_hosts: tuple[str, ...] = ()
-    rules: ClaudeRules | None = None
+    rules: "ClaudeRules | None" = None
     problems: tuple[Problem, ...] = ()
 
 

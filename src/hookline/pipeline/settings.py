@@ -17,7 +17,6 @@ from hookline.pipeline.jsonc import Document, Path, value_at
 from hookline.pipeline.layers import (
     DeclaredTool,
     Layer,
-    NamedPlugin,
     SettingsFile,
     SettingsFileError,
     Words,
@@ -303,7 +302,7 @@ def read_layer(
         hosts = words.find_names(_PRIVATE_HOSTS)
     claude = words.find_switch(("claude",))
     plugins = tuple(
-        NamedPlugin(name, origin.problem(("plugins", index), "bad-plugin", ""))
+        (name, origin.problem(("plugins", index), "bad-plugin", ""))
         for index, name in enumerate(value["plugins"] if words.find_names(("plugins",)) else ())
         if isinstance(name, str)
     )
@@ -356,7 +355,7 @@ def _read_tools(words: Words) -> Iterator[tuple[str, DeclaredTool]]:
         keys = [key for key in ("paths", "also") if key in alias]
         lists = {key: list(words.find_names((*at, key))) for key in keys}
         written = {"name": name, **({"fields": renamed} if renamed else {}), **lists}
-        yield tool, DeclaredTool(written, words.origin.problem(at, "overreach", ""))
+        yield tool, (written, words.origin.problem(at, "overreach", ""))
 
 
 class Switches:
@@ -470,7 +469,7 @@ def find_tools(layers: Iterable[Layer]) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     for layer in layers:
         if layer.source is HookSource.PROJECT:
-            found = {**{name: tool.alias for name, tool in layer.tools.items()}, **found}
+            found = {**{name: alias for name, (alias, _) in layer.tools.items()}, **found}
     return found
 
 

@@ -74,8 +74,10 @@ class Sources:
         found = {file: self._reader.read_file(file) for file in self._own_files}
         claude, wanted = self._find_wanted([layer for layer in found.values() if layer is not None])
         asked = [file for file in self._claude_files if file.source in wanted]
-        kept = keep_one_of_each([*self._own_files, *asked])
-        self.files = tuple(sorted(kept, key=lambda file: LAYER_ORDER[file.source]))
+        self.files = self._own_files
+        if asked:
+            kept = keep_one_of_each([*self._own_files, *asked])
+            self.files = tuple(sorted(kept, key=lambda file: LAYER_ORDER[file.source]))
         read = (found[f] if f in found else self._reader.read_file(f) for f in self.files)
         layers = [layer for layer in read if layer is not None]
         by_source = self._read_plugins(layers)
@@ -129,22 +131,22 @@ class Sources:
             for folder in self._plugins
         ]
         for layer in layers:
-            for plugin in layer.plugins:
+            for folder, place in layer.plugins:
                 is_projects = layer.source is HookSource.PROJECT
-                base = self._project_dir if is_projects else os.path.dirname(plugin.place.file)
-                folder = os.path.join(base, os.path.expanduser(plugin.folder))
-                named.append((layer.source, os.path.abspath(folder), plugin.place))
+                base = self._project_dir if is_projects else os.path.dirname(place.file)
+                folder = os.path.abspath(os.path.join(base, os.path.expanduser(folder)))
+                named.append((layer.source, folder, place))
         if not named:
             self.plugin_files = ()
             return {}
-        from hookline.pipeline.claude_settings import read_plugin
+        from hookline.pipeline.claude_settings import find_root, read_plugin
 
         named.sort(key=lambda each: _NAMING.index(each[0]))
         by_source: dict[HookSource, list[Layer]] = {}
         files: list[str] = []
         done: set[str] = set()
         for namer, folder, place in named:
-            root = os.path.realpath(folder)
+            root = find_root(folder)
             if root in done:
                 continue
             done.add(root)

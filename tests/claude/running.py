@@ -9,23 +9,26 @@ A case is a JSON object; what it does not say is as usual.
   (an object is printed as JSON), ``stderr``, ``runs`` (a line of shell, before that), ``unless``
   (it says nothing to an input with this text in it), ``handler``.
 - ``settings``: more of ``.claude/settings.json``. ``files``: other files of the project, or of the
-  home where the name begins with ``~/``. ``environment``: variables of the agent's process.
-- ``calls``: the tools that the model calls at first, ``{name, args}``. ``result``: what each of
-  them returns; ``raises``: what it raises instead.
+  home where the name begins with ``~/``. ``plugins``: folders of plugins among them.
+  ``environment``: variables of the agent's process.
+- ``calls``: the tools that the model calls at first, ``{name, args}``. ``replies``: what it says
+  then, in turn, to prompt hooks too. ``result``: what each of the tools returns; ``raises``: what
+  it raises instead.
 - ``confirm``: what the user answers; without it nobody can be asked.
 - ``steps``: what happens in the session: ``["prompt", text]``, ``["compress", trigger]``,
-  ``["fire", event, fields]`` or ``["wait", runs]``, until a hook in the background has run so
-  often. ``source``: how the session begins. ``project``: what its folder is called.
+  ``["fire", event, fields]``, ``["call", tool, input, server]`` of an MCP server, or ``["wait"]``
+  for hooks in the background. ``source``: how the session begins. ``project``: what its folder is
+  called.
 - ``reads``: the document that the hook reads, a list of them for one that runs more often, a list
-  of lists for several hooks; compared byte for byte. ``runs``: how often it runs, once if the case
-  says nothing.
-- ``does``: what the session came to, by the names that ``Session`` has.
+  of lists for several hooks; compared byte for byte. Of a prompt hook it is what the model reads.
+  ``runs``: how often it runs, once if the case says nothing.
+- ``does``: what the session came to, by the names that ``Session`` has. ``secret``: a text whose
+  traces are looked for.
 
 In all texts ``{project}``, ``{session}``, ``{transcript}``, ``{home}`` and ``{hook}`` (the script)
 stand for their values.
 """
 
-import asyncio
 import json
 import os
 import re
@@ -49,10 +52,16 @@ Case: TypeAlias = dict[str, Any]
 
 CASES = Path(__file__).parent / "cases"
 SESSION_ID = "session-1"
+_KEYS = {
+    *("name", "event", "matcher", "handler", "says", "settings", "files", "plugins", "project"),
+    *("environment", "calls", "replies", "result", "raises", "confirm", "steps", "source"),
+    *("reads", "runs", "does", "secret"),
+}
 _USUAL_CALLS = [{"name": "run_shell_command", "args": {"command": "ls"}}]
 _USUAL_STEPS = [["prompt", "go"]]
 _EARLIER = (Turn("user", (Text("hello"),)), Turn("model", (Text("hi"),)))
 # Nobody knows it beforehand, and everybody knows its form.
+_SHOWN = re.compile(r"<event-(\w+)>\n(.*?)\n</event-\1>", re.DOTALL)
 _DURATION = re.compile(r'"duration_ms":\d+(\.\d+)?(?=[,}])')
 
 
@@ -61,6 +70,8 @@ def read_cases() -> Iterator[Case]:
     for path in sorted(CASES.glob("*.json")):
         held = json.loads(path.read_text(encoding="utf-8"))
         for case in held["cases"]:
+            unknown = {*held.get("usual", {}), *case} - _KEYS
+            assert not unknown, f"{path.name}: {case['name']} has {unknown}"
             yield {**held.get("usual", {}), **case, "file": path.stem}
 
 
@@ -86,7 +97,8 @@ class Session:
             {"functionCall": {"id": f"call_{number}", **self.fill(call)}}
             for number, call in enumerate(calls, start=1)
         ]
-        self._provider = ScriptedProvider([*([parts] if parts else ()), *["done"] * 20])
+        replies = case.get("replies", ["done"] * 20)
+        self._provider = ScriptedProvider([*([parts] if parts else ()), *replies])
         self._results: list[TurnResult] = []
         self._answers: list[Answer] = []
         self._asked: list[ConfirmationRequest] = []
@@ -113,6 +125,7 @@ class Session:
             self.project,
             claude=True,
             trusted=True,
+            plugins=[self.project / name for name in case.get("plugins", ())],
             session_id=SESSION_ID,
             transcript_path=self._texts["transcript"],
         )
@@ -134,7 +147,7 @@ class Session:
         with heard_warnings() as warnings:
             async with agent:
                 for step in self.fill(case.get("steps", _USUAL_STEPS)):
-                    await self._take(step, agent, hooks)
+                    await self._take(step, agent, hooks, config)
                 self.exports = agent.exports
                 history = agent.chat.history
                 self.compressed = bool(history) and history[0].text.startswith("[Summary]")
@@ -148,6 +161,9 @@ class Session:
     @property
     def read(self) -> list[list[str]]:
         """What each hook read, a text for each of its runs."""
+        if self.case.get("handler", {}).get("type") == "prompt":
+            texts = [request["contents"][0]["parts"][0]["text"] for request in self._judged]
+            return [[found[2] for text in texts for found in _SHOWN.finditer(text)]]
         files = [self._seen / str(number) for number in range(len(self._hooks))]
         texts = [path.read_text("utf-8") if path.exists() else "" for path in files]
         return [text.split("\n")[:-1] for text in texts]
@@ -164,10 +180,19 @@ class Session:
         return (self._seen / "folder").read_text("utf-8").strip()
 
     @property
+    def _judged(self) -> list[Any]:
+        return [request for request in self._provider.requests if _is_of_judge(request)]
+
+    @property
+    def _last_sent(self) -> list[Any]:
+        """What the model was sent in the last call of the conversation."""
+        requests = [request for request in self._provider.requests if not _is_of_judge(request)]
+        return list(requests[-1]["contents"]) if requests else []
+
+    @property
     def tool_results(self) -> list[dict[str, str]]:
         """What the model read of each tool call, as ``output`` or as ``error``."""
-        sent = self._provider.requests[-1]["contents"] if self._provider.requests else []
-        parts = [part for content in sent for part in content["parts"]]
+        parts = [part for content in self._last_sent for part in content["parts"]]
         return [p["functionResponse"]["response"] for p in parts if "functionResponse" in p]
 
     @property
@@ -178,13 +203,39 @@ class Session:
     @property
     def prompts(self) -> list[str]:
         """What the model read in the user's name, in the last call of it."""
-        sent = self._provider.requests[-1]["contents"] if self._provider.requests else []
-        users = [content for content in sent if content["role"] == "user"]
+        users = [content for content in self._last_sent if content["role"] == "user"]
         return [part["text"] for content in users for part in content["parts"] if "text" in part]
 
     @property
+    def transcript(self) -> list[str]:
+        """What the transcript has of what was said, a line for each text."""
+        lines = Path(self._texts["transcript"]).read_text("utf-8").splitlines()
+        messages = [json.loads(line)["message"] for line in lines]
+        blocks = [(message["role"], message["content"][0]) for message in messages]
+        return [f"{role}: {block['text']}" for role, block in blocks if "text" in block]
+
+    @property
+    def traces(self) -> list[str]:
+        """Where the secret of the case can be read."""
+        path = Path(self._texts["transcript"])
+        places = {
+            "transcript": path.read_text("utf-8") if path.exists() else "",
+            "requests": json.dumps(self._provider.requests),
+            "shown": json.dumps(self.shown),
+            "warnings": json.dumps(self.warnings),
+        }
+        return [place for place, text in places.items() if self.case["secret"] in text]
+
+    @property
     def model_calls(self) -> int:
-        return len(self._provider.requests)
+        """How often the model was called, but for prompt hooks."""
+        return len(self._provider.requests) - len(self._judged)
+
+    @property
+    def questions(self) -> list[str]:
+        """What prompt hooks asked, ``{event}`` in place of the document."""
+        texts = [request["contents"][0]["parts"][0]["text"] for request in self._judged]
+        return [_SHOWN.sub("{event}", text).split("\n\n", 1)[1] for text in texts]
 
     @property
     def refused(self) -> bool:
@@ -265,7 +316,9 @@ class Session:
                 lines.append(f"printf '%s\\n' {shlex.quote(text)}{redirect}")
         return "\n".join(["#!/bin/sh", *lines, f"exit {said.get('exit', 0)}\n"])
 
-    async def _take(self, step: list[Any], agent: Agent, hooks: HookSession) -> None:
+    async def _take(
+        self, step: list[Any], agent: Agent, hooks: HookSession, config: Config
+    ) -> None:
         match step:
             case ["prompt", text]:
                 self._results.append(await agent.run(text))
@@ -273,10 +326,15 @@ class Session:
                 await agent.compress(PreCompressTrigger(trigger))
             case ["fire", name, fields]:
                 await hooks.fire_claude_event(name, fields)
-            case ["wait", runs]:
-                async with asyncio.timeout(30):
-                    while len(self.read[0]) < runs:
-                        await asyncio.sleep(0.01)
+            case ["call", name, given, server]:
+                run = partial(self._run_tool, name)
+                await hooks.run_tool(
+                    run, given, name=name, call=run, mcp_context=server, call_id="call_1"
+                )
+            case ["wait"]:
+                system = config.get_hook_system()
+                assert system is not None
+                assert system.wait_for_background(30)
             case _:
                 raise ValueError(f"no step of a session: {step}")
 
@@ -319,6 +377,10 @@ def compare(session: Session) -> tuple[dict[str, Any], dict[str, Any]]:
             for texts in session.read
         ]
     return expected, actual
+
+
+def _is_of_judge(request: Any) -> bool:
+    return bool(_SHOWN.search(request["contents"][0]["parts"][0].get("text", "")))
 
 
 def _write(document: Any) -> str:

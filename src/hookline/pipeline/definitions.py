@@ -406,7 +406,9 @@ class _Reader:
             message = "must be a list of the names of variables"
             self.report((*path, "allowedEnvVars"), "bad-field", message, "it was ignored")
         return HttpHook(
-            **self.read_common(config, path, key, name=_WEB_NAME.split(url.strip(), 1)[0], kind="http"),
+            **self.read_common(
+                config, path, key, name=_WEB_NAME.split(url.strip(), 1)[0], kind="http"
+            ),
             url=url.strip(),
             headers=texts,
             allowed_env=tuple(allowed) if is_list else (),

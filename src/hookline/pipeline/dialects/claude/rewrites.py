@@ -24,8 +24,11 @@ def restore_input(document: EventDocument, updated: dict[str, Any]) -> dict[str,
     given = given if isinstance(given, Mapping) else {}
     original = document.facts.original or {}
     if isinstance(original.get("tool_input"), Mapping):
-        # The hook was shown the call as Claude Code made it.
-        restored = show_as_host(str(original.get("tool_name")), updated).input
+        # The hook was shown the call as Claude Code made it, the host in words of its own or in
+        # the usual ones.
+        told = str(original.get("tool_name"))
+        as_host = show_as_host(told, updated, tools=document.tools)
+        restored = (as_host if as_host.name == name else show_as_host(told, updated)).input
     else:
         cwd = document.payload.get("cwd")
         shown = show_as_claude(

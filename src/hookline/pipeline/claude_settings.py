@@ -12,17 +12,11 @@ from typing import Any
 
 import msgspec
 
-from hookline.pipeline.definitions import HookRegistryEntry, Origin, parse_hooks
+from hookline.pipeline.definitions import HookRegistryEntry, Origin, Words, parse_hooks
 from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.dialects.tools import LEGACY_NAMES, TOOLS, ToolAlias, split_mcp_name
-from hookline.pipeline.jsonc import Document, Path
-from hookline.pipeline.layers import (
-    DeclaredTool,
-    Layer,
-    SettingsFileError,
-    Words,
-    read_settings_file,
-)
+from hookline.pipeline.jsonc import Document, Path, SettingsFileError, read_settings_file
+from hookline.pipeline.layers import DeclaredTool, Layer
 from hookline.places import user_state_dir
 from hookline.problem import Problem
 from hookline.wire.hooks import LAYER_ORDER, CommandHook, HookConfig, HookSource, HttpHook

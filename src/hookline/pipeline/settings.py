@@ -12,16 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from hookline.pipeline.definitions import HookRegistryEntry, Origin, parse_hooks
-from hookline.pipeline.jsonc import Document, Path, value_at
-from hookline.pipeline.layers import (
-    DeclaredTool,
-    Layer,
-    SettingsFile,
-    SettingsFileError,
-    Words,
-    read_settings_file,
-)
+from hookline.pipeline.definitions import HookRegistryEntry, Origin, Words, parse_hooks
+from hookline.pipeline.jsonc import Document, Path, SettingsFileError, read_settings_file, value_at
+from hookline.pipeline.layers import DeclaredTool, Layer, SettingsFile
 from hookline.places import managed_settings_file, system_settings_file, user_config_dir
 from hookline.problem import Problem
 from hookline.wire.hooks import LAYER_ORDER, CommandHook, HookConfig, HookSource, Redaction
@@ -116,8 +109,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     ``tools`` are the host's as Claude Code calls them and ``shared_env`` the variables that all its
     hooks are given, both for hooks of its dialect alone. ``private_hosts`` are those of a private
-    network that a project's hooks may be sent to. ``unread`` are files of Claude Code's that are
-    there, and that nobody asked for.
+    network that a project's hooks may be sent to.
     """
 
     entries: tuple[HookRegistryEntry, ...] = ()
@@ -130,7 +122,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     tools: "Mapping[str, ToolAlias] | None" = None
     shared_env: Mapping[str, str] = {}
     private_hosts: tuple[str, ...] = ()
-    unread: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 

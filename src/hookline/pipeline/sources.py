@@ -9,9 +9,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from hookline.pipeline.layers import Layer, SettingsFile
+from hookline.pipeline.layers import Layer, ReadSources, SettingsFile
 from hookline.pipeline.settings import SettingsReader, keep_one_of_each
 from hookline.problem import Problem
 from hookline.wire.hooks import LAYER_ORDER, HookSource
@@ -24,21 +22,6 @@ _EVERYBODY = frozenset({HookSource.PROJECT, HookSource.USER, HookSource.SYSTEM})
 
 # Whose naming of a plugin counts where several name it: who is trusted most.
 _NAMING = (HookSource.SYSTEM, HookSource.RUNTIME, HookSource.USER, HookSource.PROJECT)
-
-
-class ReadSources(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read: the layers of files and of the plugins that they name, highest priority
-    first, and ``in_code`` those of plugins that code names.
-
-    ``claude`` is whether the project's files of Claude Code's are read, None where nobody has said
-    so; ``unread`` are files of it that are there, and that nobody has asked for.
-    """
-
-    layers: list[Layer] = []
-    in_code: list[Layer] = []
-    shared_env: Mapping[str, str] = {}
-    claude: bool | None = None
-    unread: tuple[str, ...] = ()
 
 
 class Sources:
@@ -63,7 +46,8 @@ class Sources:
         # Matchers keep it, and look into it each time.
         self.tools: dict[str, ToolAlias] = {}
         self._claude_files = tuple(claude_files)
-        self._claude = claude
+        # What is said of them: by code, else by the settings that were last read.
+        self.claude = self._claude = claude
         self._project_dir = project_dir
         self._plugins = [os.path.abspath(os.path.expanduser(folder)) for folder in plugins]
         self._last_good: dict[str, tuple[Layer, ...]] = {}
@@ -72,7 +56,9 @@ class Sources:
     def read(self) -> ReadSources:
         """Read all of them; raises OSError where the system has nothing left to read them with."""
         found = {file: self._reader.read_file(file) for file in self._own_files}
-        claude, wanted = self._find_wanted([layer for layer in found.values() if layer is not None])
+        self.claude, wanted = self._find_wanted(
+            [layer for layer in found.values() if layer is not None]
+        )
         asked = [file for file in self._claude_files if file.source in wanted]
         self.files = self._own_files
         if asked:
@@ -90,13 +76,11 @@ class Sources:
 
             applied, shared_env = apply_rules([*layers, *in_code])
             layers, in_code = applied[: len(layers)], applied[len(layers) :]
-        unread = () if claude is False else (f.path for f in self._claude_files if f not in asked)
         return ReadSources(
             layers=layers,
             in_code=in_code,
             shared_env=shared_env,
-            claude=claude,
-            unread=tuple(path for path in unread if os.path.isfile(path)),
+            claude=self.claude,
         )
 
     def share_tools(self, tools: "Mapping[str, ToolAlias]") -> None:

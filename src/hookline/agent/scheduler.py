@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from hookline.agent.tools import Tool
-from hookline.agent.turns import FunctionCall
+from hookline.agent.turns import FunctionCall, name_call
 from hookline.config import Config
 from hookline.errors import describe
 from hookline.front import HookSession, hooks_of
@@ -113,7 +113,7 @@ class ToolScheduler:
         if call.problem is not None:
             return _refused("bad_arguments", f"{call.name} was not called: {call.problem}")
         gate = await self._hooks.tool_gate(
-            call.name, call.args, confirm=self._confirm, call_id=call.id
+            call.name, call.args, confirm=self._confirm, call_id=name_call(call)
         )
         if gate.refusal is not None:
             return gate.refusal

@@ -124,13 +124,18 @@ class ToolScheduler:
             # The tool's own failure: the model is told, as it is of any other result, and of what
             # hooks say about it.
             outcome = await gate.finish(error=error)
-            if outcome.replaced:
+            if outcome.stop is not None:
                 return outcome.result
-            failed = f"{call.name} failed: "
+            if outcome.replaced:
+                return msgspec.structs.replace(
+                    outcome.result, error=ToolError("tool_failed", outcome.text)
+                )
+            failed = _refused("tool_failed", f"{call.name} failed: {describe(error)}")
             return msgspec.structs.replace(
                 outcome.result,
-                llm_content=failed + outcome.text,
-                return_display=failed + describe(error),
+                llm_content=f"{call.name} failed: {outcome.text}",
+                return_display=failed.return_display,
+                error=failed.error,
             )
         try:
             outcome = await gate.finish(result=value)

@@ -51,8 +51,7 @@ def test_whatever_is_written_the_checking_says_what_the_engine_says(
     reviewed = checked((file, source), project=project)
     findings = check(reviewed)
     said = {finding.path for finding in findings}
-    for read in reviewed.files:
-        assert {problem.path for problem in read.layer.problems} <= said
+    assert {problem.path for problem in reviewed.problems} <= said
     assert all(finding.line >= 1 and finding.column >= 1 for finding in findings)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from hookline.pipeline.jsonc import Path
 from hookline.pipeline.layers import Layer, SettingsFile
 from hookline.pipeline.settings import SettingsReader, keep_one_of_each
 from hookline.problem import Problem
@@ -41,6 +42,13 @@ class ReadSources(msgspec.Struct, frozen=True, kw_only=True):
     unread: tuple[str, ...] = ()
 
 
+class PluginHooks(msgspec.Struct, frozen=True):
+    """Where a plugin of a layer has its hooks: files, each with the path of an object of events."""
+
+    source: HookSource
+    places: tuple[tuple[str, Path], ...]
+
+
 class Sources:
     """Reads the same sources again and again; what breaks keeps what it last said.
 
@@ -60,6 +68,7 @@ class Sources:
         # The files that were last read, and those of plugins, whether they are there or not.
         self.files = self._own_files = tuple(files)
         self.plugin_files: tuple[str, ...] = ()
+        self.plugins: tuple[PluginHooks, ...] = ()
         # Matchers keep it, and look into it each time.
         self.tools: dict[str, ToolAlias] = {}
         self._claude_files = tuple(claude_files)
@@ -135,13 +144,14 @@ class Sources:
                 folder = os.path.join(base, os.path.expanduser(plugin.folder))
                 named.append((layer.source, os.path.abspath(folder), plugin.place))
         if not named:
-            self.plugin_files = ()
+            self.plugin_files = self.plugins = ()
             return {}
         from hookline.pipeline.claude_settings import read_plugin
 
         named.sort(key=lambda each: _NAMING.index(each[0]))
         by_source: dict[HookSource, list[Layer]] = {}
         files: list[str] = []
+        plugins: list[PluginHooks] = []
         done: set[str] = set()
         for namer, folder, place in named:
             root = os.path.realpath(folder)
@@ -151,6 +161,7 @@ class Sources:
             source = HookSource.USER if namer is HookSource.RUNTIME else namer
             read = read_plugin(folder, source, place, self.tools)
             files += read.files
+            plugins.append(PluginHooks(source, read.places))
             found = read.layers
             if read.problems:
                 kept = self._last_good.get(root, ())
@@ -159,5 +170,5 @@ class Sources:
             else:
                 self._last_good[root] = found
             by_source.setdefault(namer, []).extend(found)
-        self.plugin_files = tuple(files)
+        self.plugin_files, self.plugins = tuple(files), tuple(plugins)
         return by_source

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from hookline.answer import Answer
+from hookline.answer import TONES, Answer, hook_word
 from hookline.fired import FiredEvent
 from hookline.replies import add_context, combine, deny, stop
 from hookline.translate.genai import GenAITranslator
 from hookline.wire import codec
-from hookline.wire.events import HookEventName
+from hookline.wire.claude_events import ClaudeEventName
+from hookline.wire.events import EventName, HookEventName
 from hookline.wire.outputs import ModelCall
 from tests.eleven import REQUEST, RESPONSE, WITH_TOOLS, Json
 
@@ -92,6 +93,60 @@ def test_a_turn_goes_on_with_the_reason_and_what_hooks_add(
 
     assert read(HookEventName.AFTER_AGENT).send_back == send_back
     assert read(HookEventName.BEFORE_AGENT).send_back is None
+
+
+def test_an_agent_of_the_hosts_is_sent_back_as_the_agent_is() -> None:
+    event = ClaudeEventName.SUBAGENT_STOP
+    assert Answer.read(FiredEvent(event), deny("r")).send_back == "r"
+    assert Answer.read(FiredEvent(event), stop("s")).send_back is None
+    assert Answer.read(FiredEvent(ClaudeEventName.SUBAGENT_START), deny("r")).send_back is None
+
+
+def test_the_model_does_not_read_what_the_user_is_told() -> None:
+    said = {"systemMessage": "both", "hookSpecificOutput": {"userMessage": "user"}}
+    for event in HookEventName:
+        answer = Answer.read(FiredEvent(event), said)
+        assert answer.system_message == "both\nuser"
+        assert answer.message == "both"
+        assert answer.texts_for_model == ["[System] both"]
+    hidden = Answer.read(FiredEvent(HookEventName.BEFORE_TOOL), {**said, "suppressOutput": True})
+    assert hidden.system_message is None
+
+
+def test_fields_that_are_taken_away_kept_or_exported_are_shown() -> None:
+    gone: Json = {"removeToolInput": ["a"]}
+    seen = view(HookEventName.BEFORE_TOOL, hookSpecificOutput=gone)
+    assert (seen["tool_input"], seen["removed_tool_input"]) == (None, ["a"])
+    exports: Json = {"exports": {"A": "1"}}
+    assert view(HookEventName.SESSION_START, hookSpecificOutput=exports)["exports"] == {"A": "1"}
+    kept: Json = {"keepHistory": True}
+    assert view(HookEventName.PRE_COMPRESS, hookSpecificOutput=kept)["keep_history"] is True
+    for event, names in (
+        (HookEventName.BEFORE_TOOL, {"removed_tool_input"}),
+        (HookEventName.SESSION_START, {"exports"}),
+        (HookEventName.PRE_COMPRESS, {"keep_history"}),
+    ):
+        assert names.isdisjoint(view(event))
+
+
+@pytest.mark.parametrize(
+    ("event", "specific", "word"),
+    [
+        (HookEventName.BEFORE_TOOL, {"removeToolInput": ["a"]}, "rewrites"),
+        (HookEventName.BEFORE_TOOL, {"removeToolInput": [1]}, "ok"),
+        (HookEventName.BEFORE_TOOL, {"additionalContext": "c"}, "adds"),
+        (HookEventName.SESSION_START, {"exports": {"A": "1"}}, "adds"),
+        (HookEventName.PRE_COMPRESS, {"keepHistory": True}, "block"),
+        (HookEventName.PRE_COMPRESS, {"keepHistory": False}, "ok"),
+        (HookEventName.NOTIFICATION, {"userMessage": "m"}, "ok"),
+        (ClaudeEventName.PERMISSION_REQUEST, {"tool_input": {"a": 1}}, "rewrites"),
+    ],
+)
+def test_a_hook_did_in_a_word_what_its_own_fields_do(
+    event: EventName, specific: Json, word: str
+) -> None:
+    assert hook_word(event, {"hookSpecificOutput": specific}) == (word, "")
+    assert word in TONES
 
 
 def test_before_tool_shows_the_rewritten_input() -> None:

@@ -30,6 +30,7 @@ PUBLIC = [
     "InProcessMessageBus",
     "InvalidHookError",
     "InvalidPayloadError",
+    "Judge",
     "MessageBus",
     "PreCompressTrigger",
     "ProcessedHookResult",

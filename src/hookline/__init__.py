@@ -31,7 +31,7 @@ _HOMES = {
     ),
     "hookline.handler": ("HookEventHandler",),
     "hookline.pipeline.dialects.tools": ("ToolAlias",),
-    "hookline.pipeline.runner.context": ("RunLimits",),
+    "hookline.pipeline.runner.context": ("Judge", "RunLimits"),
     "hookline.replies": (
         "add_context",
         "allow",

@@ -23,7 +23,7 @@ from hookline.front import (
 )
 from hookline.handler import HookEventHandler
 from hookline.pipeline.dialects.tools import ToolAlias
-from hookline.pipeline.runner.context import RunLimits
+from hookline.pipeline.runner.context import Judge, RunLimits
 from hookline.replies import (
     add_context,
     allow,
@@ -76,6 +76,7 @@ __all__ = [
     "InProcessMessageBus",
     "InvalidHookError",
     "InvalidPayloadError",
+    "Judge",
     "MessageBus",
     "PreCompressTrigger",
     "ProcessedHookResult",

@@ -63,18 +63,25 @@ TONES: dict[str, Tone] = {
     "redacted": "change",
     "restricted": "change",
     "added": "change",
+    "started": "faint",
+    "async": "faint",
     "no hook matched": "faint",
     "no hook": "faint",
 }
 # What a hook does that decides nothing, by the field it answers with.
 _DOES: dict[str, str] = {
     "tool_input": "rewrites",
+    "removeToolInput": "rewrites",
     "updatedToolOutput": "rewrites",
     "llm_request": "rewrites",
     "llm_response": "rewrites",
     "toolConfig": "restricts",
     "additionalContext": "adds",
+    "exports": "adds",
+    "keepHistory": "block",
 }
+# The events of an agent that hooks can send back to work.
+_ENDS_OF_WORK = frozenset({HookEventName.AFTER_AGENT.value, "SubagentStop"})
 
 
 def most_sent_back() -> int:
@@ -211,8 +218,8 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
     @property
     def send_back(self) -> str | None:
         """What an agent whose turn is over is to go on with: the reason of hooks that do not let
-        it end, and what they add; None where it may end (AfterAgent)."""
-        if self.event is not HookEventName.AFTER_AGENT or self.stopped:
+        it end, and what they add; None where it may end (AfterAgent, SubagentStop)."""
+        if self.event not in _ENDS_OF_WORK or self.stopped:
             return None
         texts = [self.reason] if self.denied else []
         texts += [self.context] if self.context else []
@@ -371,8 +378,14 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         }
         if isinstance(output, BeforeToolHookOutput):
             view["tool_input"] = output.get_modified_tool_input()
+            if removed := output.get_removed_tool_input():
+                view["removed_tool_input"] = removed
         elif self.tool_output is not None:
             view["tool_output"] = self.tool_output
+        elif self.exports:
+            view["exports"] = self.exports
+        elif self.keep_history:
+            view["keep_history"] = True
         elif isinstance(output, BeforeModelHookOutput):
             view["synthetic_response"] = output.get_synthetic_response()
             view["modified_request"] = self.request
@@ -489,13 +502,14 @@ def hook_word(
 
 
 def result_document(result: HookExecutionResult) -> dict[str, Any]:
-    """One hook's result as ``fire --json`` shows it."""
+    """One hook's result as ``fire --json`` shows it; one that nobody waits for is ``started``."""
     optional = {
         "exit_code": result.exit_code,
         "signal": result.signal,
         "failed": result.failed,
         "output": result.output,
         "warnings": list(result.warnings) or None,
+        "started": result.started or None,
     }
     return {
         "hook": result.hook.name,

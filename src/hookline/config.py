@@ -24,6 +24,7 @@ from hookline.pipeline.settings import (
 )
 from hookline.pipeline.sources import ReadSources, Sources
 from hookline.places import home_dir, system_settings_file
+from hookline.problem import Problem
 from hookline.wire.hooks import HookConfig, HookSource, OnFailure, Redaction
 
 # Whoever only reads settings, as ``hookline list`` does, is spared the engine and asyncio.
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from hookline.bus.messages import MessageBus
     from hookline.debuglog import DebugLogger
     from hookline.pipeline.dialects.tools import ToolAlias
+    from hookline.pipeline.registry import HookRegistryEntry
     from hookline.pipeline.runner.context import Judge
     from hookline.pipeline.settings import Required
     from hookline.pipeline.trust.coverage import Uncovered
@@ -119,7 +121,8 @@ class Config:
 
     ``plugins`` are folders of Claude Code's plugins, whose hooks are the caller's own. ``tools``
     says what the host's tools are in Claude Code, for hooks of its dialect, beside those that are
-    known. ``judge`` puts the questions of prompt hooks to a model.
+    known. ``judge``, plain or async, puts the questions of prompt hooks to a model and gives its
+    answer; without one they are not run, and fail if they must answer.
     """
 
     def __init__(
@@ -302,10 +305,13 @@ class Config:
             self._unregistered.append(lambda made: made.register_hook(event, hook, **options))
 
     def dispose(self) -> None:
-        """End what the hook system keeps from call to call; calls under way finish."""
+        """End what the hook system keeps from call to call, and async hooks that still run; calls
+        under way finish."""
         with self._lock:
-            if self._hook_system is not None:
-                self._hook_system.dispose()
+            system = self._hook_system
+        # Not under the lock: who hears of the end of async hooks may ask for something here.
+        if system is not None:
+            system.dispose()
 
     def get_session_id(self) -> str:
         """The session all events belong to."""
@@ -411,6 +417,15 @@ class Config:
         """What the host's tools are in Claude Code; None where none but the known ones are."""
         return self._given_tools
 
+    def offer_judge(self, judge: "Judge") -> None:
+        """Have prompt hooks ask this, unless code has said already whom they ask."""
+        with self._lock:
+            if self._judge is None:
+                self._judge = judge
+                if self._settings is not None:
+                    kept = (each for each in self._settings.problems if each.kind != "no-judge")
+                    self._settings = msgspec.structs.replace(self._settings, problems=tuple(kept))
+
     def run_context(self, session_id: str) -> RunContext:
         """The rules hooks of one event run under."""
         settings = self.get_settings()
@@ -512,6 +527,10 @@ class Config:
                 problems=(*settings.problems, *problems),
             )
             self._sources.share_tools(tools)
+        asking = [e for e in settings.entries if e.hook.type == "prompt" and e.enabled]
+        if self._judge is None and asking:
+            told = (_explain_no_judge(entry) for entry in asking)
+            settings = msgspec.structs.replace(settings, problems=(*settings.problems, *told))
         self._settings = settings
         return settings
 
@@ -522,3 +541,15 @@ class Config:
             self._sources.share_tools(settings.tools)
         if self._folder_trust is not None:
             self._folder_trust.restore()
+
+
+def _explain_no_judge(entry: "HookRegistryEntry") -> Problem:
+    is_closed = entry.hook.on_failure == "block"
+    return Problem(
+        kind="no-judge",
+        file=entry.file or "",
+        line=entry.line,
+        message=f"prompt hook {entry.name!r} asks a model, and there is none to ask here",
+        consequence="it fails, and blocks" if is_closed else "it is not run",
+        remedy="an agent gives one with Hooks(judge=…)",
+    )

@@ -93,28 +93,9 @@ class DebugLogger:
                 if result.warnings or result.failed:
                     self._tell(result, {})
             return
-        # What tells the records of one event from all others, short enough to be typed.
-        id = "".join(_ID_LETTERS[byte & 31] for byte in os.urandom(6))
-        common = {"id": id, "session_id": session_id, "event": event, "target": target}
+        common = {"id": _new_id(), "session_id": session_id, "event": event, "target": target}
         for result in processed.results:
-            self._tell(result, common)
-            facts = {
-                "hook": result.hook.name,
-                "type": result.hook.type,
-                "source": result.hook.source.value,
-                "duration_ms": round(result.duration, 3),
-                "success": result.success,
-                "exit_code": result.exit_code,
-                "signal": result.signal,
-                "failed": result.failed,
-                "output": result.output,
-                "stdout": result.stdout,
-                "stderr": result.stderr,
-                "error": result.error,
-            }
-            self.record("hook", **common, **facts, input=payload)
-            if result.failed is not None:
-                self.record("diagnostic", **common, **facts)
+            self._record_hook(result, common, payload)
         output = processed.final_output
         failures = sum(1 for result in processed.results if not result.success)
         self.record(
@@ -128,6 +109,49 @@ class DebugLogger:
             sequential=processed.plan is not None and processed.plan.sequential,
             output=output.to_wire() if output is not None else None,
         )
+
+    def ended(
+        self,
+        result: HookExecutionResult,
+        payload: Mapping[str, Any],
+        *,
+        session_id: str,
+        target: str,
+    ) -> None:
+        """The end of a hook that nobody waited for: records of its own, as its event has ended
+        long ago."""
+        if self._sink is None:
+            self._tell(result, {})
+            return
+        event = result.event_name.value
+        about = {"id": _new_id(), "session_id": session_id, "event": event, "target": target}
+        common = {**about, "async": True}
+        self._record_hook(result, common, payload)
+        self.record("batch", **common, hook_count=1, success=result.success)
+
+    def _record_hook(
+        self, result: HookExecutionResult, common: Record, payload: Mapping[str, Any] | None
+    ) -> None:
+        self._tell(result, common)
+        facts = {
+            "hook": result.hook.name,
+            "type": result.hook.type,
+            "source": result.hook.source.value,
+            "duration_ms": round(result.duration, 3),
+            "success": result.success,
+            "exit_code": result.exit_code,
+            "signal": result.signal,
+            "failed": result.failed,
+            "output": result.output,
+            "stdout": result.stdout,
+            "stderr": result.stderr,
+            "error": result.error,
+        }
+        if result.started:
+            facts["started"] = True
+        self.record("hook", **common, **facts, input=payload)
+        if result.failed is not None:
+            self.record("diagnostic", **common, **facts)
 
     def _tell(self, result: HookExecutionResult, common: Record) -> None:
         if env := getattr(result.hook, "env", None):
@@ -220,6 +244,11 @@ class JsonLinesSink:
                     with contextlib.suppress(FileNotFoundError):
                         newer.replace(older)
         return True
+
+
+def _new_id() -> str:
+    """What tells the records of one event from all others, short enough to be typed."""
+    return "".join(_ID_LETTERS[byte & 31] for byte in os.urandom(6))
 
 
 def is_trace_wanted(*, default: bool) -> bool:

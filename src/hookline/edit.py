@@ -23,10 +23,10 @@ from hookline.pipeline.settings import (
     SettingsFile,
     SettingsFileError,
     find_disabled_names,
-    find_settings_files,
+    is_claude_file,
     read_settings_file,
 )
-from hookline.places import home_dir, user_config_dir
+from hookline.places import user_config_dir
 from hookline.problem import Problem
 from hookline.wire import codec
 from hookline.wire.hooks import HookSource
@@ -306,12 +306,14 @@ def without(text: str, path: Path, item: str) -> str:
 
 
 class Switch(msgspec.Struct, frozen=True):
-    """A word in a settings file that switches off a hook by its name, or without a name all."""
+    """A word in a settings file that switches off a hook by its name, or without a name all; one
+    of Claude Code's all hooks of its dialect."""
 
     source: HookSource
     file: str
     line: int
     name: str | None
+    is_claude: bool = False
 
     def described(self) -> dict[str, Any]:
         """Whose word it is and where, for a document."""
@@ -326,15 +328,16 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     own_files: tuple[str, ...]
 
 
-def files_of(project_dir: str, given: Sequence[str] | None) -> list[SettingsFile]:
-    """The settings files of a project, or those that were given instead, as ``Config`` has them."""
-    return find_settings_files(project_dir, home_dir(), given=given)
-
-
 def user_place(given: Sequence[str] | None) -> Place:
-    """The user's own settings, or what was given instead of all settings."""
+    """The user's own settings, or what was given instead of all settings; what is Claude Code's
+    is not ours to change."""
     if given:
-        files = tuple(map(os.path.abspath, given))
+        files = tuple(path for path in map(os.path.abspath, given) if not is_claude_file(path))
+        if not files:
+            raise HooklineError(
+                f"{given[0]} is Claude Code's and stays as it is; name settings of ours with "
+                "--settings before it"
+            )
         return Place(source=HookSource.USER, file=files[0], own_files=files)
     directory = user_config_dir()
     if directory is None:
@@ -354,7 +357,7 @@ def project_place(project_dir: str) -> Place:
 def read_switches(files: Iterable[SettingsFile]) -> tuple[Switch, ...]:
     """Every word that switches hooks off, highest priority first; an unreadable file has none."""
     switches: list[Switch] = []
-    decided: set[HookSource] = set()
+    decided, decided_claude = set[HookSource](), set[HookSource]()
     for file in files:
         try:
             found = read_settings_file(file.path)
@@ -363,6 +366,9 @@ def read_switches(files: Iterable[SettingsFile]) -> tuple[Switch, ...]:
         if found is None:
             continue
         _, document = found
+        if file.dialect == "claude":
+            switches += _read_claude_switches(file, document, decided_claude)
+            continue
         off: list[tuple[Path, str | None]] = [*find_disabled_names(document.value)]
         said = {path: value_at(document.value, path) for path in SWITCHES}
         said = {path: word for path, word in said.items() if isinstance(word, bool)}
@@ -375,6 +381,23 @@ def read_switches(files: Iterable[SettingsFile]) -> tuple[Switch, ...]:
     return tuple(switches)
 
 
+def _read_claude_switches(
+    file: SettingsFile, document: Document, decided: set[HookSource]
+) -> Iterator[Switch]:
+    """The words of a file of Claude Code's; the first file of a layer that says one counts."""
+    words = [("disableAllHooks",)]
+    words += [("allowManagedHooksOnly",)] if file.source is HookSource.SYSTEM else []
+    for path in words:
+        said = value_at(document.value, path)
+        if path == ("disableAllHooks",) and isinstance(said, bool):
+            if file.source in decided:
+                continue
+            decided.add(file.source)
+        if said is True:
+            line = document.place(path)[0]
+            yield Switch(file.source, file.path, line, None, is_claude=True)
+
+
 def switch_of(entry: HookRegistryEntry, switches: Iterable[Switch]) -> Switch | None:
     """What keeps a hook from running: the word of the layer that is trusted most."""
     sources = [HookSource.SYSTEM]
@@ -382,7 +405,12 @@ def switch_of(entry: HookRegistryEntry, switches: Iterable[Switch]) -> Switch | 
         sources.append(HookSource.USER)
     if entry.source is HookSource.PROJECT:
         sources.append(HookSource.PROJECT)
-    fitting = [switch for switch in switches if switch.name in (None, entry.name)]
+    is_claude = entry.hook.dialect == "claude"
+    fitting = [
+        switch
+        for switch in switches
+        if switch.name in (None, entry.name) and (is_claude or not switch.is_claude)
+    ]
     ordered = (switch for source in sources for switch in fitting if switch.source is source)
     return next(ordered, None)
 

@@ -5,8 +5,9 @@ which kills what is running; whatever else goes wrong is a failure envelope, and
 hook must answer.
 """
 
+import threading
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -18,14 +19,20 @@ from hookline.fired import FiredEvent, Session, build_payload, read_fired_event
 from hookline.notices import warn
 from hookline.pipeline.aggregator import HookAggregator, merge_outputs
 from hookline.pipeline.planner import HookPlanner, narrow_plan
-from hookline.pipeline.runner.context import InputDocument
+from hookline.pipeline.runner.context import InputDocument, RunContext
 from hookline.pipeline.runner.runner import HookRunner
 from hookline.wire.events import EVENTS, EventName, HookEventName, narrow_event
 from hookline.wire.outputs import ModelCall
-from hookline.wire.results import AggregatedHookResult, FailureMeta, build_failure_envelope
+from hookline.wire.results import (
+    AggregatedHookResult,
+    FailureMeta,
+    HookExecutionResult,
+    build_failure_envelope,
+)
 
 if TYPE_CHECKING:
     from hookline.pipeline.dialects.tools import ToolAlias
+    from hookline.pipeline.runner.background import LateTexts
     from hookline.translate import HookTranslator
 
 
@@ -65,10 +72,12 @@ class LocalExecutor:
         *,
         translator: "HookTranslator | None" = None,
         debug_logger: DebugLogger | None = None,
+        late_ends: "LateEnds | None" = None,
     ) -> None:
         self.session = session
         self._translator = translator
         self.debug_log = DebugLogger() if debug_logger is None else debug_logger
+        self._ends = LateEnds(self.debug_log) if late_ends is None else late_ends
         self._planner = planner
         self._runner = runner
         self._aggregator = aggregator
@@ -76,7 +85,7 @@ class LocalExecutor:
     def answer_at_once(self, fired: FiredEvent) -> Answer | None:
         """The answer if no hook matches, None if one does."""
         try:
-            if self._planner.create_execution_plan(fired.event, fired.target) is not None:
+            if self._planner.create_execution_plan(fired.event, fired.matched) is not None:
                 return None
         except Exception as error:
             return self.fail(error, "planning", fired)
@@ -85,15 +94,22 @@ class LocalExecutor:
     def needs_asyncio(self, fired: FiredEvent) -> bool:
         """True if one of the hooks runs on a loop of asyncio's: a function may await what is."""
         try:
-            plan = self._planner.create_execution_plan(fired.event, fired.target)
+            plan = self._planner.create_execution_plan(fired.event, fired.matched)
+            if plan is None or not any(hook.needs_asyncio for hook in plan.hooks):
+                return False
+            kinds = {hook.type for hook in plan.hooks if hook.needs_asyncio}
+            # Without a judge, none of these is run.
+            return kinds != {"prompt"} or self.session.run_context("").judge is not None
         except Exception:
             return False
-        return plan is not None and any(hook.needs_asyncio for hook in plan.hooks)
 
     def may_answer(self, event: EventName | str, target: str = "") -> bool:
-        """Whether a hook matches, or that cannot be told."""
+        """Whether a hook matches, or has said something that waits for this event, or that cannot
+        be told."""
+        if self._ends.texts and event == HookEventName.BEFORE_AGENT:
+            return True
         try:
-            return self._planner.create_execution_plan(event, target) is not None
+            return self._planner.may_match(event, target)
         except Exception:
             return True
 
@@ -101,7 +117,7 @@ class LocalExecutor:
         """Run the hooks that match an event and merge what they answer."""
         stage, started = "planning", 0.0
         try:
-            plan = self._planner.create_execution_plan(fired.event, fired.target)
+            plan = self._planner.create_execution_plan(fired.event, fired.matched)
             if plan is None:
                 return self._answer_unmatched(fired)
             stage, started, spec = "translation", time.perf_counter(), EVENTS[fired.event]
@@ -122,6 +138,8 @@ class LocalExecutor:
             call = None if translator is None else ModelCall(translator, fired.values[0])
             aggregated = self._aggregator.aggregate_results(plan, results, call=call)
             answer = process_common_hook_output_fields(aggregated, fired)
+            if self._ends.texts and fired.event is HookEventName.BEFORE_AGENT:
+                answer = self._add_late_texts(answer, fired, self._ends.texts)
         except Exception as error:
             passed = (time.perf_counter() - started) * 1000 if started else 0.0
             return self.fail(error, stage, fired, duration=passed)
@@ -197,13 +215,32 @@ class LocalExecutor:
             return True
         try:
             # What could not be read as an event has no target either.
-            target = fired.target if fired.values else None
+            target = fired.matched if fired.values else None
             return self._planner.must_answer(fired.event, target, is_exhausted=is_exhausted(error))
         except Exception:
             return False
 
+    def _add_late_texts(self, answer: Answer, fired: FiredEvent, late: "LateTexts") -> Answer:
+        """The answer with what hooks of earlier events have said since; a turn that does not begin
+        leaves it to the next."""
+        session_id = fired.session_id
+        if session_id is None:
+            session_id = self.session.get_session_id()
+        said = None if answer.blocked else late.take(session_id)
+        if said is None:
+            return answer
+        outputs = [*answer.all_outputs, said]
+        added = msgspec.structs.replace(
+            answer.aggregated,
+            final_output=merge_outputs(fired.event, outputs),
+            all_outputs=outputs,
+        )
+        return process_common_hook_output_fields(added, fired)
+
     def _answer_unmatched(self, fired: FiredEvent) -> Answer:
         answer = make_empty_answer(fired)
+        if self._ends.texts and fired.event is HookEventName.BEFORE_AGENT:
+            answer = self._add_late_texts(answer, fired, self._ends.texts)
         if self.debug_log.enabled:
             self.log_event(answer, fired, None)
         return answer
@@ -265,6 +302,41 @@ def read_named_event(
     from hookline.pipeline.dialects.claude.reading import read_claude_event
 
     return read_claude_event(str(name), input, tools)
+
+
+class LateEnds:
+    """Tells people of the end of each hook that nobody waited for, and keeps its texts.
+
+    It knows neither the session nor the system, which a running hook shall not keep alive.
+    """
+
+    def __init__(self, debug_log: DebugLogger) -> None:
+        self._log = debug_log
+        self._lock = threading.Lock()
+        self.texts: LateTexts | None = None
+        self.listeners: list[Callable[[HookExecutionResult], object]] = []
+
+    def tell(
+        self, result: HookExecutionResult, document: InputDocument, context: RunContext
+    ) -> None:
+        """Record one end; to be called when the hook has gone."""
+        from hookline.pipeline.runner.background import LateTexts, describe_ignored
+
+        if result.output is not None:
+            with self._lock:
+                if self.texts is None:
+                    self.texts = LateTexts(self._log.warning)
+            self.texts.add(context.session_id, result.output)
+            if (ignored := describe_ignored(result.output)) is not None:
+                warnings = (*result.warnings, ignored)
+                result = msgspec.structs.replace(result, warnings=warnings)
+        for listener in self.listeners:
+            listener(result)
+        field = EVENTS[document.event].target
+        target = document.payload.get(field) if field is not None else None
+        self._log.ended(
+            result, document.payload, session_id=context.session_id, target=str(target or "")
+        )
 
 
 def is_exhausted(error: Exception) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hookline.translate import HookTranslator
 
 
-_BASE_FIELDS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_name", "timestamp"})
+BASE_FIELDS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_name", "timestamp"})
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -33,6 +33,27 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 NO_FACTS = Facts()
+
+# Where the values of an event of a tool say which server has the tool.
+_MCP_CONTEXT: dict[str, int] = {
+    "BeforeTool": 2,
+    "AfterTool": 4,
+    "PermissionRequest": 3,
+    "PermissionDenied": 4,
+}
+
+
+class Target(str):
+    """What matchers are compared with, and in ``elsewhere`` what Claude Code calls the same where
+    its name alone does not tell: its own word for it, or the name of an MCP server's tool."""
+
+    __slots__ = ("elsewhere",)
+    elsewhere: str
+
+    def __new__(cls, name: str, elsewhere: str) -> "Target":
+        target = super().__new__(cls, name)
+        target.elsewhere = elsewhere
+        return target
 
 
 class FiredEvent(msgspec.Struct, frozen=True):
@@ -56,6 +77,24 @@ class FiredEvent(msgspec.Struct, frozen=True):
     def spec(self) -> EventSpec:
         """How the event is written and matched."""
         return EVENTS[self.event]
+
+    @property
+    def matched(self) -> str:
+        """The target, with what Claude Code calls the same if the event says so."""
+        original, place = self.facts.original, _MCP_CONTEXT.get(self.event)
+        if original is not None:
+            word = original.get(self.spec.target or "")
+            return Target(self.target, word) if isinstance(word, str) else self.target
+        if place is None:
+            return self.target
+        context = self.values[place] if len(self.values) > place else None
+        context = context or self.extra.get("mcp_context")
+        if not context:
+            return self.target
+        from hookline.wire.tools import name_mcp_tool
+
+        name = name_mcp_tool(self.target, context)
+        return self.target if name == self.target else Target(self.target, name)
 
     def field(self, name: str) -> Any:
         """The value of one of the event's own fields; None for one that it does not have."""
@@ -99,7 +138,7 @@ def read_fired_event(
         raise InvalidPayloadError(event.value, values)
     spec, names = EVENTS[event], _names_of(event)
     matched = (values[names.index(spec.target)] or "") if spec.target is not None else ""
-    known = {*names, *(ALIASES[name] for name in names if name in ALIASES), *_BASE_FIELDS}
+    known = {*names, *(ALIASES[name] for name in names if name in ALIASES), *BASE_FIELDS}
     session_id, transcript = input.get("session_id"), input.get("transcript_path")
     return FiredEvent(
         event,

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
     from hookline.config import HookOptions, LoadOptions, Options
     from hookline.modelcall import ModelGate, ModelOutcome
+    from hookline.pipeline.runner.context import Judge
     from hookline.translate import HookTranslator
     from hookline.wire.hooks import HookFunction, HookSource
     from hookline.wire.inputs import (
@@ -641,7 +642,8 @@ class Hooks(HookSession):
     ``enable_hooks``); the place (``working_dir``, ``project_dir``); the session (``session_id``,
     ``transcript_path``); how hooks run (``limits``, ``warm``, ``redaction``); over a bus
     (``remote_bus``, ``execution``, ``on_unavailable``, ``remote_timeout``, ``message_bus``); and
-    who else has a part in it (``debug_logger``, ``translator``).
+    who else has a part in it (``debug_logger``, ``translator``, ``tools``, and ``judge``, the
+    function that puts the questions of prompt hooks to a model).
     """
 
     def __init__(self, **options: "Unpack[Options]") -> None:
@@ -655,18 +657,21 @@ class Hooks(HookSession):
         project_dir: PathLike | None = None,
         settings_files: Sequence[PathLike] | None = None,
         trusted: bool | Callable[[], bool] | None = None,
+        claude: bool | None = None,
         **options: "Unpack[LoadOptions]",
     ) -> "Hooks":
         """The hooks that the settings files name for a directory; the working directory's if none
         is given. Those of the project run as far as the user trusts them (``hookline trust``),
         unless ``trusted`` says something else; ``settings_files`` are used instead of those found,
-        and need no trust."""
+        and need no trust. ``claude`` has Claude Code's settings read too, ``plugins`` are folders
+        of its plugins."""
         return cls.of(
             Config.load(
                 directory,
                 project_dir=project_dir,
                 settings_files=settings_files,
                 trusted=trusted,
+                claude=claude,
                 **options,
             )
         )
@@ -688,7 +693,8 @@ class Hooks(HookSession):
         return HookSession(self._engine, id, transcript_path)
 
     def close(self) -> None:
-        """End what serves hooks from call to call; calls under way finish. May be called again."""
+        """End what serves hooks from call to call, and async hooks that still run; calls under
+        way finish. May be called again."""
         self.config.dispose()
 
     def __enter__(self) -> "Hooks":
@@ -945,6 +951,11 @@ def find_files(hooks: HookSession, dialect: str) -> "list[tuple[HookSource, str]
     of_settings = (e for e in entries if not getattr(e.hook, "plugin_root", None))
     found = {(e.source, e.file) for e in of_settings if e.file and e.hook.dialect == dialect}
     return sorted(found)
+
+
+def offer_judge(hooks: HookSession, judge: "Judge") -> None:
+    """Have prompt hooks ask this, unless whoever made the hooks has said whom they ask."""
+    hooks._engine.config.offer_judge(judge)
 
 
 def failing_closed(hooks: HookSession) -> HookSession:

@@ -3,7 +3,9 @@
 import msgspec
 
 # The whole file was not used, or an entry in it was not: hooks that somebody wrote may be missing.
-_BROKEN = frozenset({"unreadable", "not-json", "too-large", "too-deep", "not-an-object"})
+_BROKEN = frozenset(
+    {"unreadable", "not-json", "too-large", "too-deep", "not-an-object", "bad-plugin"}
+)
 _SKIPPED = frozenset({"skipped", "unknown-event"})
 
 
@@ -37,7 +39,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def broken(self) -> bool:
-        """Whether a whole file could not be read."""
+        """Whether a whole file, or a plugin, could not be read."""
         return self.kind in _BROKEN
 
     @property

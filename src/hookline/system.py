@@ -16,7 +16,7 @@ from hookline.errors import (
     InvalidHookError,
     message_of,
 )
-from hookline.executor import Executor, LocalExecutor
+from hookline.executor import Executor, LateEnds, LocalExecutor
 from hookline.fired import FiredEvent
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.definitions import runtime_hook, settings_hook
@@ -35,6 +35,7 @@ from hookline.pipeline.settings import Required, Settings
 from hookline.problem import Problem
 from hookline.wire.events import EventName, narrow_event
 from hookline.wire.hooks import HookConfig, HookFunction, HookSource, OnFailure
+from hookline.wire.results import HookExecutionResult
 
 # Without a bus or a watch, what they take is not loaded.
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ class HookSystem:
         self._watch: FileWatch | None = None
         self._policy: tuple[HookSnapshot | None, Policy | None] = (None, None)
         self._registry = HookRegistry()
-        self._runner = HookRunner(warn=self._log.warning)
+        self._ends = LateEnds(self._log)
+        self._runner = HookRunner(warn=self._log.warning, on_end=self._ends.tell)
         local = self._local = LocalExecutor(
             config,
             HookPlanner(self._registry, warn=self._log.warning, why_untrusted=config.why_untrusted),
@@ -112,6 +114,7 @@ class HookSystem:
             HookAggregator(),
             translator=translator,
             debug_logger=self._log,
+            late_ends=self._ends,
         )
         self._executor: Executor = local
         remote = config.get_remote_firing()
@@ -210,6 +213,15 @@ class HookSystem:
     def follow(self, running: list[RunningHook]) -> None:
         """Keep in ``running``, from now on, the command hooks that are under way."""
         self._runner.follow(running)
+
+    def follow_background(self, ended: list[HookExecutionResult]) -> None:
+        """Add to ``ended``, from now on, the result of each async hook when it ends."""
+        self._ends.listeners.append(ended.append)
+
+    def wait_for_background(self, timeout: float | None = None) -> bool:
+        """Wait for the end of all async hooks, on whose results no event waits; False if some are
+        left after ``timeout`` seconds. It holds the calling thread up."""
+        return self._runner.wait_for_background(timeout)
 
     def get_problems(self) -> tuple[Problem, ...]:
         """What was wrong in the settings when they were last read."""
@@ -337,8 +349,9 @@ class HookSystem:
         return self._executor.judge_failure(self._local.fail(error, stage, fired))
 
     def dispose(self) -> None:
-        """Stop serving the bus, and end what serves hooks from call to call; calls under way
-        finish. May be called more than once."""
+        """Stop serving the bus, end what serves hooks from call to call, and end async hooks:
+        they are gone when this returns, and none starts any more. Calls under way finish. May be
+        called more than once."""
         self._is_watching = False
         watch, self._watch = self._watch, None
         if watch is not None:

@@ -203,3 +203,19 @@ def test_args_have_no_shell(project: Project, word: str, said: str) -> None:
 )
 def test_args_that_mean_what_they_say(project: Project, word: str) -> None:
     assert review(project, on("BeforeAgent", hook(args=[word, "a > b"]))) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "then"), [({}, "is not run"), ({"onFailure": "block"}, "blocks")]
+)
+def test_a_prompt_hook_needs_an_agent_that_gives_a_model(
+    project: Project, fields: dict[str, Any], then: str
+) -> None:
+    asking = {"type": "prompt", "prompt": "Fine?", **fields}
+    finding = only(review(project, on("BeforeTool", asking)), "prompt")
+    assert finding.severity is HINT
+    assert finding.message == f"it asks a model, and {then} where the agent gives none"
+
+
+def test_a_command_hook_may_be_async(project: Project) -> None:
+    assert review(project, on("AfterTool", {**hook(), "async": True})) == []

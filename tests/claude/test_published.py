@@ -1,6 +1,7 @@
 """Hooks of the kinds that people publish, run as they are: from a project's settings and from a
 plugin folder."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -179,7 +180,7 @@ async def test_a_notifier_runs_beside_the_agent(place: Place) -> None:
             await agent.run("Go on")
             system = hooks.config.get_hook_system()
             assert system is not None
-            await system.wait_for_background()
+            assert await asyncio.to_thread(system.wait_for_background, 30)
             await agent.run("And again")
     assert "told the team" in place.notes
     assert place.notes.count("told the team") == 1
@@ -241,7 +242,9 @@ async def test_a_history_that_a_hook_wants_kept_is_not_compressed(place: Place) 
     hooks = place.hooks()
     provider = ScriptedProvider(["One.", "Two.", "Three."])
     with hooks:
-        async with Agent(hooks, provider, notify=place.notes.append, compress_above=2) as agent:
+        notify = place.notes.append
+        made = Agent(hooks, provider, notify=notify, compress_above=2, keep_turns=1)
+        async with made as agent:
             for prompt in ("a", "b", "c"):
                 await agent.run(prompt)
             assert len(agent.chat.history) == 6

@@ -93,3 +93,18 @@ def test_it_says_that_it_would_wait_for_ever() -> None:
             "warning: tracing is off, so nothing new is recorded; HOOKLINE_TRACE=1 turns it on\n"
         )
     assert hookline("trace", "--follow", "some-id").status == 1
+
+
+def test_the_end_of_an_async_hook_comes_as_a_row_of_its_own() -> None:
+    written(default_trace_file(), fired("began2", "14:03:09", "AfterTool", ran("lint", 0)))
+    ended = [
+        {**record, "async": True}
+        for record in fired("ended2", "14:03:11", "AfterTool", ran("lint", 2000.0))
+    ]
+    with following() as (process, out):
+        assert [out.readline(), out.readline()][1].startswith("began2")
+        append(ended)
+        assert out.readline() == (
+            "ended2  14:03:09  s-1       AfterTool                 async       2 s  lint\n"
+        )
+        process.send_signal(signal.SIGINT)

@@ -5,8 +5,10 @@ from typing import Any, get_args
 import pytest
 
 from hookline.pipeline.aggregator import HookAggregator, merge_outputs
-from hookline.wire.events import HookEventName
+from hookline.wire.claude_events import ClaudeEventName
+from hookline.wire.events import EventName, HookEventName
 from hookline.wire.hooks import CommandHook, OnFailure
+from hookline.wire.outputs import BeforeToolHookOutput
 from hookline.wire.results import (
     AggregatedHookResult,
     FailedKind,
@@ -22,7 +24,7 @@ ADVISORY = [E.SESSION_END, E.PRE_COMPRESS, E.NOTIFICATION]
 ALLOWED = {"continue": True, "suppressOutput": False, "decision": "allow"}
 
 
-def merged(event: HookEventName, *answers: Json) -> Json:
+def merged(event: EventName, *answers: Json) -> Json:
     output = merge_outputs(event, answers)
     assert output is not None
     return output.to_wire()
@@ -233,6 +235,79 @@ def test_a_tool_input_that_is_no_object_takes_no_other_with_it(bad: object) -> N
     for parts in ([bad, {"a": 1}], [{"a": 1}, bad]):
         changes = [{"tool_input": part} for part in parts]
         assert specific(E.BEFORE_TOOL, *changes) == {"tool_input": {"a": 1}}
+
+
+def test_a_field_that_a_hook_removes_is_gone_unless_a_later_one_gives_it_again() -> None:
+    removing: Json = {"tool_input": {"c": 2}, "removeToolInput": ["a", "b"]}
+    changing: Json = {"tool_input": {"a": 2}}
+
+    def left(*parts: Json) -> object:
+        output = merge_outputs(E.BEFORE_TOOL, [{"hookSpecificOutput": part} for part in parts])
+        assert isinstance(output, BeforeToolHookOutput)
+        return output.apply_to_tool_input({"a": 1, "b": 1, "c": 1, "d": 1})
+
+    assert left(removing) == {"c": 2, "d": 1}
+    assert left(changing, removing) == {"c": 2, "d": 1}
+    assert left(removing, changing) == {"a": 2, "c": 2, "d": 1}
+    assert left(removing, {"removeToolInput": ["d", "a"]}) == {"c": 2}
+    # What a hook gives and removes at once, it gives.
+    assert left({"tool_input": {"a": 2}, "removeToolInput": ["a", "b", "c", "d"]}) == {"a": 2}
+    assert changing == {"tool_input": {"a": 2}}
+    # As many as a model may think up.
+    many = {str(number): 1 for number in range(50_000)}
+    assert left({"tool_input": many}, {"removeToolInput": [*many, "a"]}) == {"b": 1, "c": 1, "d": 1}
+
+
+@pytest.mark.parametrize("bad", [7, None, "a", [{}, 1], [["a"]]])
+def test_names_that_are_no_strings_take_no_others_with_them(bad: object) -> None:
+    for parts in ([bad, ["a"]], [["a"], bad]):
+        removals = [{"removeToolInput": part} for part in parts]
+        assert specific(E.BEFORE_TOOL, *removals) == {"removeToolInput": ["a"]}
+
+
+def test_a_text_for_the_user_is_joined_on_every_event_and_variables_are_united() -> None:
+    for event in HookEventName:
+        if event not in (E.BEFORE_TOOL_SELECTION,):
+            told = specific(event, {"userMessage": "a"}, {"userMessage": 7}, {"userMessage": "b"})
+            assert told["userMessage"] == "a\nb"
+    first, second = {"A": "1", "B": "1"}, {"B": "2"}
+    united = specific(E.SESSION_START, {"exports": first}, {"exports": second}, {"exports": "x"})
+    assert united == {"exports": {"A": "1", "B": "2"}}
+
+
+@pytest.mark.parametrize("other", [False, None, "yes", 1])
+def test_one_hook_that_keeps_the_history_is_enough(other: object) -> None:
+    for parts in ([True, other], [other, True]):
+        kept = specific(E.PRE_COMPRESS, *({"keepHistory": part} for part in parts))
+        assert kept["keepHistory"] is True
+
+
+def test_a_permission_that_no_hook_decides_has_no_decision() -> None:
+    event = ClaudeEventName.PERMISSION_REQUEST
+    told: Json = {"hookSpecificOutput": {"userMessage": "m"}}
+    assert "decision" not in merged(event, told, {})
+    assert merged(event, told, {"decision": "allow"})["decision"] == "allow"
+    words = [{"decision": word, "reason": word} for word in ("allow", "deny", "allow")]
+    assert merged(event, *words)["decision"] == "deny"
+    assert "decision" not in merged(event, {"continue": False})
+
+
+def test_a_guard_of_compaction_that_fails_closed_keeps_the_history() -> None:
+    hook = CommandHook(
+        name="h",
+        command="true",
+        on_failure="block",
+        dialect="claude",
+        dialect_event="PreCompact",
+    )
+    result = HookExecutionResult(
+        hook=hook, event_name=E.PRE_COMPRESS, success=False, failed="timeout", error="late"
+    )
+    plan = HookExecutionPlan(E.PRE_COMPRESS, (hook,))
+    output = HookAggregator().aggregate_results(plan, [result]).final_output
+    assert output is not None
+    assert output.should_keep_history()
+    assert output.get_user_message() == "h failed: late"
 
 
 @pytest.mark.parametrize("event", DECIDING)

@@ -15,6 +15,8 @@ from hookline.pipeline.definitions import (
     runtime_hook,
     settings_hook,
 )
+from hookline.pipeline.dialects import DIALECTS
+from hookline.pipeline.dialects.native import NativeDialect
 from hookline.pipeline.jsonc import parse
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource
@@ -70,6 +72,25 @@ def test_a_definition_gives_an_entry_for_each_of_its_hooks_in_order() -> None:
     assert [first.hook.name, second.hook.name] == ["h", "c"]
     assert first.matches("write_file")
     assert not parsed.problems
+
+
+class OpenDialect(NativeDialect):
+    """On one of its events a failure never blocks."""
+
+    open_events = frozenset({"AfterAgent"})
+
+
+def test_a_dialect_may_let_failures_go_on_where_a_hook_would_block() -> None:
+    definitions = [{"hooks": [command("a", onFailure="block")]}]
+    raw = {"AfterAgent": definitions, "BeforeTool": definitions}
+    source, origin = HookSource.PROJECT, Origin("settings")
+    parsed = parse_hooks(raw, source=source, origin=origin, dialect=OpenDialect())
+    assert [entry.hook.on_failure for entry in parsed.entries] == ["allow", "block"]
+    assert len(parsed.problems) == 1
+    assert '"block" has no effect on AfterAgent' in parsed.problems[0].text
+    assert DIALECTS["claude"].open_events == {
+        *("Stop", "SubagentStop", "TaskCompleted", "TeammateIdle")
+    }
 
 
 def test_a_hook_has_every_field_as_written() -> None:

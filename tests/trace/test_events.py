@@ -10,6 +10,7 @@ import pytest
 from hookline.debuglog import DebugLogger, JsonLinesSink
 from hookline.trace.events import Assembler, TracedEvent
 from hookline.trace.log import Record, TraceLog, read_record
+from hookline.wire import codec
 from tests.eleven import answering, command, on_every_event, started
 from tests.harness.scratch import Project
 from tests.trace.logs import DENIED, Json, fired, ran, session, warned
@@ -143,3 +144,32 @@ def test_what_was_said_apart_from_any_event_stands_alone() -> None:
         ("failed", "BeforeTool failed at planning: x"),
     ]
     assert [event.has_failures for event in events] == [False, True]
+
+
+def late(id: str, clock: str, hook: Json, *said: str) -> list[Json]:
+    """The records of the end of a hook that nobody waited for."""
+    records = fired(id, clock, "BeforeTool", hook, target="write_file")
+    common = {"id": id, "event": "BeforeTool", "hook": hook["hook"]}
+    warnings = [warned(clock, text, **common) for text in said]
+    return [{**each, "async": True} for group in (*warnings, records) for each in group]
+
+
+def test_the_end_of_an_async_hook_is_an_entry_of_its_own() -> None:
+    began = fired("began2", "14:03:09", "BeforeTool", ran("lint", 0, started=True), DENIED)
+    ended = late("ended2", "14:03:12", {**DENIED, "hook": "lint", "duration_ms": 3000}, "ignored")
+    start, end = assembled(began, ended)
+    assert [(run.decision, run.started) for run in start.hooks] == [
+        ("started", True),
+        ("deny", False),
+    ]
+    assert (end.decision, end.target, end.duration_ms) == ("async", "write_file", 3000)
+    assert (end.time, end.complete, end.has_failures) == ("2026-03-01T14:03:09.000Z", True, False)
+    (run,) = end.hooks
+    assert (run.background, run.decision, run.warnings) == (True, "deny", ("ignored",))
+    failed = ran("lint", 5, exit_code=3, failed="exit")
+    assert assembled(late("failed", "14:03:12", failed))[0].has_failures
+
+
+def test_json_of_an_async_entry_says_so() -> None:
+    (end,) = assembled(late("ended2", "14:03:12", ran("lint")))
+    assert json.loads(codec.encode(end))["hooks"][0]["async"] is True

@@ -134,3 +134,17 @@ def test_without_a_log_there_are_none(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert last_outcomes(path=tmp_path / "pipe") == {}
     assert last_outcomes(path=tmp_path) == {}
+
+
+def test_the_last_outcome_of_an_async_hook_is_its_end_not_its_start() -> None:
+    began = fired("began2", "14:03:12", "AfterTool", ran("lint", 0, started=True))
+    ended = fired("ended2", "14:03:11", "AfterTool", ran("lint", 900.0))
+    path = written(default_trace_file(), ended, began)
+    assert last_outcomes(path=path)["AfterTool", "lint"].id == "ended2"
+
+
+def test_how_long_an_async_hook_takes_counts_its_end_and_no_block() -> None:
+    began = fired("began2", "14:03:12", "BeforeTool", ran("secret-scan", 0, started=True))
+    ended = fired("ended2", "14:03:14", "BeforeTool", {**DENIED, "async": True})
+    (row,) = latencies(assembled(began, ended))
+    assert (row.runs, row.max_ms, row.blocks) == (1, 12.4, 0)

@@ -68,12 +68,19 @@ def the_synchronous_front_has_the_same_signatures(hooks: Hooks) -> None:
     hooks.sync.before_agent(7)  # type: ignore[arg-type]
 
 
+async def ask_model(question: str) -> str:
+    return question
+
+
 def sessions_and_options(hooks: Hooks) -> None:
     assert_type(hooks.session("chat"), HookSession)
     assert_type(hooks.session("chat").sync, SyncHooks)
     assert_type(Hooks.load(".", trusted=True, warm=False, session_id="s"), Hooks)
     Hooks(working_dir=".", hooks={}, on_unavailable="block")
     Hooks(work_dir=".")  # type: ignore[call-arg]
+    Hooks(judge=ask_model)
+    Hooks(judge=lambda question: question)
+    Hooks(judge=lambda: "")  # type: ignore[arg-type]
     Hooks.load(".", on_unavailable="never")  # type: ignore[arg-type]
 
 

@@ -18,6 +18,7 @@ from hookline.wire.outputs import (
     DefaultHookOutput,
     ModelCall,
     create_hook_output,
+    find_fault,
 )
 from tests.arbitrary import JSON
 from tests.eleven import REQUEST, RESPONSE
@@ -189,6 +190,43 @@ def test_a_rewritten_tool_input_is_an_object() -> None:
     event = HookEventName.BEFORE_TOOL
     assert specific(event, tool_input={"a": 1}).get_modified_tool_input() == {"a": 1}
     assert specific(event, tool_input=[1]).get_modified_tool_input() is None
+
+
+def test_removed_fields_of_a_tool_input_are_named_by_strings() -> None:
+    event, given = HookEventName.BEFORE_TOOL, {"a": 1, "b": 1}
+    read = specific(event, removeToolInput=["a", 1, {}])
+    assert read.get_removed_tool_input() == ["a"]
+    assert read.apply_to_tool_input(given) == {"b": 1}
+    assert specific(event, removeToolInput="a").get_removed_tool_input() == []
+    assert specific(event, removeToolInput="a").apply_to_tool_input(given) is given
+    assert specific(event, removeToolInput=[]).apply_to_tool_input(given) is given
+    assert specific(event, removeToolInput=["a"]).apply_to_tool_input(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("event", "name", "value", "fault"),
+    [
+        (HookEventName.BEFORE_TOOL, "removeToolInput", ["a"], None),
+        (HookEventName.BEFORE_TOOL, "removeToolInput", "a", "must be a list"),
+        (HookEventName.BEFORE_TOOL, "removeToolInput", [1], "must hold nothing but strings"),
+        (HookEventName.SESSION_START, "exports", {"A": "1"}, None),
+        (HookEventName.SESSION_START, "exports", {"A": 1}, "must hold nothing but strings"),
+        (HookEventName.PRE_COMPRESS, "keepHistory", "yes", "must be true or false"),
+        (HookEventName.NOTIFICATION, "userMessage", 1, "must be a string"),
+    ],
+)
+def test_a_field_of_the_wrong_kind_is_said_to_be_so(
+    event: HookEventName, name: str, value: object, fault: str | None
+) -> None:
+    assert find_fault(event, name, value) == fault
+
+
+def test_variables_and_texts_of_the_wrong_kind_are_none() -> None:
+    start = specific(HookEventName.SESSION_START, exports={"A": "1", "B": 2})
+    assert start.get_exports() == {"A": "1"}
+    assert specific(HookEventName.SESSION_START, exports=["A"]).get_exports() == {}
+    assert specific(HookEventName.PRE_COMPRESS, keepHistory=1).should_keep_history() is False
+    assert specific(HookEventName.NOTIFICATION, userMessage=1).get_user_message() is None
 
 
 def test_a_response_of_a_before_model_hook_answers_the_call_without_a_decision() -> None:

@@ -11,14 +11,14 @@ from typing import Any, TypeAlias
 import msgspec
 
 from hookline.agent.chat import Chat, Display
-from hookline.agent.providers import ModelProvider
+from hookline.agent.providers import ModelProvider, ask_of
 from hookline.agent.scheduler import OnStatus, Publish, ToolScheduler
 from hookline.agent.tools import Tool
 from hookline.agent.turns import CallResult, FunctionCall, Text, Turn, result_of, text_turn
 from hookline.answer import Answer, most_sent_back
 from hookline.config import Config
 from hookline.errors import describe
-from hookline.front import HookSession, heard_by, hooks_of, place_of, recorded_at
+from hookline.front import HookSession, heard_by, hooks_of, offer_judge, place_of, recorded_at
 from hookline.toolcall import Confirm, ConfirmationRequest
 from hookline.transcript import TranscriptWriter
 from hookline.triggers import tool_notification
@@ -47,7 +47,8 @@ class Agent:
     ``history`` is that of an earlier session, of whatever provider. ``transcript`` is a file that
     the conversation is written to, as Claude Code does, for hooks to read. ``exports`` are the
     variables that hooks of the session's start want its commands to find: a tool that runs some
-    adds them to their environment.
+    adds them to their environment. Prompt hooks ask the provider, unless the hooks were given a
+    judge.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Agent:
         transcript: str | PathLike[str] | None = None,
     ) -> None:
         self._hooks = hooks_of(hooks)
+        offer_judge(self._hooks, ask_of(provider))
         self._transcript: TranscriptWriter | None = None
         if transcript is not None:
             session_id, cwd = place_of(self._hooks)

@@ -16,7 +16,7 @@ import msgspec
 
 from hookline.cli.failures import CommandError, unknown_hook
 from hookline.cli.firing import load_config, read_payload, run_to_end
-from hookline.cli.options import Option, Options, event_options, flag
+from hookline.cli.options import SOURCES, Option, Options, event_options, flag
 from hookline.cli.progress import Progress
 from hookline.cli.screen import Row, Screen, count
 from hookline.config import Config
@@ -59,6 +59,7 @@ OPTIONS = (
     Option("--event", "EVENT", "which, of a hook that has several"),
     *event_options("the event's fields (default: made up)"),
     flag("--trust", "run it even if nobody has trusted it", default=None),
+    *SOURCES,
 )
 
 _START = "start-up"
@@ -260,9 +261,11 @@ def _run_in_turn(
     systems = {name: HookSystem(config) for name in hooks}
     for name, system in systems.items():
         system.initialize_blocking()
-        alone = msgspec.structs.replace(
-            entry, hook=hooks[name], matches=lambda _: True, enabled=True
-        )
+        hook = hooks[name]
+        if isinstance(hook, CommandHook):
+            # What is measured is how long it takes, whether somebody waits for it or not.
+            hook = msgspec.structs.replace(hook, background=False)
+        alone = msgspec.structs.replace(entry, hook=hook, matches=lambda _: True, enabled=True)
         system.get_registry().load([alone])
     results: dict[str, list[HookExecutionResult]] = {name: [] for name in systems}
 

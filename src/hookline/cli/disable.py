@@ -9,7 +9,7 @@ from hookline.cli.enable import (
     unknown_name,
 )
 from hookline.cli.failures import CommandError
-from hookline.cli.options import Options, flag
+from hookline.cli.options import SOURCES, Options, flag
 from hookline.cli.screen import Screen, shown_path, shown_place
 from hookline.edit import disable
 from hookline.wire.hooks import WithheldHook
@@ -25,6 +25,7 @@ OPTIONS = (
         "--project",
         "in this project alone, which must be its own hook (.hookline/settings.local.json)",
     ),
+    *SOURCES,
 )
 
 

@@ -9,14 +9,13 @@ from typing import Any
 import msgspec
 
 from hookline.cli.failures import CommandError, unknown_hook
-from hookline.cli.options import Option, Options, flag
+from hookline.cli.options import SOURCES, Option, Options, find_sources, flag
 from hookline.cli.screen import Screen, shown_path, shown_place
 from hookline.config import Config
 from hookline.edit import (
     Place,
     Switch,
     enable,
-    files_of,
     project_place,
     read_switches,
     switch_of,
@@ -36,6 +35,7 @@ OPTIONS = (
     flag(
         "--project", "take back what was disabled for this project (.hookline/settings.local.json)"
     ),
+    *SOURCES,
 )
 
 
@@ -102,10 +102,10 @@ def run(options: Options, screen: Screen) -> int:
 
 def find_named(options: Options) -> Named:
     """The hooks of the name as the settings are now, perhaps none."""
-    config = Config.load(options.cwd, settings_files=options.settings)
+    config = Config.load(options.cwd, **find_sources(options))
     entries = tuple(e for e in config.get_settings().entries if e.name == options.name)
     project_dir = config.get_project_dir()
-    switches = read_switches(files_of(project_dir, options.settings))
+    switches = read_switches(config.get_sources())
     return Named(project_dir, options.name, entries, switches)
 
 
@@ -126,7 +126,7 @@ def find_place(options: Options, named: Named) -> Place:
 
 def unknown_name(options: Options, screen: Screen) -> CommandError:
     """The error for a name that no hook has."""
-    settings = Config.load(options.cwd, settings_files=options.settings).get_settings()
+    settings = Config.load(options.cwd, **find_sources(options)).get_settings()
     return unknown_hook(options.name, settings, screen)
 
 
@@ -139,6 +139,9 @@ def enable_command(options: Options, *, project: bool) -> str:
         words += ["--settings", file]
     if options.cwd is not None:
         words += ["--cwd", options.cwd]
+    words += ["--claude"] if options.claude else []
+    for folder in options.plugin or ():
+        words += ["--plugin", folder]
     words += ["--project"] if project else []
     words += ["--", options.name] if options.name.startswith("-") else [options.name]
     return shlex.join(words)

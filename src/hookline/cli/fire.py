@@ -1,7 +1,7 @@
 """``hookline fire``: one event through the configured hooks, as a gate that any script can use."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hookline.answer import (
@@ -14,6 +14,7 @@ from hookline.answer import (
 from hookline.cli.failures import ASKS, BLOCKED, FAILED, CommandError, tell_problems
 from hookline.cli.firing import fire, load_config, open_bus, read_event, read_payload
 from hookline.cli.options import (
+    SOURCES,
     STRICTNESS,
     TRUST,
     Option,
@@ -62,6 +63,7 @@ OPTIONS = (
         default="allow",
     ),
     *TRUST,
+    *SOURCES,
 )
 
 # Word -> exit status; all others are 0. ``--on-ask`` replaces that of "ask".
@@ -112,6 +114,7 @@ def _fire(options: Options, screen: Screen, config: Config, fired: FiredEvent) -
     system = config.get_hook_system()
     heard: list[str] = []
     running: list[RunningHook] = []
+    ended: list[HookExecutionResult] = []
 
     def show_running(loop: "Loop") -> "Waiting":
         # It is loaded when a hook has taken its time.
@@ -121,15 +124,45 @@ def _fire(options: Options, screen: Screen, config: Config, fired: FiredEvent) -
 
     if system is None:
         screen.warning("hooks are disabled in the user's or the system's settings, so none ran")
-        answer = make_empty_answer(fired)
-    else:
-        with heard_warnings():
-            system.initialize_blocking()
-        is_watched = screen.is_terminal and not options.json
-        if is_watched:
-            system.follow(running)
-        with heard_warnings() as heard:
-            answer = fire(system, fired, progress=show_running if is_watched else None)
+        return _tell(options, screen, config, fired, make_empty_answer(fired), heard)
+    with heard_warnings():
+        system.initialize_blocking()
+    is_watched = screen.is_terminal and not options.json
+    if is_watched:
+        system.follow(running)
+    system.follow_background(ended)
+    status = 0
+
+    def show(answer: Answer) -> None:
+        nonlocal status
+        told, heard[:] = [*heard], []
+        status = _tell(options, screen, config, fired, answer, told)
+        started = [result.hook.name for result in answer.results if result.started]
+        if started and is_watched:
+            screen.line((f"waiting for {', '.join(started)}", "faint"))
+        screen.flush()
+
+    with heard_warnings() as heard:
+        fire(system, fired, progress=show_running if is_watched else None, show=show)
+    # Beside the document of --json there is room on stderr alone.
+    say = screen.note if options.json else screen.line
+    for result in ended:
+        name, source, took, word, why = hook_row(result)
+        say(name, "  ", source, "  async, ", took, "  ", word, f"  {why}" if why else "")
+    for warning in heard:
+        screen.warning(warning)
+    return status
+
+
+def _tell(
+    options: Options,
+    screen: Screen,
+    config: Config,
+    fired: FiredEvent,
+    answer: Answer,
+    heard: Sequence[str],
+) -> int:
+    """Show what came of the event, the decision last; the exit status."""
     translator = config.get_translator() if fired.spec.model else None
     document = answer.document(fired.event.value, translator)
     if options.json:
@@ -143,7 +176,7 @@ def _fire(options: Options, screen: Screen, config: Config, fired: FiredEvent) -
             screen.warning(warning)
     untrusted = [
         entry
-        for entry in settings.entries
+        for entry in config.get_settings().entries
         if entry.enabled and not entry.trusted and entry.hook.type != "withheld"
     ]
     if untrusted and not config.is_strict() and config.get_remote_firing() is None:
@@ -200,7 +233,7 @@ def hook_row(result: HookExecutionResult) -> tuple[Span, ...]:
     return (
         (result.hook.name, "name"),
         (result.hook.source.value, "faint"),
-        (duration(result.duration), "faint"),
+        ("async" if result.started else duration(result.duration), "faint"),
         (word, str(TONES[word])),
         why,
     )
@@ -208,6 +241,8 @@ def hook_row(result: HookExecutionResult) -> tuple[Span, ...]:
 
 def decide(result: HookExecutionResult) -> tuple[str, str]:
     """A hook's own decision and its reason; what went wrong in full is told on stderr."""
+    if result.started:
+        return "started", ""
     return hook_word(
         result.event_name,
         result.output,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hookline.answer import Answer
 from hookline.cli.failures import CommandError, Interrupted
-from hookline.cli.options import Options
+from hookline.cli.options import Options, find_sources
 from hookline.config import Config
 from hookline.errors import InvalidPayloadError
 from hookline.files import read_bounded
@@ -102,7 +102,7 @@ def load_config(options: Options, *, warm: bool = False, **further: Any) -> Conf
 
     A process that ends after one event would keep an interpreter waiting for nothing.
     """
-    return Config.load(options.cwd, settings_files=options.settings, warm=warm, **further)
+    return Config.load(options.cwd, warm=warm, **find_sources(options), **further)
 
 
 def open_bus(text: str, **options: Any) -> "NatsMessageBus":
@@ -122,20 +122,35 @@ def open_bus(text: str, **options: Any) -> "NatsMessageBus":
 
 
 def fire(
-    system: HookSystem, fired: FiredEvent, *, progress: "Callable[[Loop], Waiting] | None" = None
+    system: HookSystem,
+    fired: FiredEvent,
+    *,
+    progress: "Callable[[Loop], Waiting] | None" = None,
+    show: Callable[[Answer], object] = lambda _answer: None,
 ) -> Answer:
-    """Fire one event to its end; raises Interrupted, with no hook left running, on a signal.
+    """Fire one event to its end, and wait for async hooks; raises Interrupted, with no hook left
+    running, on a signal.
 
     ``progress`` is called if hooks take more than a moment: what it shows is there until they have
-    ended.
+    ended. ``show`` is called with the answer before async hooks are waited for.
     """
     system.initialize_blocking()
     try:
         if system.needs_asyncio(fired):
-            return run_on_asyncio(system.execute(fired))
-        return run_to_end(system.execute(fired), progress=progress)
+            answer = run_on_asyncio(system.execute(fired))
+        else:
+            answer = run_to_end(system.execute(fired), progress=progress)
+        show(answer)
+        if any(result.started for result in answer.results):
+            with _handle_signals(_interrupt):
+                system.wait_for_background()
+        return answer
     finally:
         system.dispose()
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    raise Interrupted(number)
 
 
 def run_to_end(

@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from hookline.cli.failures import MENDING, tell_problems
-from hookline.cli.options import Option, Options
-from hookline.cli.screen import Row, Screen, count, duration, shown_place
+from hookline.cli.options import SOURCES, Option, Options, explain_unread, find_sources
+from hookline.cli.screen import Row, Screen, count, duration, shown_path, shown_place
 from hookline.config import Config
+from hookline.errors import UnknownEventError
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import Settings
-from hookline.wire.events import EVENTS, HookEventName, narrow_event
-from hookline.wire.hooks import CommandHook, HookSource, WithheldHook
+from hookline.wire.events import EVENTS, EventName, HookEventName, narrow_event
+from hookline.wire.hooks import (
+    CommandHook,
+    HookConfig,
+    HookSource,
+    HttpHook,
+    PromptHook,
+    WithheldHook,
+)
 
 # They are loaded where there is something of theirs to show.
 if TYPE_CHECKING:
@@ -26,7 +34,12 @@ if TYPE_CHECKING:
 # A hook, what keeps it off, what it did last, as far as that is known, and what of it no review
 # covers.
 _Listed: TypeAlias = "tuple[HookRegistryEntry, Switch | None, Outcome | None, list[str]]"
-EXAMPLES = ("hookline list", "hookline list --event BeforeTool", "hookline list --json")
+EXAMPLES = (
+    "hookline list",
+    "hookline list --event BeforeTool",
+    "hookline list --claude",
+    "hookline list --json",
+)
 OPTIONS = (
     Option("--event", "EVENT", "only the hooks of this event"),
     Option(
@@ -35,7 +48,11 @@ OPTIONS = (
         "only those of these settings",
         choices=(HookSource.PROJECT.value, HookSource.USER.value, HookSource.SYSTEM.value),
     ),
+    *SOURCES,
 )
+# The events of Claude Code's alone that there are calls for in this package.
+_FIRED = frozenset({"PermissionRequest", "SubagentStart", "SubagentStop"})
+_LONGEST_PROMPT = 200
 
 _STATE_ROLES = {"enabled": "good", "disabled": "faint", "not trusted": "care", "blocks": "bad"}
 _UNITS = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"))
@@ -43,20 +60,22 @@ _UNITS = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"
 
 def run(options: Options, screen: Screen) -> int:
     """Show the hooks; problems in the settings are on stderr and change nothing else."""
-    event = None if options.event is None else narrow_event(options.event)
-    config = Config.load(options.cwd, settings_files=options.settings)
+    event, claude_event = (None, "") if options.event is None else _read_event(options.event)
+    config = Config.load(options.cwd, **find_sources(options))
     settings, project_dir = config.get_settings(), config.get_project_dir()
     entries = [
         entry
         for entry in settings.entries
-        if event in (None, entry.event) and options.source in (None, entry.source.value)
+        if event in (None, entry.event)
+        and claude_event in ("", entry.hook.dialect_event)
+        and options.source in (None, entry.source.value)
     ]
     switches: dict[int, Switch | None] = {}
     off = [entry for entry in entries if not entry.enabled]
     if off:
-        from hookline.edit import files_of, read_switches, switch_of
+        from hookline.edit import read_switches, switch_of
 
-        read = read_switches(files_of(project_dir, options.settings))
+        read = read_switches(config.get_sources())
         switches = {id(entry): switch_of(entry, read) for entry in off}
     # What hooks did last, by event and name; nothing where no record is kept.
     outcomes: Mapping[tuple[str, str], Outcome] = {}
@@ -80,11 +99,34 @@ def run(options: Options, screen: Screen) -> int:
             {"place": problem.place, "message": problem.text, "broken": problem.broken}
             for problem in settings.problems
         ]
-        screen.document({"hooks": [_document(*hook) for hook in listed], "problems": problems})
+        unread = {"unread": settings.unread} if settings.unread else {}
+        hooks = [_document(*hook) for hook in listed]
+        screen.document({"hooks": hooks, "problems": problems, **unread})
     else:
-        _show(screen, settings, project_dir, listed)
+        _show(screen, settings, project_dir, listed, asked_for_claude=bool(options.claude))
+        if settings.unread:
+            screen.line((explain_unread(settings.unread), "faint"))
     tell_problems(screen, settings.problems)
     return 0
+
+
+def _read_event(name: str) -> tuple[EventName, str]:
+    """The event of a name, and the name that Claude Code has for it if it is that; raises
+    UnknownEventError."""
+    try:
+        return narrow_event(name), ""
+    except UnknownEventError:
+        from hookline.pipeline.dialects.claude.names import find_claude_event
+
+        event = find_claude_event(name)
+        if event is None:
+            raise
+        return event, name
+
+
+def _is_fired(event: EventName) -> bool:
+    """Whether anything here fires an event; any other is for the host to fire."""
+    return isinstance(event, HookEventName) or event.value in _FIRED
 
 
 def _document(
@@ -121,10 +163,30 @@ def _document(
         if hook.args is not None:
             document["args"] = hook.args
         document["warm"] = hook.warm
+        if hook.background:
+            document["async"] = True
+        if hook.plugin_root is not None:
+            document["plugin"] = hook.plugin_root
+    if isinstance(hook, HttpHook):
+        document["url"] = hook.url
+    if isinstance(hook, PromptHook):
+        document["prompt"] = hook.prompt
+    if hook.dialect_event:
+        document |= {"dialect": hook.dialect, "dialect_event": hook.dialect_event}
+        document |= {"fired": _is_fired(entry.event)}
+    if hook.condition is not None:
+        document["if"] = hook.condition
     return document
 
 
-def _show(screen: Screen, settings: Settings, project_dir: str, listed: Sequence[_Listed]) -> None:
+def _show(
+    screen: Screen,
+    settings: Settings,
+    project_dir: str,
+    listed: Sequence[_Listed],
+    *,
+    asked_for_claude: bool,
+) -> None:
     """The hooks of each event, a summary, and what to do next."""
     if not settings.entries:
         screen.line("no hooks are configured for ", (project_dir, "name"))
@@ -132,7 +194,10 @@ def _show(screen: Screen, settings: Settings, project_dir: str, listed: Sequence
         first = "`hookline init` makes a first one, `hookline demo` shows some at work"
         screen.line(MENDING if is_broken else first)
         return
-    for event in HookEventName:
+    others = dict.fromkeys(
+        hook[0].event for hook in listed if not isinstance(hook[0].event, HookEventName)
+    )
+    for event in (*HookEventName, *others):
         rows = [row for hook in listed if hook[0].event is event for row in _rows(*hook)]
         if rows:
             screen.line((event.value, "title"))
@@ -148,9 +213,21 @@ def _show(screen: Screen, settings: Settings, project_dir: str, listed: Sequence
     if not settings.enabled:
         screen.line(("hooks are disabled in the user's or the system's settings", "care"))
     elif "not trusted" in states or "blocks" in states:
-        screen.line(
-            "review the project's hooks with `hookline trust`; they run after you trust them"
-        )
+        verb = "hookline trust --claude" if asked_for_claude else "hookline trust"
+        screen.line(f"review the project's hooks with `{verb}`; they run after you trust them")
+
+
+def _describe(hook: HookConfig) -> Iterator[str]:
+    """What is particular to a hook of its kind, or of another dialect."""
+    if hook.condition is not None:
+        yield f"if {hook.condition}"
+    if isinstance(hook, HttpHook) and hook.url != hook.name:
+        yield hook.url
+    if isinstance(hook, PromptHook) and hook.prompt != hook.name:
+        text = " ".join(hook.prompt.split())
+        yield text if len(text) <= _LONGEST_PROMPT else f"{text[:_LONGEST_PROMPT]}…"
+    if isinstance(hook, CommandHook) and hook.plugin_root is not None:
+        yield f"plugin {shown_path(hook.plugin_root)}"
 
 
 def _state(entry: HookRegistryEntry) -> str:
@@ -174,10 +251,18 @@ def _rows(
     if isinstance(hook, WithheldHook):
         yield ("  why", "faint"), (hook.source.value, "faint"), (hook.why, "faint")
         return
-    warm = ", warm" if isinstance(hook, CommandHook) and hook.warm else ""
-    kind = f"  {hook.type}{warm}, {duration(hook.timeout)}"
+    more = ""
+    if isinstance(hook, CommandHook):
+        more = f"{', warm' if hook.warm else ''}{', async' if hook.background else ''}"
+    kind = f"  {hook.type}{more}, {duration(hook.timeout)}"
     place = shown_place(entry.file, entry.line)
     yield (kind, "faint"), (hook.source.value, "faint"), (place, "faint")
+    details = ", ".join(_describe(hook))
+    if hook.dialect_event or details:
+        dialect = hook.dialect if hook.dialect_event else ""
+        yield (f"  {hook.dialect_event}", "faint"), (dialect, "faint"), (details, "faint")
+    if not _is_fired(entry.event):
+        yield ("  not fired by this host", "care"), "", ""
     if uncovered:
         yield ("  trusted, not all covered", "care"), "", (uncovered[0], "faint")
     if switch is not None:

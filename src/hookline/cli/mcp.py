@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hookline.cli.failures import CommandError, tell_problems
 from hookline.cli.firing import load_config, run_on_asyncio
 from hookline.cli.logs import make_handler
-from hookline.cli.options import STRICTNESS, TRUST, Option, Options, flag
+from hookline.cli.options import SOURCES, STRICTNESS, TRUST, Option, Options, flag
 from hookline.cli.screen import Screen
 from hookline.front import Hooks
 from hookline.pipeline.matcher import Match, compile_matcher
@@ -55,6 +55,7 @@ OPTIONS = (
     ),
     *STRICTNESS,
     *TRUST,
+    *SOURCES,
 )
 _VARIABLE = r"\$(?:(\w+)|\{(\w+)\})"
 

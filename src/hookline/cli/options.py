@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, cast
 import msgspec
 
 from hookline.cli.failures import CommandError, report_unwritten
-from hookline.cli.screen import Screen
+from hookline.cli.screen import Screen, shown_path
 from hookline.errors import UnknownEventError
 from hookline.wire.events import EventName, HookEventName, narrow_event
 
@@ -107,6 +107,20 @@ STRICTNESS = (
         again=True,
     ),
 )
+# Further sources of hooks, for verbs that read settings.
+SOURCES = (
+    flag(
+        "--claude",
+        "read Claude Code's settings as well: .claude/settings.json, yours, and the managed ones",
+        default=None,
+    ),
+    Option(
+        "--plugin",
+        "DIR",
+        "take the hooks of this plugin of Claude Code's as well; again for more",
+        again=True,
+    ),
+)
 _EVERY_VERB = "options of every verb"
 COMMON = (
     flag("--json", "print one JSON document and nothing else", group=_EVERY_VERB),
@@ -122,6 +136,22 @@ COMMON = (
         group=_EVERY_VERB,
     ),
 )
+
+
+def find_sources(options: Options) -> dict[str, Any]:
+    """What the options say about where hooks come from, as ``Config.load`` takes it."""
+    return {
+        "settings_files": options.settings,
+        "claude": options.claude,
+        "plugins": options.plugin or (),
+    }
+
+
+def explain_unread(files: Sequence[str]) -> str:
+    """How to have settings of Claude Code's read that nobody has asked for."""
+    named = ", ".join(map(shown_path, files))
+    are = "is" if len(files) == 1 else "are"
+    return f'{named} {are} not read; --claude, or "claude": true in your settings, changes that'
 
 
 class Verb(Protocol):
@@ -156,6 +186,9 @@ def run_verb(name: str, summary: str, arguments: Sequence[str]) -> int:
             raise CommandError(f"--settings: {file} is a directory; name the file in it")
         if not os.path.isfile(file):
             raise CommandError(f"--settings: there is no file {file}")
+    for folder in getattr(options, "plugin", None) or ():
+        if not os.path.isdir(folder):
+            raise CommandError(f"--plugin: {folder} is not a directory")
     screen = Screen(sys.stdout, sys.stderr)
     status = verb.run(options, screen)
     return status if screen.lost is None else report_unwritten(screen.lost, status)

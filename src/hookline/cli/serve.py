@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hookline.cli.failures import CommandError
 from hookline.cli.firing import ENDING_SIGNALS, open_bus
 from hookline.cli.logs import make_handler
-from hookline.cli.options import TRUST, Option, Options, flag
+from hookline.cli.options import SOURCES, TRUST, Option, Options, find_sources, flag
 from hookline.cli.screen import Screen, count, duration
 from hookline.config import Config
 from hookline.notices import warn
@@ -61,6 +61,7 @@ OPTIONS = (
         "broken settings are refused all the same",
     ),
     *TRUST,
+    *SOURCES,
 )
 
 
@@ -96,7 +97,7 @@ def run(options: Options, screen: Screen) -> int:
     # What asyncio and the bus's library log goes the same way.
     for each in (logger, logging.getLogger()):
         each.addHandler(handler)
-    config = Config.load(options.cwd, settings_files=options.settings, trusted=options.trust)
+    config = Config.load(options.cwd, **find_sources(options), trusted=options.trust)
     worker = Worker(
         bus,
         config,

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from hookline.cli.failures import MENDING, CommandError, tell_problems
-from hookline.cli.options import Options, flag
+from hookline.cli.options import SOURCES, Options, explain_unread, find_sources, flag
 from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
 from hookline.config import Config
 from hookline.hooktests.cases import HookTestError, brings_code, find_test_files
@@ -25,18 +25,20 @@ EXAMPLES = (
     "hookline trust --yes",
     "hookline trust --yes --accept-uncovered",
     "hookline trust --check",
+    "hookline trust --claude",
 )
 OPTIONS = (
     flag("--yes", "trust what is there without asking"),
     flag("--accept-uncovered", "with --yes: also the hooks that run what cannot be reviewed"),
     flag("--check", "change nothing: exit with 1 if anything needs a review"),
+    *SOURCES,
 )
 
 
 def run(options: Options, screen: Screen) -> int:
     """Show the hooks, ask, and record; 1 if the answer is no, or anything is left to review."""
     refuse_settings(options)
-    config = Config.load(options.cwd)
+    config = Config.load(options.cwd, **find_sources(options))
     is_broken = tell_problems(screen, config.get_settings().problems)
     project = config.get_project_dir()
     inside = os.path.join(os.path.abspath(project), "")
@@ -61,6 +63,8 @@ def run(options: Options, screen: Screen) -> int:
         if known is None:
             screen.line("there are no hooks in the settings of ", (now.project, "name"))
             screen.line(MENDING if is_broken else "`hookline init` makes a first one")
+            if config.get_settings().unread:
+                screen.line((explain_unread(config.get_settings().unread), "faint"))
             return 0
         screen.line((now.project, "name"), f": {count(len(now.hooks), 'hook')}")
         screen.line(f"trusted on {known.trusted_at}; nothing has changed since")
@@ -176,6 +180,8 @@ def _whole(now: Review) -> Iterator[str]:
         yield f"{name}: nobody has reviewed this test"
     if now.strict or now.required:
         yield "strict or required: nobody has reviewed what the project asks for"
+    if now.tools:
+        yield "hooks.tools: nobody has reviewed what the project says of the host's tools"
 
 
 def _agrees(screen: Screen, question: str) -> bool:
@@ -271,23 +277,39 @@ def _lines_of_hooks(reviewed: Review) -> list[str]:
 def _project_words(reviewed: Review) -> list[str]:
     required = ", ".join(reviewed.required)
     strict = ["the project is strict"] if reviewed.strict else []
-    return [*strict, *([f"the project requires {required}"] if required else [])]
+    tools = [
+        f"the project says that the tool {name} is {alias['name']} in Claude Code"
+        + "".join(f", {key} {value}" for key, value in alias.items() if key != "name")
+        for name, alias in reviewed.tools.items()
+    ]
+    return [*strict, *([f"the project requires {required}"] if required else []), *tools]
 
 
 def _details(hook: ReviewedHook) -> list[str]:
-    """The command as it would be run, the variables it is given, and what else is unusual."""
+    """What would be run, sent or asked, with the variables it is given and what else is
+    unusual."""
     entry = hook.entry
-    command = str(entry.get("command", ""))
+    command = str(entry.get("command", entry.get("prompt", "")))
     if "args" in entry:
         from shlex import join
 
         command = join((command, *entry["args"]))
-    shown = {"event", "matcher", "command", "args", "env", "name"}
+    if "prompt" in entry:
+        command = f"asks a model:\n{command}"
+    if "url" in entry:
+        headers = [f"{name}: {value}" for name, value in entry.get("headers", {}).items()]
+        command = "\n".join([f"sends the event to {entry['url']}", *headers])
+        if entry.get("allowed_env"):
+            command += f"\nits headers may name {', '.join(entry['allowed_env'])}"
+    shown = {"event", "matcher", "command", "args", "env", "name", "prompt", "url", "headers"}
+    shown |= {"allowed_env", "type"}
+    named = {"condition": "if", "background": "async", "plugin_root": "plugin"}
+    named |= {"dialect_event": "event in Claude Code", "continue_on_block": "continueOnBlock"}
     more = {name: value for name, value in entry.items() if name not in shown}
     if not hook.enabled:
         more["disabled"] = "by the project"
     return [
         *command.splitlines(),
         *(f"{name}={value}" for name, value in entry.get("env", {}).items()),
-        *(f"{name}: {value}" for name, value in more.items()),
+        *(f"{named.get(name, name)}: {value}" for name, value in more.items()),
     ]

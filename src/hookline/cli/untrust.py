@@ -2,20 +2,21 @@
 
 import os
 
-from hookline.cli.options import Option, Options
+from hookline.cli.options import SOURCES, Options, find_sources
 from hookline.cli.screen import Screen
 from hookline.cli.trust import refuse_settings
 from hookline.config import Config
 from hookline.pipeline.trust.store import TrustStore
 
 EXAMPLES = ("hookline untrust", "hookline untrust --json")
-OPTIONS: tuple[Option, ...] = ()
+OPTIONS = SOURCES
 
 
 def run(options: Options, screen: Screen) -> int:
     """Forget what was trusted; a project that was not trusted is fine."""
     refuse_settings(options)
-    project = os.path.realpath(Config.load(options.cwd).get_project_dir())
+    config = Config.load(options.cwd, **find_sources(options))
+    project = os.path.realpath(config.get_project_dir())
     was_trusted = TrustStore().forget(project)
     if options.json:
         screen.document({"project": project, "was_trusted": was_trusted})

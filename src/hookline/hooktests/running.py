@@ -56,10 +56,14 @@ class HookTestRunner:
         cwd: str | None = None,
         settings_files: Sequence[str] | None = None,
         trusted: bool | None = None,
+        claude: bool | None = None,
+        plugins: Sequence[str] = (),
     ) -> None:
         self._fire = fire
         self._cwd = None if cwd is None else os.path.abspath(cwd)
         self._settings_files = settings_files
+        self._claude = claude
+        self._plugins = plugins
         self._trusted = trusted
         self._problems: dict[str, Problem] = {}
 
@@ -100,7 +104,8 @@ class HookTestRunner:
     def fire(self, test: HookTest) -> tuple[HookTest, Answer, dict[str, Any], list[str]]:
         """Fire a test's event: the test with its places filled in, the answer and its document,
         and what people were warned of; raises HooklineError or OSError if its hooks cannot run."""
-        project = project_of(self._cwd or os.path.dirname(os.path.abspath(test.file)))
+        place = self._cwd or os.path.dirname(os.path.abspath(test.file))
+        project = project_of(place, claude=self._claude)
         with working_dir(test.files, self._cwd or project) as cwd:
             places = {"cwd": cwd, "project": project}
             test = msgspec.structs.replace(
@@ -113,6 +118,8 @@ class HookTestRunner:
                 cwd,
                 project_dir=project,
                 settings_files=self._settings_files,
+                claude=self._claude,
+                plugins=self._plugins,
                 session_id=_SESSION,
                 # What tests do is no part of what happened.
                 debug_logger=DebugLogger(),
@@ -171,9 +178,9 @@ class HookTestRunner:
         return system
 
 
-def project_of(directory: str) -> str:
+def project_of(directory: str, *, claude: bool | None = None) -> str:
     """The project that a directory belongs to."""
-    return find_project_dir(directory, home_dir())
+    return find_project_dir(directory, home_dir(), claude=claude or False)
 
 
 @contextmanager

@@ -24,10 +24,14 @@ class Watched:
         *,
         test_files: Iterable[str] = (),
         settings_files: Sequence[str] | None = None,
+        claude: bool | None = None,
+        plugins: Sequence[str] = (),
     ) -> None:
         self._projects = projects
         self._test_files = {os.path.realpath(file) for file in test_files}
         self._given = settings_files
+        self._claude = claude
+        self._plugins = plugins
         self._settings: set[str] = set()
         self._scripts: set[str] = set()
         self._kinds: set[tuple[str, str]] = set()
@@ -40,9 +44,17 @@ class Watched:
         for project in self._projects:
             if self._given is None:
                 settings += [file.path for file in find_settings_files(project, home_dir())]
-            config = Config.load(project, project_dir=project, settings_files=self._given)
+            config = Config.load(
+                project,
+                project_dir=project,
+                settings_files=self._given,
+                claude=self._claude,
+                plugins=self._plugins,
+            )
             here = {"project_dir": project, "cwd": project}
-            for entry in config.get_settings().entries:
+            entries = config.get_settings().entries
+            settings += config.get_settings_files()
+            for entry in entries:
                 if isinstance(entry.hook, CommandHook):
                     found = cover(entry.hook, entry.event, environ=os.environ, **here)
                     scripts += found.files.values()

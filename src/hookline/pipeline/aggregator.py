@@ -17,6 +17,7 @@ from hookline.wire.outputs import (
     ModelCall,
     create_hook_output,
     is_tail_tool_call,
+    read_removed,
 )
 from hookline.wire.results import (
     AggregatedHookResult,
@@ -63,6 +64,9 @@ class HookAggregator:
                 )
                 if result.hook.on_failure == "block":
                     answer = {"decision": "deny", "reason": message}
+                    if result.hook.dialect_event == "PreCompact":
+                        specific = {"keepHistory": True, "userMessage": message}
+                        answer = {"hookSpecificOutput": specific}
             if answer is not None:
                 answers.append(answer)
         final = merge_outputs(plan.event_name, answers, call=call)
@@ -239,7 +243,21 @@ def _united(specifics: Sequence[dict[str, Any] | None]) -> Merged | None:
                 united[key] = value
             elif (merged := rule(united.get(key), value)) is not None:
                 united[key] = merged
+        _take_away(united, specific)
     return united
+
+
+def _take_away(united: Merged, specific: dict[str, Any]) -> None:
+    """Forget what earlier hooks gave a field that this one removes."""
+    before, own = united.get("tool_input"), specific.get("tool_input")
+    if "removeToolInput" in specific and isinstance(before, dict):
+        gone = read_removed(specific).difference(own if isinstance(own, dict) else ())
+        if not gone.isdisjoint(before):
+            united["tool_input"] = {n: value for n, value in before.items() if n not in gone}
+
+
+def _joined_names(before: list[Any], value: list[Any]) -> list[str]:
+    return [*dict.fromkeys(name for name in (*before, *value) if isinstance(name, str))]
 
 
 def _joined_if(kind: type, join: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -280,7 +298,7 @@ _KEY_RULES: dict[str, Callable[[Any, Any], Any]] = {
     "exports": _joined_if(dict, or_),
     "keepHistory": lambda before, value: before is True or value is True or None,
     "userMessage": _joined_if(str, "{}\n{}".format),
-    "removeToolInput": _joined_if(list, lambda before, value: [*dict.fromkeys([*before, *value])]),
+    "removeToolInput": _joined_if(list, _joined_names),
     "tailToolCallRequest": _last_good(is_tail_tool_call),
     "tool_input": _joined_if(dict, or_),
 }

@@ -334,7 +334,7 @@ def _read_alias(said: Mapping[str, Any]) -> ToolAlias:
     known = next((a for a in TOOLS.values() if name in (a.name, *a.also)), ToolAlias(name))
     return ToolAlias(
         name,
-        {**known.fields, **said.get("fields", {})},
+        {**known.fields, **{field: tuple(n) for field, n in said.get("fields", {}).items()}},
         tuple(said.get("paths", known.paths)),
         tuple(said.get("also", known.also if name == known.name else ())),
         known.response,

@@ -277,9 +277,21 @@ class _Reader:
             said = f"has the unknown type {kind!r}" if "type" in config else "has no type"
             *names, last = (f'"{name}"' for name in self._READERS)
             self.skip(path, f"{said}; the type must be {', '.join(names)} or {last}")
-        else:
+        elif self._remark(config, path, key):
             return read(self, config, path, key)
         return None
+
+    def _remark(self, config: Mapping[str, Any], path: Path, key: str) -> bool:
+        """Report what the dialect has to say about a hook; False if it must be skipped."""
+        is_fatal = False
+        for remark in self.dialect.find_remarks(key, config):
+            at = (*path, remark.field)
+            if remark.is_fatal:
+                self.skip(at, remark.message, "the hook was skipped")
+            else:
+                self.report(at, "bad-field", remark.message, remark.consequence)
+            is_fatal |= remark.is_fatal
+        return not is_fatal
 
     def read_command(self, config: Mapping[str, Any], path: Path, key: str) -> CommandHook | None:
         """A hook that is a process."""
@@ -302,11 +314,16 @@ class _Reader:
                 message = "must be a variable's name with a string, neither with NUL"
                 self.report((*path, "env", name), "bad-field", message, "it was ignored")
         warm = self._field(config, "warm", path, bool, False)
-        background = self._field(config, "async", path, bool, False)
-        if background and common["on_failure"] == "block":
+        in_background = [
+            key
+            for key in self.dialect.background_keys
+            if self._field(config, key, path, bool, False)
+        ]
+        if in_background and common["on_failure"] == "block":
             message = "is not for a hook that fails closed: nobody would wait for its answer"
-            self.report((*path, "async"), "bad-field", message, "the hook is waited for")
-            background = False
+            at = (*path, in_background[0])
+            self.report(at, "bad-field", message, "the hook is waited for")
+            in_background = []
         directory = self.origin.directory
         if self.source is HookSource.EXTENSIONS:
             command, env = _with_separators(command), {n: _with_separators(env[n]) for n in env}
@@ -322,7 +339,7 @@ class _Reader:
             env=env,
             warm=warm,
             directory=directory,
-            background=background,
+            background=bool(in_background),
             plugin_root=self.origin.plugin_root,
             plugin_data=self.origin.plugin_data,
         )
@@ -391,6 +408,10 @@ class _Reader:
             words = " or ".join(f'"{word}"' for word in (usual, *others))
             used = f'"{usual}" is used instead'
             self.report((*path, "onFailure"), "bad-field", f"must be {words}", used)
+            said = usual
+        elif dialect.failure_words[said] == "block" and key in dialect.open_events:
+            message = f'"{said}" has no effect on {key}'
+            self.report((*path, "onFailure"), "bad-field", message, f'"{usual}" is used instead')
             said = usual
         own_name = self._field(config, "name", path, str, "")
         description = self._field(config, "description", path, str, None)

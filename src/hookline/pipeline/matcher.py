@@ -39,6 +39,29 @@ def compile_matcher(text: str | None, *, search: bool) -> tuple[Match, Problem |
         if not search:
             return lambda name: name in words or name == text, None
         return lambda name: any(word in name for word in words), None
+    try:
+        test = compile_expression(text, whole=not search)
+    except ValueError as error:
+        message, done = f"{text!r} is not a regular expression ({error})", "it must equal the name"
+        problem = Problem(kind="bad-matcher", message=message, consequence=done)
+        return lambda name: name == text, problem
+    return test if search else lambda name: name == text or test(name), None
+
+
+def is_name_list(text: str) -> bool:
+    """Whether a matcher of Claude Code's is a list of names, not an expression."""
+    return re.fullmatch(r"[A-Za-z0-9_\- ,|]*", text) is not None
+
+
+def may_name_mcp_tools(text: object) -> bool:
+    """Whether a matcher of Claude Code's may pick a tool that an MCP server has."""
+    return not isinstance(text, str) or not is_name_list(text) or "mcp__" in text
+
+
+def compile_expression(text: str, *, whole: bool = False, ascii_only: bool = False) -> Match:
+    """The test that a regular expression stands for: it is searched in a name, or must match it
+    ``whole``. ``ascii_only`` is about what digits and letters are. Raises ValueError for what is
+    none; the test raises MatchTimeout."""
     import warnings
 
     import regex
@@ -49,17 +72,15 @@ def compile_matcher(text: str | None, *, search: bool) -> tuple[Match, Problem |
             raise ValueError(f"it repeats more than {_MAX_REPETITIONS} times")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            pattern = regex.compile(text)
-    except (regex.error, ValueError, OverflowError, RecursionError) as error:
-        message, done = f"{text!r} is not a regular expression ({error})", "it must equal the name"
-        problem = Problem(kind="bad-matcher", message=message, consequence=done)
-        return lambda name: name == text, problem
-    test: Callable[..., Any] = pattern.search if search else pattern.fullmatch
+            pattern = regex.compile(text, flags=regex.ASCII if ascii_only else 0)
+    except (regex.error, OverflowError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+    test: Callable[..., Any] = pattern.fullmatch if whole else pattern.search
 
     def matches(name: str) -> bool:
         try:
-            return (not search and name == text) or test(name, timeout=MATCH_SECONDS) is not None
+            return test(name, timeout=MATCH_SECONDS) is not None
         except TimeoutError:
             raise MatchTimeout(text) from None
 
-    return matches, None
+    return matches

@@ -9,11 +9,12 @@ from collections.abc import Callable
 import msgspec
 
 from hookline.errors import EventHeldError
+from hookline.fired import Target
 from hookline.pipeline.dialects import DIALECTS, EventDocument
-from hookline.pipeline.matcher import MatchTimeout
+from hookline.pipeline.matcher import MatchTimeout, may_name_mcp_tools
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, HookSnapshot
 from hookline.wire.events import EVENTS, EventName
-from hookline.wire.hooks import HookConfig
+from hookline.wire.hooks import CommandHook, HookConfig
 from hookline.wire.results import HookExecutionPlan
 
 # Tool names come from models: a bound keeps invented ones from filling the memory.
@@ -22,7 +23,7 @@ _MAX_CACHED_PLANS = 1_024
 
 class _Plans(msgspec.Struct, frozen=True, eq=False):
     snapshot: HookSnapshot
-    known: dict[tuple[str, str], HookExecutionPlan | None]
+    known: dict[tuple[str, str, str], HookExecutionPlan | None]
 
 
 def narrow_plan(plan: HookExecutionPlan, document: EventDocument) -> HookExecutionPlan | None:
@@ -65,7 +66,7 @@ class HookPlanner:
             plans = self._plans = _Plans(snapshot, {})
         if (snapshot.hold or snapshot.required) and EVENTS[event].blockable:
             self._refuse_held(snapshot)
-        key = (event, target)
+        key = (event, target, target.elsewhere if type(target) is Target else "")
         try:
             return plans.known[key]
         except KeyError:
@@ -82,7 +83,8 @@ class HookPlanner:
         if len(matched) == 1:
             plan = HookExecutionPlan(matched[0].event, (matched[0].hook,), matched[0].sequential)
         elif matched:
-            # The first of equal hooks stays; if any of them fails closed, it does.
+            # The first of equal hooks stays; if any of them fails closed, it does, and if any of
+            # them is waited for, it is.
             kept: dict[object, HookConfig] = {}
             sequential = False
             for entry in matched:
@@ -91,13 +93,28 @@ class HookPlanner:
                 if first is None:
                     kept[identity] = entry.hook
                     sequential = sequential or entry.sequential
-                elif entry.hook.on_failure == "block" != first.on_failure:
-                    kept[identity] = msgspec.structs.replace(first, on_failure="block")
+                    continue
+                if entry.hook.on_failure == "block" != first.on_failure:
+                    first = msgspec.structs.replace(first, on_failure="block")
+                if isinstance(first, CommandHook) and first.background:
+                    is_waited_for = not getattr(entry.hook, "background", False)
+                    first = msgspec.structs.replace(first, background=not is_waited_for)
+                kept[identity] = first
             plan = HookExecutionPlan(matched[0].event, tuple(kept.values()), sequential)
         if len(plans.known) >= _MAX_CACHED_PLANS:
             plans.known.clear()
         plans.known[key] = plan
         return plan
+
+    def may_match(self, event: str, target: str) -> bool:
+        """False if it is certain that such an event runs nothing. A name alone does not tell
+        whether an MCP server has the tool, which other dialects call otherwise then."""
+        if self.create_execution_plan(event, target) is not None:
+            return True
+        return EVENTS[event].search and any(
+            entry.enabled and entry.hook.dialect_event and may_name_mcp_tools(entry.matcher)
+            for entry in self._registry.snapshot().by_event.get(event, ())
+        )
 
     def must_answer(
         self, event: EventName, target: str | None, *, is_exhausted: bool = False

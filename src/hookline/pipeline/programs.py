@@ -86,6 +86,7 @@ _OTHER_INTERPRETERS = frozenset(
 )
 _DIRECTORIES = tuple(f"{host}_PROJECT_DIR" for host in ("HOOKLINE", "LLXPRT", "GEMINI", "CLAUDE"))
 _DIRECTORIES_OF_EXTENSIONS = ("extensionPath", "workspacePath")
+_DIRECTORIES_OF_PLUGINS = ("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA")
 # Linux reads no more of a script to find its interpreter.
 _SHEBANG_BYTES = 256
 _IS_MACOS = sys.platform == "darwin"
@@ -95,7 +96,7 @@ def hook_variables(
     *, project_dir: str, cwd: str, session_id: str, event: str, hook: CommandHook | None = None
 ) -> dict[str, str]:
     """The variables every hook finds, under the names of each host its script may come from, and
-    those that an extension's ``hook`` finds besides."""
+    those that the ``hook`` of an extension or a plugin finds besides."""
     variables = {
         "HOOKLINE_PROJECT_DIR": project_dir,
         "LLXPRT_PROJECT_DIR": project_dir,
@@ -111,6 +112,10 @@ def hook_variables(
         # Without a directory it stays as written, in a place where no project can have such a file.
         variables["extensionPath"] = hook.directory or "/${extensionPath}"
         variables["workspacePath"] = project_dir
+    if hook is not None and hook.plugin_root is not None:
+        folders = (hook.plugin_root, hook.plugin_data)
+        found = zip(_DIRECTORIES_OF_PLUGINS, folders, strict=True)
+        variables |= {name: folder for name, folder in found if folder is not None}
     return variables
 
 
@@ -176,8 +181,21 @@ def argv_of(hook: CommandHook, values: Mapping[str, str]) -> list[str] | None:
 
 def directory_names(hook: CommandHook) -> tuple[str, ...]:
     """The variables that are put into a hook's ``args``: those of directories."""
-    is_extension = hook.source is HookSource.EXTENSIONS
-    return _DIRECTORIES + (_DIRECTORIES_OF_EXTENSIONS if is_extension else ())
+    names = _DIRECTORIES
+    if hook.source is HookSource.EXTENSIONS:
+        names += _DIRECTORIES_OF_EXTENSIONS
+    return names if hook.plugin_root is None else names + _DIRECTORIES_OF_PLUGINS
+
+
+def find_user_config(hook: CommandHook) -> str | None:
+    """The first ``${user_config.NAME}`` in a command: what a plugin's user was asked for when it
+    was installed, and so has no value here."""
+    for text in (hook.command, *(hook.args or ())):
+        start = text.find("${user_config.")
+        if start >= 0:
+            end = text.find("}", start)
+            return text[start:] if end < 0 else text[start : end + 1]
+    return None
 
 
 def resolve_relative(

@@ -135,7 +135,8 @@ def explain_missing(
     for demand in required:
         named = [entry for entry in entries if entry.name == demand.name]
         fitting = [entry for entry in named if demand.is_met_by(entry)]
-        if any(entry.enabled and entry.trusted for entry in fitting):
+        in_force = [entry for entry in fitting if entry.enabled and entry.trusted]
+        if any(not getattr(entry.hook, "background", False) for entry in in_force):
             continue
         if not named:
             missing[demand] = "no settings have it"
@@ -143,6 +144,8 @@ def explain_missing(
             layers = " or ".join(sorted(source.value for source in demand.sources))
             found = ", ".join(sorted({entry.source.value for entry in named}))
             missing[demand] = f"it must be in the settings of {layers}, and is in those of {found}"
+        elif in_force:
+            missing[demand] = "it is async, so nobody waits for its answer"
         else:
             is_off = not any(entry.enabled for entry in fitting)
             missing[demand] = "it is disabled" if is_off else "nobody has reviewed it as it is now"

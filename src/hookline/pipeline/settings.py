@@ -48,6 +48,7 @@ __all__ = [
     "find_project_dir",
     "find_settings_files",
     "find_tools",
+    "is_claude_file",
     "keep_one_of_each",
     "read_layer",
     "read_settings_file",
@@ -165,7 +166,10 @@ def find_settings_files(
     if given is not None:
         project, user = [], [os.path.abspath(path) for path in given]
     found = [SettingsFile(path, HookSource.PROJECT) for path in project]
-    found += [SettingsFile(path, HookSource.USER, _dialect_of(path, given)) for path in user]
+    for path in user:
+        is_claude = given is not None and is_claude_file(path)
+        dialect = "claude" if is_claude else "native"
+        found.append(SettingsFile(path, HookSource.USER, dialect))
     found.append(SettingsFile(system or system_settings_file(), HookSource.SYSTEM))
     return keep_one_of_each(found)
 
@@ -191,9 +195,9 @@ def keep_one_of_each(files: Sequence[SettingsFile]) -> list[SettingsFile]:
     return [file for file in files if id(file) in kept]
 
 
-def _dialect_of(path: str, given: object) -> str:
-    is_claude = given is not None and os.path.basename(os.path.dirname(path)) == _CLAUDE_FOLDER
-    return "claude" if is_claude else "native"
+def is_claude_file(path: str) -> bool:
+    """Whether a settings file is Claude Code's, by the folder it is in."""
+    return os.path.basename(os.path.dirname(path)) == _CLAUDE_FOLDER
 
 
 def _below(directory: str | None, names: Iterable[str]) -> list[str]:
@@ -342,14 +346,15 @@ def _read_tools(words: Words) -> Iterator[tuple[str, DeclaredTool]]:
             words.report(at, "bad-field", message)
             continue
         fields = words.find((*at, "fields"), dict, "an object") if alias is said else None
-        renamed: dict[str, tuple[str, ...]] = {}
+        renamed: dict[str, list[str]] = {}
         for field, names in (fields or {}).items():
             names = [names] if isinstance(names, str) else names
             if isinstance(names, list) and names and all(isinstance(n, str) for n in names):
-                renamed[field] = tuple(names)
+                renamed[field] = names
             else:
                 words.report((*at, "fields", field), "bad-field", "must be a list of names")
-        lists = {key: words.find_names((*at, key)) for key in ("paths", "also") if key in alias}
+        keys = [key for key in ("paths", "also") if key in alias]
+        lists = {key: list(words.find_names((*at, key))) for key in keys}
         written = {"name": name, **({"fields": renamed} if renamed else {}), **lists}
         yield tool, DeclaredTool(written, words.origin.problem(at, "overreach", ""))
 

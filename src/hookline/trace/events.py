@@ -22,7 +22,9 @@ _KEPT = (
 
 
 class HookRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One hook's part; ``start_ms`` counts from the event's start, as far as it is known."""
+    """One hook's part; ``start_ms`` counts from the event's start, as far as it is known. One that
+    nobody waited for was ``started`` by its event, and is ``background`` in the entry of its end.
+    """
 
     hook: str
     type: str
@@ -40,13 +42,16 @@ class HookRun(msgspec.Struct, frozen=True, kw_only=True):
     stdout: str
     stderr: str
     warnings: tuple[str, ...] = ()
+    started: bool = False
+    background: bool = msgspec.field(default=False, name="async")
 
 
 class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
     """One event; ``time`` is when it began. ``complete`` is False when its end was not written.
 
     ``decision`` is allowed, blocked, stop, ask or no hook; failed for an event that the engine
-    could not carry out, and warning for what was said apart from any event.
+    could not carry out, warning for what was said apart from any event, and async for the end of a
+    hook that nobody waited for.
     """
 
     id: str
@@ -122,13 +127,18 @@ def _event(records: list[Record], batch: Record | None) -> TracedEvent:
             stdout=record.stdout or "",
             stderr=record.stderr or "",
             warnings=tuple(each.message for each in warnings if each.hook == record.hook),
+            started=record.started,
+            background=record.background,
         )
         runs.append(run)
         span = max(span, run.start_ms + record.duration_ms)
         start += record.duration_ms if sequential else 0.0
     event = event_named(last.event)
     decision, reason = "allowed", None
-    if batch is not None and isinstance(batch.output, dict) and event is not None:
+    if last.background:
+        # Whatever it says comes too late to decide anything.
+        decision = "async"
+    elif batch is not None and isinstance(batch.output, dict) and event is not None:
         answer = Answer.read(FiredEvent(event), batch.output)
         decision, reason = answer.word, answer.why
     elif batch is not None and batch.hook_count == 0:
@@ -161,6 +171,8 @@ def _event(records: list[Record], batch: Record | None) -> TracedEvent:
 
 def decision_of(record: Record) -> tuple[str, str]:
     """A hook's own decision and its reason, from the record of its run."""
+    if record.started:
+        return "started", ""
     event = event_named(record.event)
     if event is None:
         return record.failed or "ok", ""

@@ -44,6 +44,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     stderr: str | None = None
     hook_count: int = 0
     sequential: bool = False
+    started: bool = False
+    background: bool = msgspec.field(default=False, name="async")
 
 
 class Skipped(msgspec.Struct):

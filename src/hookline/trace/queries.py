@@ -100,9 +100,10 @@ def latencies(events: Iterable[TracedEvent], *, hook: str | None = None) -> list
     runs: dict[str, list[tuple[float, bool, bool]]] = {}
     for event in events:
         for run in event.hooks:
-            if hook is None or hook in run.hook:
+            if (hook is None or hook in run.hook) and not run.started:
                 # The whole run with its output would fill the memory with the log.
-                facts = (run.duration_ms, run.failed is not None, run.decision in _BLOCKS)
+                is_block = run.decision in _BLOCKS and not run.background
+                facts = (run.duration_ms, run.failed is not None, is_block)
                 runs.setdefault(run.hook, []).append(facts)
     rows = []
     for name, measured in runs.items():
@@ -154,7 +155,7 @@ def last_outcomes(
         return {}
     for record in records:
         key = (record.event, record.hook)
-        if record.kind != "hook" or key in found:
+        if record.kind != "hook" or record.started or key in found:
             continue
         if within is not None and not is_within(record.input, within):
             continue

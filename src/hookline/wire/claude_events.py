@@ -3,6 +3,8 @@
 Those that it shares with us are mapped to ours by the Claude dialect.
 """
 
+from typing import Any
+
 from hookline.wire.events import EventName, EventSpec
 
 
@@ -52,6 +54,17 @@ def _spec(
 _E = ClaudeEventName
 _STOP = ("stop_hook_active",)
 _LAST_MESSAGE = ("last_assistant_message", "background_tasks", "session_crons")
+_MODELS = ("from_model", "to_model", "requested_model")
+_SWITCH = (
+    *("source", "context_tokens", "prompt_cache_warm", "cache_ttl", "estimated_cache_write_usd"),
+    "pricing",
+)
+# Required fields that a host may leave out.
+CLAUDE_DEFAULTS: dict[str, Any] = {
+    "stop_hook_active": False,
+    "agent_transcript_path": "",
+    "requested_model": None,
+}
 
 # Only these are settled by hooks here; what else they could say is the host's to apply.
 CLAUDE_EVENTS: dict[str, EventSpec] = {
@@ -70,8 +83,8 @@ CLAUDE_EVENTS: dict[str, EventSpec] = {
         ),
         _spec(_E.POST_TOOL_BATCH, "tool_calls", blockable=True),
         _spec(
-            *(_E.USER_PROMPT_EXPANSION, "expansion_type", "command_name", "command_args"),
-            optional=("command_source", "prompt"),
+            *(_E.USER_PROMPT_EXPANSION, "expansion_type", "command_name", "command_args", "prompt"),
+            optional=("command_source",),
             target="command_name",
             blockable=True,
         ),
@@ -89,8 +102,8 @@ CLAUDE_EVENTS: dict[str, EventSpec] = {
             target="error",
         ),
         _spec(_E.POST_COMPACT, "trigger", "compact_summary", target="trigger"),
-        _spec(_E.PRE_MODEL_SWITCH, "from_model", "to_model", blockable=True),
-        _spec(_E.POST_MODEL_SWITCH, "from_model", "to_model"),
+        _spec(_E.PRE_MODEL_SWITCH, *_MODELS, optional=_SWITCH, blockable=True),
+        _spec(_E.POST_MODEL_SWITCH, *_MODELS, optional=_SWITCH),
         _spec(
             *(_E.TASK_CREATED, "task_id", "task_subject"),
             optional=("task_description", "teammate_name", "team_name"),

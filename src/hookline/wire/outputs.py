@@ -219,6 +219,10 @@ class BeforeToolHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
         changed = self._specific("tool_input")
         return changed if isinstance(changed, dict) else None
 
+    def get_removed_tool_input(self) -> list[str]:
+        """The names of fields to take away from the tool's input."""
+        return sorted(read_removed(self.hook_specific_output or {}))
+
     def apply_to_tool_input(self, given: Any) -> Any:
         """The tool's whole input as the hooks left it; the very same object if none changed it."""
         return change_tool_input(given, self.hook_specific_output or {})
@@ -371,12 +375,19 @@ def create_hook_output(
 def change_tool_input(given: Any, specific: Mapping[str, Any]) -> Any:
     """A tool's input without the fields that hooks remove and with those that they give; the very
     same object if they do neither."""
-    changed, removed = specific.get("tool_input"), specific.get("removeToolInput")
-    names = removed if isinstance(removed, list) else ()
+    changed, names = specific.get("tool_input"), read_removed(specific)
     if not isinstance(changed, dict) and not names:
         return given
-    kept = {name: value for name, value in (given or {}).items() if name not in names}
+    before = given if isinstance(given, Mapping) else {}
+    kept = {name: value for name, value in before.items() if name not in names}
     return {**kept, **(changed if isinstance(changed, dict) else {})}
+
+
+def read_removed(specific: Mapping[str, Any]) -> frozenset[str]:
+    """The names of fields that hooks take away from a tool's input."""
+    removed = specific.get("removeToolInput")
+    named = removed if isinstance(removed, list) else ()
+    return frozenset(name for name in named if isinstance(name, str))
 
 
 def find_fault(event: EventName, name: str, value: object) -> str | None:
@@ -384,6 +395,10 @@ def find_fault(event: EventName, name: str, value: object) -> str | None:
     kind = SPECIFIC_FIELDS[event][name]
     if not isinstance(value, kind):
         return f"must be {TYPE_WORDS[kind]}"
+    if name in ("removeToolInput", "exports") and isinstance(value, dict | list):
+        texts = value.values() if isinstance(value, dict) else value
+        if not all(isinstance(each, str) for each in texts):
+            return "must hold nothing but strings"
     if name == "tailToolCallRequest" and not is_tail_tool_call(value):
         return "must be {name: string, args: object}"
     if name == "toolConfig" and isinstance(value, dict):

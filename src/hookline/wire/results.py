@@ -40,7 +40,8 @@ class HookExecutionPlan(msgspec.Struct, frozen=True):
 
 class HookExecutionResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one hook. ``failed`` is None for a hook that did its work, a block included;
-    ``duration`` is in milliseconds."""
+    ``duration`` is in milliseconds. Of a hook that nobody waits for, an event knows only that it
+    was ``started``: it has no output yet, and what becomes of it is told when it ends."""
 
     hook: HookConfig
     event_name: EventName
@@ -55,6 +56,7 @@ class HookExecutionResult(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     duration: float = 0.0
     warnings: tuple[str, ...] = ()
+    started: bool = False
 
 
 class HookError(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -1,5 +1,8 @@
 """The tools that hosts are known to have; an agent of one's own may have any others."""
 
+import re
+from collections.abc import Mapping
+
 # Gemini CLI and LLxprt Code, whose settings and scripts are native here.
 NATIVE_TOOLS = frozenset(
     {
@@ -14,3 +17,17 @@ NATIVE_TOOLS = frozenset(
         *("list_mcp_resources", "read_mcp_resource", "edit", "shell", "ls"),
     }
 )
+
+
+def name_mcp_tool(name: str, context: object) -> str:
+    """What Claude Code calls a tool that an MCP server has: ``mcp__<server>__<tool>``. The context
+    is the event's ``mcp_context`` or Claude Code's ``mcp_server``; without a server in it the tool
+    keeps its name."""
+    if name.startswith("mcp__") or not isinstance(context, Mapping):
+        return name
+    server = context.get("server_name") or context.get("name")
+    tool = context.get("tool_name") or name
+    if not isinstance(server, str) or not isinstance(tool, str):
+        return name
+    server, tool = (re.sub(r"[^A-Za-z0-9_-]", "_", text) for text in (server, tool))
+    return f"mcp__{server}__{tool}"

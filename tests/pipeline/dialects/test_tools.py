@@ -13,7 +13,9 @@ from hookline.pipeline.dialects.tools import (
     AmbiguousInputError,
     ToolAlias,
     claude_names,
+    find_response,
     host_names,
+    make_response,
     show_as_claude,
     show_as_host,
     split_mcp_name,
@@ -111,6 +113,32 @@ def test_hosts_extend_the_table() -> None:
     assert (shown.name, shown.input) == ("Bash", {"command": "ls", "dry": True})
     assert shown.restore({"command": "ls -l", "dry": True}) == {"cmd": "ls -l", "dry": True}
     assert claude_names("my_shell", tools=tools) == ("Bash", "my_shell")
+
+
+def test_a_call_of_claudes_is_shown_as_the_tool_that_the_host_has_declared() -> None:
+    tools = {**TOOLS, "my_shell": ToolAlias("Bash", {"command": ("line", "cmd")})}
+    shown = show_as_host("Bash", {"command": "ls"}, tools=tools)
+    assert (shown.name, shown.input) == ("my_shell", {"line": "ls"})
+    assert shown.restore({"line": "ls -l"}) == {"command": "ls -l"}
+    assert show_as_host("Bash", {}, tools=TOOLS).name == "run_shell_command"
+    assert show_as_host("Read", {}, tools=tools).name == "read_file"
+
+
+def test_a_declared_tool_gives_its_result_as_claudes_does() -> None:
+    assert find_response(ToolAlias("Bash")) is TOOLS["run_shell_command"].response
+    assert find_response(ToolAlias("PowerShell")) is not None
+    assert find_response(ToolAlias("TodoWrite")) is None
+    assert find_response(ToolAlias("New")) is None
+
+
+@pytest.mark.parametrize(
+    "claude", ["Bash", "Read", "Grep", "Glob", "WebFetch", "WebSearch", "Agent"]
+)
+def test_a_response_that_was_made_of_a_text_is_read_as_it(claude: str) -> None:
+    alias = show_as_host(claude, {}).alias
+    assert alias is not None
+    assert alias.response is not None
+    assert alias.response.read(make_response(claude, {}, "a\nb")) == "a\nb"
 
 
 def test_matchers_are_compared_with_every_name_that_claude_has_for_a_tool() -> None:

@@ -40,6 +40,12 @@ def let_it(project: Project) -> str:
     return TrustStore().write(Config.load(project.path).review_project())
 
 
+def test_a_hook_with_arguments_is_trusted_as_it_was_reviewed(guarded: Project) -> None:
+    guarded.settings(hooks(command("hooks/guard.sh", args=["--rules=hooks/rules.txt"])))
+    let_it(guarded)
+    assert is_trusted(guarded)
+
+
 def test_nothing_is_trusted_until_it_was_looked_at(guarded: Project) -> None:
     assert not is_trusted(guarded)
     let_it(guarded)

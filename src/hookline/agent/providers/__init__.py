@@ -1,13 +1,14 @@
 """A model as the agent needs it: it streams, and its conversation makes and reads its values."""
 
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any, Protocol
 
 from hookline.agent.tools import Tool
-from hookline.agent.turns import Turn
+from hookline.agent.turns import Turn, text_turn
 from hookline.translate.values import SDKCall
 
-__all__ = ["SUMMARIZE", "Conversation", "ModelProvider", "make_call"]
+__all__ = ["SUMMARIZE", "Conversation", "ModelProvider", "ask_of", "make_call"]
 
 SUMMARIZE = (
     "Summarize the conversation so far for your own later use: what the user wants, what was done,"
@@ -68,3 +69,17 @@ class ModelProvider(Protocol):
     def stream(self, request: Any) -> AsyncGenerator[Any, None]: ...
 
     async def summarize(self, turns: Sequence[Turn]) -> str: ...
+
+
+def ask_of(provider: ModelProvider) -> Callable[[str], Awaitable[str]]:
+    """A function that asks a model one question, outside of any conversation: it has no tools, and
+    no hook hears of it."""
+
+    async def ask(question: str, /) -> str:
+        conversation = provider.conversation
+        request = conversation.request(provider.model, [text_turn("user", question)])
+        async with aclosing(provider.stream(request)) as stream:
+            chunks = [chunk async for chunk in stream]
+        return conversation.text(conversation.merged(chunks))
+
+    return ask

@@ -141,7 +141,12 @@ def _find_names(words: Sequence[str]) -> list[str]:
     settings = [file for file in values("--settings") if os.path.isfile(file)]
     if not os.path.isdir(cwd[0]):
         return []
-    config = Config.load(cwd[0], settings_files=settings or None)
+    config = Config.load(
+        cwd[0],
+        settings_files=settings or None,
+        claude="--claude" in words or None,
+        plugins=[folder for folder in values("--plugin") if os.path.isdir(folder)],
+    )
     is_meant = _FOR.get(words[0]) if words else None
     entries = config.get_settings().entries
     names = (entry.name for entry in entries if is_meant is None or is_meant(entry))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hookline.cli.failures import FAILED, CommandError
 from hookline.cli.firing import fire
-from hookline.cli.options import TRUST, Option, Options, event_options, flag
+from hookline.cli.options import SOURCES, TRUST, Option, Options, event_options, find_sources, flag
 from hookline.cli.progress import Progress
 from hookline.cli.screen import Screen, count, shown_path
 from hookline.cli.test.report import make_document, show_outcome, show_sum
@@ -54,6 +54,7 @@ OPTIONS = (
         group=_RECORDING,
     ),
     *_RECORDING_OPTIONS,
+    *SOURCES,
 )
 # How often the watcher says that nothing happened, which is how it says that it has begun.
 _TURN_MS = 200
@@ -77,9 +78,7 @@ def _run_tests(options: Options, screen: Screen) -> int:
     files = [read_test_file(path) for path in find_test_files(*places)]
     pattern = (options.pattern or "").casefold()
     tests = [test for file in files for test in file.tests if pattern in test.name.casefold()]
-    runner = HookTestRunner(
-        fire, cwd=options.cwd, settings_files=options.settings, trusted=options.trust
-    )
+    runner = HookTestRunner(fire, cwd=options.cwd, trusted=options.trust, **find_sources(options))
     outcomes: list[Outcome] = []
     for test in tests:
         with Progress(sys.stderr) as progress:
@@ -116,7 +115,7 @@ def _find_places(options: Options) -> list[str]:
     """Where the options say that the tests are."""
     if options.places:
         return list(options.places)
-    project = project_of(os.path.abspath(options.cwd or os.getcwd()))
+    project = project_of(os.path.abspath(options.cwd or os.getcwd()), claude=options.claude)
     # Reports of a run are read on other machines, where the project is elsewhere.
     return [min(project, os.path.relpath(project), key=len)]
 
@@ -154,9 +153,9 @@ def _watch(options: Options, screen: Screen) -> int:
     folders = [place if os.path.isdir(place) else os.path.dirname(place) for place in places]
     start = [options.cwd] if options.cwd else folders
     watched = Watched(
-        list(dict.fromkeys(project_of(os.path.abspath(place)) for place in start)),
+        list(dict.fromkeys(project_of(os.path.abspath(p), claude=options.claude) for p in start)),
         test_files=[place for place in places if os.path.isfile(place)],
-        settings_files=options.settings,
+        **find_sources(options),
     )
 
     def matters(_change: object, path: str) -> bool:

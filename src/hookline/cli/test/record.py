@@ -6,7 +6,7 @@ from typing import Any
 
 from hookline.cli.failures import CommandError
 from hookline.cli.firing import example, read_event, read_payload
-from hookline.cli.options import Options, read_event_name
+from hookline.cli.options import Options, find_sources, read_event_name
 from hookline.cli.screen import Screen, shown_path
 from hookline.hooktests.cases import HookTest
 from hookline.hooktests.recording import ends_of, recorded_test, recording_place, write_test
@@ -20,7 +20,7 @@ def record(options: Options, screen: Screen, fire: Fire) -> int:
     for name in ("watch", "junit", "pattern", "fail_fast"):
         if getattr(options, name):
             raise CommandError("--record writes a test; run it afterwards, with what is for runs")
-    project = project_of(os.path.abspath(options.cwd or os.getcwd()))
+    project = project_of(os.path.abspath(options.cwd or os.getcwd()), claude=options.claude)
     name, path = recording_place(options.record, project)
     if os.path.lexists(path) and not options.force:
         # Before any hook has run for nothing.
@@ -62,7 +62,7 @@ def _record_live(
     payload = read_payload(event, options)
     read_event(event, payload)
     runner = HookTestRunner(
-        fire, cwd=options.cwd or project, settings_files=options.settings, trusted=options.trust
+        fire, cwd=options.cwd or project, trusted=options.trust, **find_sources(options)
     )
     asked = HookTest(name=name, file=path, line=1, event=event, input=payload, expect={})
     try:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from hookline.cli.failures import CommandError
-from hookline.cli.options import Option, Options, flag
+from hookline.cli.options import SOURCES, Option, Options, find_sources, flag
 from hookline.cli.screen import Screen, count, shown_path
 from hookline.cli.trace.screen import (
     only_session,
@@ -57,6 +57,7 @@ OPTIONS = (
         "--limit", "N", f"at most so many, the newest (default: {_SHOWN})", type=int, group=_WHICH
     ),
     Option("--log", "FILE", "read this log instead of the user's own"),
+    *SOURCES,
 )
 
 
@@ -212,7 +213,7 @@ def _warn_if_off(options: Options, screen: Screen) -> None:
 def _is_on(options: Options) -> bool:
     from hookline.config import Config
 
-    settings = Config.load(options.cwd, settings_files=options.settings).get_settings()
+    settings = Config.load(options.cwd, **find_sources(options)).get_settings()
     return is_trace_wanted(default=settings.trace)
 
 

@@ -177,7 +177,8 @@ def _show_run(screen: Screen, run: HookRun) -> None:
     screen.line()
     code = "" if run.exit_code is None else f", exit {run.exit_code}"
     end = code if run.signal is None else f", {run.signal}"
-    facts = f"  {run.source}, {duration(run.duration_ms)}{end}  "
+    took = "async" if run.started else duration(run.duration_ms)
+    facts = f"  {run.source}, {'async, ' if run.background else ''}{took}{end}  "
     word = (run.decision, TONES.get(run.decision, ""))
     why = f": {run.reason}" if run.reason else ""
     screen.line((run.hook, "name"), (facts, "faint"), word, why)

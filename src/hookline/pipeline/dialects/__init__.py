@@ -5,11 +5,12 @@ merging the answers is the same for all of them. A new dialect is one module her
 ``DIALECTS``, plus the settings files it lives in (``pipeline/settings.py``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hookline.pipeline.dialects.document import EventDocument
 from hookline.pipeline.dialects.native import NativeDialect
+from hookline.pipeline.dialects.remarks import Remark
 from hookline.pipeline.dialects.stdout import HookAnswer
 from hookline.pipeline.matcher import Match
 from hookline.problem import Problem
@@ -19,7 +20,7 @@ from hookline.wire.hooks import HookConfig, OnFailure
 if TYPE_CHECKING:
     from hookline.pipeline.dialects.tools import ToolAlias
 
-__all__ = ["DIALECTS", "Dialect", "EventDocument", "HookAnswer"]
+__all__ = ["DIALECTS", "Dialect", "EventDocument", "HookAnswer", "Remark"]
 
 
 class Dialect(Protocol):
@@ -31,9 +32,13 @@ class Dialect(Protocol):
     # Keys beside the events in the ``hooks`` object, and the words for what a failure means.
     reserved_keys: frozenset[str]
     failure_words: "Mapping[str, OnFailure]"
+    # The settings keys of events on which a failure lets the agent go on, whatever a hook wants.
+    open_events: frozenset[str]
     # The unit of its timeouts, and whether its hooks may say for which calls of a tool they run.
     time_unit: str
     has_conditions: bool
+    # The fields that make a hook run in the background.
+    background_keys: tuple[str, ...]
 
     def event_for(self, key: str) -> EventName | None:
         """The event a settings key names, None for a name this dialect does not have."""
@@ -53,6 +58,10 @@ class Dialect(Protocol):
 
     def refuse_kind(self, key: str, kind: str) -> str | None:
         """Why hooks of a type cannot be on the event of a settings key, None if they can."""
+        ...
+
+    def find_remarks(self, key: str, config: Mapping[str, Any]) -> Iterable[Remark]:
+        """What people should know of how a hook of settings is read here."""
         ...
 
     def compile_matcher(

@@ -68,9 +68,10 @@ class NativeDialect:
     name = "native"
     reserved_keys = frozenset({"enabled", "disabled", "required", "notifications", "tools"})
     failure_words: Mapping[str, OnFailure] = {"allow": "allow", "block": "block"}
-
+    open_events = frozenset[str]()
     time_unit = "milliseconds"
     has_conditions = False
+    background_keys: tuple[str, ...] = ("async",)
 
     def event_for(self, key: str) -> EventName | None:
         """Settings use the events' own names."""
@@ -91,6 +92,10 @@ class NativeDialect:
     def refuse_kind(self, key: str, kind: str) -> str | None:  # noqa: ARG002
         """Every type may be on every event."""
         return None
+
+    def find_remarks(self, key: str, config: Mapping[str, Any]) -> tuple[()]:  # noqa: ARG002
+        """What there is to say, the reader of settings says."""
+        return ()
 
     def compile_matcher(
         self,

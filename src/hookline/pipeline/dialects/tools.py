@@ -102,9 +102,22 @@ class ShownCall(msgspec.Struct, frozen=True):
         return restored
 
 
-def show_as_host(name: str, tool_input: Mapping[str, Any]) -> ShownCall:
-    """A call of Claude Code's as hosts know it. Raises AmbiguousInputError."""
-    found = _HOST_TOOLS.get(name)
+def show_as_host(
+    name: str,
+    tool_input: Mapping[str, Any],
+    *,
+    tools: Mapping[str, ToolAlias] | None = None,
+) -> ShownCall:
+    """A call of Claude Code's as hosts know it; a tool that the host has declared itself comes
+    before the usual one. Raises AmbiguousInputError."""
+    found = next(
+        (
+            (host, alias)
+            for host, alias in (tools or {}).items()
+            if name in (alias.name, *alias.also) and TOOLS.get(host) is not alias
+        ),
+        _HOST_TOOLS.get(name),
+    )
     if found is None:
         return ShownCall(name, _as_dict(tool_input), tool_input)
     host, alias = found
@@ -149,9 +162,20 @@ def claude_names(name: str, *, tools: Mapping[str, ToolAlias] | None = None) -> 
     """The names of a host's tool that matchers of Claude's hooks are compared with, in turn: what
     Claude Code calls it, its other and former names there, then the host's own."""
     alias = (TOOLS if tools is None else tools).get(name)
-    named = [name] if alias is None else [alias.name, *alias.also]
-    former = [old for old, new in LEGACY_NAMES.items() if new in named]
-    return tuple(dict.fromkeys([*named, *former, name]))
+    named = (name,) if alias is None else (alias.name, *alias.also)
+    return tuple(dict.fromkeys([*named, *former_names(*named), name]))
+
+
+def former_names(*names: str) -> tuple[str, ...]:
+    """What tools of Claude Code's were called before."""
+    return tuple(old for old, new in LEGACY_NAMES.items() if new in names)
+
+
+def find_response(alias: ToolAlias) -> ToolResponse | None:
+    """How Claude Code's tool gives its result, whoever has declared it; None where any value is
+    one."""
+    known = _HOST_TOOLS.get(alias.name)
+    return alias.response or (known[1].response if known else None)
 
 
 def host_names(name: str) -> tuple[str, ...]:
@@ -164,6 +188,13 @@ def split_mcp_name(name: str) -> tuple[str, str] | None:
     prefix, _, rest = name.partition("__")
     server, found, tool = rest.partition("__")
     return (server, tool) if prefix == "mcp" and server and found and tool else None
+
+
+def make_response(name: str, tool_input: Mapping[str, Any], text: str) -> Any:
+    """The result of a call in the form that a tool of Claude Code's gives it, of a text that the
+    model reads; None for a tool without one. The input is in Claude Code's words."""
+    make = _MAKERS.get(name)
+    return None if make is None else make(tool_input, text)
 
 
 def _as_dict(tool_input: Mapping[str, Any]) -> ToolInput:
@@ -197,6 +228,10 @@ def _write_bash(response: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {"stdout": text, "stderr": "", **flags}
 
 
+def _make_bash(_input: Mapping[str, Any], text: str) -> dict[str, Any]:
+    return {"stdout": text, "stderr": "", "interrupted": False, "isImage": False}
+
+
 def _read_file(response: Mapping[str, Any]) -> str:
     file = response.get("file")
     content = file.get("content") if isinstance(file, Mapping) else None
@@ -206,9 +241,38 @@ def _read_file(response: Mapping[str, Any]) -> str:
 def _write_file(response: Mapping[str, Any], text: str) -> dict[str, Any]:
     file = response.get("file")
     path = file.get("filePath", "") if isinstance(file, Mapping) else ""
+    return _make_file({"file_path": path}, text)
+
+
+def _make_file(given: Mapping[str, Any], text: str) -> dict[str, Any]:
+    offset = given.get("offset")
+    start = offset if isinstance(offset, int) and offset > 0 else 1
     lines = text.count("\n") + 1
-    numbers = {"numLines": lines, "startLine": 1, "totalLines": lines}
+    numbers = {"numLines": lines, "startLine": start, "totalLines": start - 1 + lines}
+    path = given.get("file_path", "")
     return {"type": "text", "file": {"filePath": path, "content": text, **numbers}}
+
+
+def _make_written(given: Mapping[str, Any], _text: str) -> dict[str, Any]:
+    return {
+        "type": "create",
+        "filePath": given.get("file_path", ""),
+        "content": given.get("content", ""),
+        "structuredPatch": [],
+        "originalFile": None,
+    }
+
+
+def _make_edited(given: Mapping[str, Any], _text: str) -> dict[str, Any]:
+    return {
+        "filePath": given.get("file_path", ""),
+        "oldString": given.get("old_string", ""),
+        "newString": given.get("new_string", ""),
+        "originalFile": None,
+        "structuredPatch": [],
+        "userModified": False,
+        "replaceAll": given.get("replace_all") is True,
+    }
 
 
 def _read_found(response: Mapping[str, Any]) -> str:
@@ -236,12 +300,17 @@ def _write_report(response: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {**response, "content": [{"type": "text", "text": text}]}
 
 
+def _make_report(_input: Mapping[str, Any], text: str) -> dict[str, Any]:
+    return _write_report({}, text)
+
+
 def _read_search(response: Mapping[str, Any]) -> str:
     results = response.get("results")
     return "\n".join(map(_text_of, results)) if isinstance(results, list) else _text_of(response)
 
 
 def _write_search(response: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Both a response and the input of a call say the query."""
     return {"query": response.get("query", ""), "results": [text], "durationSeconds": 0}
 
 
@@ -252,6 +321,11 @@ def _read_page(response: Mapping[str, Any]) -> str:
 
 def _write_page(response: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {**response, "result": text}
+
+
+def _make_page(given: Mapping[str, Any], text: str) -> dict[str, Any]:
+    size = {"bytes": len(text.encode(errors="replace")), "code": 200, "codeText": "OK"}
+    return {**size, "result": text, "durationMs": 0, "url": given.get("url", "")}
 
 
 def read_blocks(content: object) -> Iterator[str]:
@@ -274,6 +348,18 @@ _REPORT = ToolResponse(_read_report, _write_report)
 _WEB_SEARCH = ToolAlias("WebSearch", response=ToolResponse(_read_search, _write_search))
 _TODOS = ToolAlias("TodoWrite")
 
+# Claude's tool -> the response to an input of which the model reads a text.
+_MAKERS: Mapping[str, Callable[[Mapping[str, Any], str], Any]] = {
+    **dict.fromkeys(("Bash", "PowerShell"), _make_bash),
+    "Read": _make_file,
+    "Write": _make_written,
+    **dict.fromkeys(("Edit", "MultiEdit"), _make_edited),
+    "Grep": _write_matches,
+    "Glob": _write_filenames,
+    "WebFetch": _make_page,
+    "WebSearch": _write_search,
+    **dict.fromkeys(("Agent", "Task"), _make_report),
+}
 # A host's tool -> what it is in Claude Code. Where two are the same there, Claude's is shown as
 # the first.
 TOOLS: Mapping[str, ToolAlias] = {

@@ -4,14 +4,22 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from hookline.pipeline.dialects import DIALECTS, HookAnswer
-from hookline.pipeline.programs import hook_variables, own_variables, resolve_in_command
-from hookline.pipeline.runner.context import InputDocument, RunContext
+from hookline.pipeline.programs import (
+    find_user_config,
+    hook_variables,
+    own_variables,
+    resolve_in_command,
+)
+from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
 from hookline.pipeline.runner.guard import Guard
 from hookline.pipeline.runner.invocation import (
+    Environment,
     Program,
     environment_of,
     program_of,
@@ -25,12 +33,15 @@ from hookline.pipeline.runner.process import (
     supervise,
 )
 from hookline.pipeline.runner.spawning import SpawnError, spawn
+from hookline.places import home_dir
 from hookline.wire.hooks import CommandHook
 from hookline.wire.results import FailedKind, HookExecutionResult
 
 # Loaded with the first hook that is to be warm.
 if TYPE_CHECKING:
     from hookline.pipeline.runner.warm.pool import WarmPool
+
+_EVENTS_WITH_ENV_FILE = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})
 
 
 class CommandRunner:
@@ -43,11 +54,49 @@ class CommandRunner:
         self._told: set[tuple[str, str]] = set()
         self._is_disposed = False
 
-    async def run(
+    def run(
+        self, hook: CommandHook, document: InputDocument, context: RunContext
+    ) -> Coroutine[Any, Any, HookExecutionResult]:
+        """Start the process, feed it the input, and read its answer in the hook's dialect."""
+        if hook.dialect == "native":
+            return self._run(hook, document, context, _Start.of(hook, document, context))
+        return self._run_in_dialect(hook, document, context)
+
+    async def _run_in_dialect(
         self, hook: CommandHook, document: InputDocument, context: RunContext
     ) -> HookExecutionResult:
-        """Start the process, feed it the input, and read its answer in the hook's dialect."""
-        started, cwd = time.monotonic(), context.cwd
+        """Run a hook with what its dialect gives it beside what all hooks have."""
+        if unknown := find_user_config(hook):
+            error = f"{unknown} in its command has no value here; write the value in its place"
+            return failed_result(hook, document, "spawn", error)
+        warnings = [*_make_plugin_data(hook)]
+        given = DIALECTS[hook.dialect].variables(context.session_id)
+        hidden = tuple((name, None) for name, value in given.items() if value is None)
+        in_dialect = {name: value for name, value in given.items() if value is not None}
+        places = (context.cwd, context.project_dir, home_dir() or "/")
+        cwd = next(filter(os.path.isdir, places), context.cwd)
+        if cwd != context.cwd:
+            warnings += self._tell_once(f"{context.cwd!r} is gone, so hooks run in {cwd!r}")
+        inherited = (*hidden, *context.inherited)
+        context = msgspec.structs.replace(context, cwd=cwd, inherited=inherited)
+        # Nobody waits for what a hook in the background exports.
+        if hook.background or document.event.value not in _EVENTS_WITH_ENV_FILE:
+            start = _Start.of(hook, document, context, in_dialect)
+            return _with_more(await self._run(hook, document, context, start), warnings)
+        from hookline.pipeline.runner.envfile import EnvFile
+
+        with EnvFile() as file:
+            start = _Start.of(hook, document, context, {**in_dialect, **file.variables})
+            result = await self._run(hook, document, context, start)
+            # Only a hook that ended by itself has written all of it.
+            exports = {} if result.exit_code is None else file.read(start.env)
+        return _with_more(result, [*warnings, *file.warnings], exports)
+
+    async def _run(
+        self, hook: CommandHook, document: InputDocument, context: RunContext, start: "_Start"
+    ) -> HookExecutionResult:
+        started, cwd = start.at, context.cwd
+        variables, own, env = start.variables, start.own, start.env
         stdin = document.encoded(hook.dialect)
         limits = ProcessLimits(
             timeout=hook.timeout / 1000,
@@ -55,15 +104,7 @@ class CommandRunner:
             max_stdout=context.limits.max_stdout,
             max_stderr=context.limits.max_stderr,
         )
-        variables = hook_variables(
-            project_dir=context.project_dir,
-            cwd=cwd,
-            session_id=context.session_id,
-            event=document.event.value,
-            hook=hook,
-        )
-        own = own_variables(hook, variables)
-        env = environment_of(context.redaction, variables, own, context.inherited)
+        warnings = _describe_left_out(env.left_out)
         child: Child | None = None
         cold = None
         try:
@@ -84,6 +125,9 @@ class CommandRunner:
             if child is None:
                 command = resolve_in_command(hook.command, values, hook, **places)
                 argv = shell_argv(command, {**variables, **own}, os.environ.get("PATH"))
+                if hook.dialect != "native" and os.path.basename(argv[0]) != "bash":
+                    why = "there is no bash on the PATH; install it"
+                    warnings += self._tell_once(f"{argv[0]} runs commands for bash: {why}")
                 child = spawn(argv, cwd=cwd, env=env)
             outcome = await supervise(
                 child,
@@ -95,10 +139,8 @@ class CommandRunner:
             )
         except SpawnError as error:
             outcome = not_started(str(error), started)
-        warnings = _describe_left_out(env.left_out)
-        if cold is not None and (hook.name, cold) not in self._told:
-            self._told.add((hook.name, cold))
-            warnings = (*warnings, f"cannot start warm, running cold: {cold}")
+        if cold is not None:
+            warnings += self._tell_once(f"cannot start warm, running cold: {cold}", of=hook.name)
         return _result(hook, document, limits, outcome, warnings)
 
     def dispose(self) -> None:
@@ -109,6 +151,13 @@ class CommandRunner:
         if pool is not None:
             pool.dispose()
         self._guard.close()
+
+    def _tell_once(self, text: str, *, of: str = "") -> tuple[str, ...]:
+        """A warning, where nobody has had it yet, about one hook or all of them."""
+        if (of, text) in self._told:
+            return ()
+        self._told.add((of, text))
+        return (text,)
 
     async def _start_warm(
         self, program: Program | None, cwd: str, deadline: float
@@ -133,6 +182,69 @@ class CommandRunner:
         except ValueError:
             # No process can have such texts; to start one says which.
             return None, None
+
+
+class _Start(msgspec.Struct, frozen=True):
+    """When a hook was started and with which variables: the event's, its own, and all it has."""
+
+    at: float
+    variables: dict[str, str]
+    own: Mapping[str, str]
+    env: Environment
+
+    @classmethod
+    def of(
+        cls,
+        hook: CommandHook,
+        document: InputDocument,
+        context: RunContext,
+        in_dialect: Mapping[str, str] | None = None,
+    ) -> "_Start":
+        """``in_dialect`` are the variables that hooks of its dialect alone have; such hooks have
+        those that the user gives them too."""
+        started = time.monotonic()
+        variables = hook_variables(
+            project_dir=context.project_dir,
+            cwd=context.cwd,
+            session_id=context.session_id,
+            event=document.event.value,
+            hook=hook,
+        )
+        shared: Mapping[str, str] = {}
+        if in_dialect is not None:
+            variables |= in_dialect
+            shared = context.shared_env
+        own = own_variables(hook, variables)
+        env = environment_of(context.redaction, variables, own, context.inherited, shared)
+        return cls(started, variables, own, env)
+
+
+def _make_plugin_data(hook: CommandHook) -> Sequence[str]:
+    """Make the folder that a plugin keeps its files in; a warning where that cannot be."""
+    if hook.plugin_data is None:
+        return ()
+    try:
+        os.makedirs(hook.plugin_data, mode=0o700, exist_ok=True)
+    except (OSError, ValueError) as error:
+        return (f"the plugin's folder for its data cannot be made: {error}",)
+    return ()
+
+
+def _with_more(
+    result: HookExecutionResult, warnings: Sequence[str], exports: Mapping[str, str] = {}
+) -> HookExecutionResult:
+    """A result with what the hook exports added to its answer."""
+    output = result.output
+    if exports:
+        answer = output or {}
+        specific = answer.get("hookSpecificOutput")
+        specific = specific if isinstance(specific, dict) else {}
+        said = specific.get("exports")
+        exports = {**(said if isinstance(said, dict) else {}), **exports}
+        output = {**answer, "hookSpecificOutput": {**specific, "exports": exports}}
+    if not (exports or warnings):
+        return result
+    return msgspec.structs.replace(result, output=output, warnings=(*warnings, *result.warnings))
 
 
 def _result(

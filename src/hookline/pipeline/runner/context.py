@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -18,8 +18,15 @@ from hookline.wire.results import FailedKind, HookExecutionResult
 if TYPE_CHECKING:
     from hookline.pipeline.dialects.tools import ToolAlias
 
-# Puts a question to a model and gives its answer, a text that holds one JSON object.
-Judge: TypeAlias = Callable[[str], Awaitable[str] | str]
+
+class Judge(Protocol):
+    """A function, plain or async, that puts a question to a model and gives the model's answer.
+
+    Prompt hooks ask it. The question says all that the model needs to know; the answer is to be
+    one JSON object, ``{"ok": true}`` or ``{"ok": false, "reason": "…"}``.
+    """
+
+    def __call__(self, question: str, /) -> Awaitable[str] | str: ...
 
 
 class RunLimits(msgspec.Struct, frozen=True, kw_only=True):

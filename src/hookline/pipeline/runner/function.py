@@ -8,7 +8,7 @@ import contextlib
 import contextvars
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from inspect import isawaitable
 from typing import Any
@@ -36,7 +36,8 @@ async def run_function(
             if waiting is not None:
                 value = await go_on(waiting, value, hook.timeout / 1000, context.limits.kill_grace)
         else:
-            value = await _call_on_thread(hook, argument, context.limits.kill_grace)
+            seconds, grace = hook.timeout / 1000, context.limits.kill_grace
+            value = await call_on_thread(lambda: hook.function(argument), hook.name, seconds, grace)
         if value is None:
             duration = (time.perf_counter() - started) * 1000
             return HookExecutionResult(
@@ -93,11 +94,16 @@ def _short_answer(event: EventName, text: bytes, strict: bool) -> HookAnswer | N
     return None if any(isinstance(value, dict | list) for value in values) else answer
 
 
-async def _call_on_thread(hook: RuntimeHook, argument: dict[str, Any], grace: float) -> Any:
-    """A thread for each call, not a pool: none is left when the call is over, and one that never
-    returns cannot starve the others."""
+async def call_on_thread(
+    function: Callable[[], Any], name: str, seconds: float, grace: float
+) -> Any:
+    """What a plain function of a hook gives, awaited if that can be; raises TimedOut.
+
+    A thread for each call, not a pool: none is left when the call is over, and one that never
+    returns cannot starve the others.
+    """
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + hook.timeout / 1000
+    deadline = loop.time() + seconds
     finished: asyncio.Future[tuple[Any, Exception | None]] = loop.create_future()
 
     def deliver(value: object, error: Exception | None) -> None:
@@ -111,7 +117,7 @@ async def _call_on_thread(hook: RuntimeHook, argument: dict[str, Any], grace: fl
 
     def work() -> None:
         try:
-            value = hook.function(argument)
+            value = function()
         except Exception as error:
             deliver(None, error)
         except BaseException as error:
@@ -122,7 +128,7 @@ async def _call_on_thread(hook: RuntimeHook, argument: dict[str, Any], grace: fl
 
     context = contextvars.copy_context()
     thread = threading.Thread(
-        target=context.run, args=(work,), name=f"hookline {hook.name}", daemon=True
+        target=context.run, args=(work,), name=f"hookline {name}", daemon=True
     )
     thread.start()
     try:

@@ -108,9 +108,11 @@ def environment_of(
     variables: Mapping[str, str],
     own: Mapping[str, str],
     changed: tuple[tuple[str, str | None], ...] = (),
+    shared: Mapping[str, str] = {},
 ) -> Environment:
     """The environment of one hook as it is now, kept for the next time: what it inherits, with what
-    is ``changed`` of that, then the event's variables, then its own.
+    is ``changed`` of that, then the ``shared`` variables, the event's and its own. Only what is
+    inherited is redacted.
 
     Values that no process can have are left out, except the hook's own: those are its author's to
     correct.
@@ -119,7 +121,12 @@ def environment_of(
     # behind them has them as they are; a Python that has none there gives them one by one.
     now: dict[Any, Any] = getattr(os.environ, "_data", None) or os.environ.copy()
     return _environment(
-        tuple(now.items()), redaction, tuple(variables.items()), tuple(own.items()), changed
+        tuple(now.items()),
+        redaction,
+        tuple(variables.items()),
+        tuple(own.items()),
+        changed,
+        tuple(shared.items()),
     )
 
 
@@ -130,13 +137,15 @@ def _environment(
     variables: tuple[tuple[str, str], ...],
     own: tuple[tuple[str, str], ...],
     changed: tuple[tuple[str, str | None], ...],
+    shared: tuple[tuple[str, str], ...],
 ) -> Environment:
     parent = {os.fsdecode(name): os.fsdecode(value) for name, value in inherited}
     for name, value in changed:
         parent.pop(name, None)
         if value is not None:
             parent[name] = value
-    given, its_own = {**redact(parent, redaction), **dict(variables)}, dict(own)
+    given = {**redact(parent, redaction), **dict(shared), **dict(variables)}
+    its_own = dict(own)
     project_dir = given.get("HOOKLINE_PROJECT_DIR", "")
     unfit = {name: _why_unfit(name, value) for name, value in given.items() if name not in its_own}
     left_out = {name: why for name, why in unfit.items() if why}

@@ -129,21 +129,26 @@ class PollLoop:
         self._timers: list[tuple[float, int, _Timer]] = []
         self._numbers = itertools.count()
         self._ready: deque[Callback] = deque()
-        self._main: _Task[Any] | None = None
+        self._main: RunningTask[Any] | None = None
         # What other threads and signal handlers ring to end a wait.
         self._bell = os.pipe()
         # A bell that was closed may be another file by the time it is rung. A signal handler may
         # interrupt its own thread anywhere.
         self._bell_lock = threading.RLock()
         self._is_over = False
-        for end in self._bell:
-            os.set_blocking(end, False)
+        try:
+            for end in self._bell:
+                os.set_blocking(end, False)
+        except OSError:
+            for end in self._bell:
+                os.close(end)
+            raise
         self.add_reader(self._bell[0], lambda: os.read(self._bell[0], 4096))
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The result of a coroutine; what it raises is raised."""
         outer, _this_thread.loop = _this_thread.loop, self
-        main = _Task(self, coroutine)
+        main = RunningTask(self, coroutine)
         self._main = main
         # A signal that comes just before a wait would not end it, and what it is to do would have
         # to wait: so it rings the bell, where nobody else wants to hear of it.
@@ -183,7 +188,7 @@ class PollLoop:
 
     async def gather(self, coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         """The results of all, run at once; if one raises or this is cancelled, none goes on."""
-        tasks = [_Task(self, coroutine) for coroutine in coroutines]
+        tasks = [RunningTask(self, coroutine) for coroutine in coroutines]
         settled = self.create_future()
 
         def look() -> None:
@@ -214,6 +219,10 @@ class PollLoop:
                         # Told again to give up: tell it again.
                         task.cancel()
             raise
+
+    def start(self, coroutine: Coroutine[Any, Any, T]) -> "RunningTask[T]":
+        """Run a coroutine beside the one that ``run`` was given, which has to outlast it."""
+        return RunningTask(self, coroutine)
 
     def time(self) -> float:
         return time.monotonic()
@@ -321,7 +330,7 @@ class _Future:
             yield self
 
 
-class _Task(Generic[T]):
+class RunningTask(Generic[T]):
     """A coroutine on its way: what it awaits calls it back."""
 
     def __init__(self, loop: PollLoop, coroutine: Coroutine[Any, Any, T]) -> None:

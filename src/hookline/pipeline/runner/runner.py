@@ -3,17 +3,22 @@
 A hook's failure is an outcome, never an exception: whatever a hook does, there is a result for it.
 """
 
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hookline.errors import describe
+from hookline.errors import HooklineError, describe
 from hookline.notices import warn
 from hookline.pipeline.runner.command import CommandRunner
 from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
 from hookline.pipeline.runner.loop import gather
-from hookline.wire.hooks import HookConfig, RuntimeHook
+from hookline.wire.hooks import CommandHook, HookConfig, PromptHook, RuntimeHook
 from hookline.wire.results import HookExecutionPlan, HookExecutionResult
+
+# Loaded with the first hook that nobody waits for.
+if TYPE_CHECKING:
+    from hookline.pipeline.runner.background import Background, OnEnd
 
 Results: TypeAlias = tuple[HookExecutionResult, ...]
 # The hook is of the type that the table below has this for.
@@ -23,12 +28,28 @@ RunningHook: TypeAlias = tuple[HookConfig, float]
 
 
 class HookRunner:
-    """Runs plans, any number at a time; owns the processes that serve hooks from call to call."""
+    """Runs plans, any number at a time; owns the processes that serve hooks from call to call.
 
-    def __init__(self, *, warn: Callable[[str], None] = warn) -> None:
+    ``on_end`` hears of each hook that nobody waited for when it ends, on a thread of its own.
+    """
+
+    def __init__(
+        self,
+        *,
+        warn: Callable[[str], None] = warn,
+        on_end: "OnEnd" = lambda _result, _document, _context: None,
+    ) -> None:
         self._commands = CommandRunner(warn=warn)
+        self._on_end = on_end
+        self._background: Background | None = None
+        self._background_lock = threading.RLock()
+        self._is_disposed = False
         # Hook type -> what runs it.
-        self._runs: dict[str, Run] = {"command": self._commands.run, "runtime": self._run_function}
+        self._runs: dict[str, Run] = {
+            "command": self._commands.run,
+            "runtime": self._run_function,
+            "prompt": self._run_prompt,
+        }
 
     def execute_plan(
         self, plan: HookExecutionPlan, document: InputDocument, context: RunContext
@@ -55,8 +76,18 @@ class HookRunner:
 
         self._runs["command"] = run_followed
 
+    def wait_for_background(self, timeout: float | None = None) -> bool:
+        """Wait for the end of all hooks that nobody waited for; False if some are left after
+        ``timeout`` seconds."""
+        return self._background is None or self._background.wait(timeout)
+
     def dispose(self) -> None:
-        """End what serves hooks from call to call; plans under way finish, later ones run too."""
+        """End what serves hooks from call to call, and hooks that nobody waits for; plans under
+        way finish, later ones run too."""
+        with self._background_lock:
+            self._is_disposed = True
+        if self._background is not None:
+            self._background.close()
         self._commands.dispose()
 
     async def _run_at_once(
@@ -79,6 +110,16 @@ class HookRunner:
                 elif document.cut and hook.on_failure == "block":
                     error = f"its input could not be shown whole: {document.cut}"
                     result = failed_result(hook, document, "malformed", error)
+                elif hook.dialect_event and (unshown := _find_unshown(hook, document)):
+                    result = failed_result(hook, document, "malformed", unshown)
+                elif (
+                    isinstance(hook, CommandHook)
+                    and hook.background
+                    # One that must answer is waited for whatever it says of itself: strict
+                    # settings have every hook fail closed, and so can an equal hook.
+                    and hook.on_failure != "block"
+                ):
+                    result = self._start_in_background(hook, document, context)
                 else:
                     result = await self._runs[hook.type](hook, document, context)
             except Exception as raised:
@@ -94,3 +135,33 @@ class HookRunner:
 
         self._runs["runtime"] = run_function
         return run_function(hook, document, context)
+
+    def _start_in_background(
+        self, hook: CommandHook, document: InputDocument, context: RunContext
+    ) -> HookExecutionResult:
+        from hookline.pipeline.runner.background import Background
+
+        with self._background_lock:
+            if self._background is None:
+                self._background = Background(self._commands.run, self._on_end)
+                if self._is_disposed:
+                    self._background.close()
+            background = self._background
+        return background.start(hook, document, context)
+
+    def _run_prompt(
+        self, hook: PromptHook, document: InputDocument, context: RunContext
+    ) -> Awaitable[HookExecutionResult]:
+        from hookline.pipeline.runner.prompt import run_prompt
+
+        self._runs["prompt"] = run_prompt
+        return run_prompt(hook, document, context)
+
+
+def _find_unshown(hook: HookConfig, document: InputDocument) -> str | None:
+    """Why the event has no document in the dialect of a hook; None where it has."""
+    try:
+        document.encoded(hook.dialect)
+    except HooklineError as error:
+        return str(error)
+    return None

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.programs import hook_variables, read_shebang
 from hookline.pipeline.shell import expand
 from hookline.pipeline.trust.commands import Commands, Name, Uncovered, expand_home, shorten
@@ -72,16 +73,20 @@ def cover(
 ) -> Coverage:
     """What a hook of an event leads to in a project, as it is now."""
     ground = _Ground(project_dir, cwd)
-    ours = hook_variables(project_dir=project_dir, cwd=cwd, session_id="", event=event.value)
+    in_dialect = DIALECTS[hook.dialect].variables("")
+    if in_dialect:
+        # Where the hook does not inherit a variable, its value here says nothing.
+        environ = {name: environ[name] for name in environ if name not in in_dialect}
+    ours = {name: value for name, value in in_dialect.items() if value is not None}
+    places = {"project_dir": project_dir, "cwd": cwd}
+    ours |= hook_variables(**places, session_id="", event=event.value, hook=hook)
     of_the_event = [name for name, value in ours.items() if not value]
     ours = {name: value for name, value in ours.items() if value}
     if hook.directory is not None and hook.source is HookSource.EXTENSIONS:
-        ours |= dict.fromkeys(("extensionPath", "CLAUDE_PLUGIN_ROOT"), hook.directory)
-    if hook.plugin_root is not None:
-        ours["CLAUDE_PLUGIN_ROOT"] = hook.plugin_root
-        ours |= {} if hook.plugin_data is None else {"CLAUDE_PLUGIN_DATA": hook.plugin_data}
-        if hook.source is HookSource.PROJECT or ground.name_of(hook.plugin_root) is not None:
-            ground.add_plugin(hook.plugin_root)
+        ours.setdefault("CLAUDE_PLUGIN_ROOT", hook.directory)
+    root = hook.plugin_root
+    if root is not None and (hook.source is HookSource.PROJECT or ground.name_of(root) is not None):
+        ground.add_plugin(root)
     values = {**environ, **ours, **hook.env}
     commands = Commands(
         values={name: value for name, value in values.items() if name not in of_the_event},

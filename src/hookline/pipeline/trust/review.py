@@ -176,8 +176,9 @@ def describe_entry(entry: HookRegistryEntry) -> dict[str, Any]:
         "onFailure": entry.hook.on_failure,
     }
     shown = {name: value for name, value in said.items() if name not in _NOT_REVIEWED}
+    # A record has lists for tuples, and must be equal to this.
     return {
-        name: value
+        name: list(value) if isinstance(value, tuple) else value
         for name, value in msgspec.to_builtins(shown).items()
         if value not in (None, False, {}, _ORDINARY.get(name))
     }
@@ -213,7 +214,7 @@ def review(
         tests=tuple(named),
         strict=strict,
         required=tuple(required),
-        tools=msgspec.to_builtins({name: dict(alias) for name, alias in tools.items()}),
+        tools={name: dict(alias) for name, alias in tools.items()},
     )
 
 

@@ -44,13 +44,15 @@ function showRun(run) {
   const end = run.signal || (run.exit_code === null ? "" : `exit ${run.exit_code}`);
   const word = make("span", { class: hookClass(run) }, run.decision);
   const summary = make("summary", null, make("b", null, run.hook),
-    make("small", null, [run.source, took(run.duration_ms), end].filter(Boolean).join(" · ")),
+    make("small", null, [run.source, run.async ? "async" : "", run.started ? "" : took(run.duration_ms),
+      end].filter(Boolean).join(" · ")),
     word, run.reason ? `: ${run.reason}` : "");
   const body = make("div", { class: "body" },
     ...run.warnings.map((text) => make("p", { class: "note" }, text)),
     ...block("error", run.error || ""), ...block("stdout", run.stdout), ...block("stderr", run.stderr),
     ...block("output", json(run.output)));
-  if (!body.childNodes.length) body.append(make("p", { class: "empty" }, "It printed nothing."));
+  const silent = run.started ? "Nobody waits for it; its end is an entry of its own." : "It printed nothing.";
+  if (!body.childNodes.length) body.append(make("p", { class: "empty" }, silent));
   const quiet = !(run.failed || run.stdout || run.stderr || run.warnings.length);
   return make("details", { class: "hook", ...(quiet ? {} : { open: "" }) }, summary, body);
 }

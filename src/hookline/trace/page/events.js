@@ -1,6 +1,7 @@
 "use strict";
 const ROW = 44, LANE = 18, AXIS = 18, MARKS = {
   allowed: "✓", blocked: "✕", stop: "■", ask: "?", failed: "!", warning: "!", "no hook": "–",
+  async: "»",
 };
 const HOOK_CLASSES = {
   deny: "blocked", block: "blocked", answers: "blocked", stop: "stop", ask: "ask", failed: "failed",
@@ -32,7 +33,7 @@ function make(tag, attributes, ...children) {
   return element;
 }
 
-const cssClass = (word) => (word === "no hook" ? "none" : word);
+const cssClass = (word) => (word === "no hook" || word === "async" ? "none" : word);
 const hookClass = (run) => HOOK_CLASSES[run.decision] || "allowed";
 const badge = (word) =>
   make("span", { class: `badge ${cssClass(word)}`, "data-mark": MARKS[word] || "·" }, word);

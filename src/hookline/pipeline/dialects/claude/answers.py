@@ -1,10 +1,45 @@
-"""How Claude Code's hooks answer."""
+"""How Claude Code's hooks answer: valid JSON decides whatever the exit code, but for 2, which
+blocks whatever the JSON.
 
+What Claude Code would take as a block is one here. What was meant as an answer and is none has
+failed; it is never a text.
+"""
+
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
+from hookline.errors import HooklineError
+from hookline.pipeline.dialects.claude.decisions import (
+    DECIDING_FIELDS,
+    EFFECTS,
+    Decisions,
+    Word,
+    read_decisions,
+    weigh,
+)
+from hookline.pipeline.dialects.claude.names import MAPPED_EVENTS
+from hookline.pipeline.dialects.claude.rewrites import read_result, restore_input
+from hookline.pipeline.dialects.claude.validation import OWN_FIELDS, find_faults, find_unread
 from hookline.pipeline.dialects.document import EventDocument
 from hookline.pipeline.dialects.stdout import HookAnswer
+from hookline.wire import codec
+from hookline.wire.claude_events import ClaudeEventName
+from hookline.wire.events import EventName, HookEventName
+
+# Plain text on stdout is added to what the model reads on these.
+_TEXT_EVENTS = frozenset({"UserPromptSubmit", "UserPromptExpansion", "SessionStart"})
+# These drop a message and a stop.
+_MUTE_EVENTS = frozenset({"PreCompact", "PostCompact", "Notification"})
+_NEEDS_REASON = frozenset({"Stop", "SubagentStop"})
+_NO_REASON = "Blocked by hook"
+
+_BEFORE_TEXT = re.compile(r"\A[\s\ufeff]+")
+# An object of an answer somewhere in a text, perhaps in a JSON string.
+_ANSWER_WITHIN = re.compile(
+    r"""[{,]\s*\\*["']?(?:decision|continue|hookSpecificOutput|permissionDecision)\\*["']?\s*:"""
+)
+_TERMINAL_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 def read_command_answer(
@@ -17,11 +52,310 @@ def read_command_answer(
     strict: bool = False,
 ) -> HookAnswer:
     """What a command said."""
-    raise NotImplementedError
+    reading = _Reading(document, strict=strict)
+    if reading.event == "WorktreeCreate":
+        return _read_worktree(hook_name, exit_code, stdout, stderr)
+    text = _BEFORE_TEXT.sub("", stdout)
+    answer, problem = reading.parse(text) if text.startswith("{") else (None, None)
+    if exit_code == 2:
+        return reading.block(answer, problem, stderr, hook_name)
+    if exit_code != 0 and (strict or answer is None):
+        first = stderr.strip().partition("\n")[0]
+        error = f"exited with code {exit_code}" + (f": {first}" if first else "")
+        return HookAnswer(success=False, failed="exit", error=error)
+    if problem is not None:
+        return _fail(f"{problem}; print one JSON object and nothing else")
+    if answer is not None:
+        return reading.answer(answer)
+    return reading.take_text(text.rstrip())
 
 
 def read_object(
     document: EventDocument, value: Mapping[str, Any], *, strict: bool = False
 ) -> HookAnswer:
     """What an object says."""
-    raise NotImplementedError
+    return _Reading(document, strict=strict).answer(value)
+
+
+def find_claude_name(document: EventDocument) -> str:
+    """What Claude Code calls an event: after a tool, one of two names."""
+    if document.event is HookEventName.AFTER_TOOL:
+        response = document.payload.get("tool_response")
+        failed = isinstance(response, Mapping) and bool(response.get("error"))
+        return "PostToolUseFailure" if failed else "PostToolUse"
+    return _CLAUDE_NAMES.get(document.event, document.event.value)
+
+
+_CLAUDE_NAMES: dict[EventName, str] = {event: name for name, event in MAPPED_EVENTS.items()}
+
+
+class _Reading:
+    """An answer while it is read. ``doubts`` are remarks with which a hook that fails closed has
+    failed."""
+
+    def __init__(self, document: EventDocument, *, strict: bool) -> None:
+        self.document = document
+        self.event = find_claude_name(document)
+        self.strict = strict
+        self.warnings: list[str] = []
+        self.doubts: list[str] = []
+        self.output: dict[str, Any] = {}
+        self.specific: dict[str, Any] = {}
+        self.context: list[str] = []
+        self.for_user: list[str] = []
+
+    def parse(self, text: str) -> tuple[dict[str, Any] | None, str | None]:
+        """The object that a text is, or what is wrong with it."""
+        try:
+            value = codec.decode(text)
+        except codec.DecodeError as error:
+            try:
+                value, _ = codec.lenient_decoder().raw_decode(text)
+            except (ValueError, RecursionError):
+                value = {}
+            # A hook that goes on in the background says so first and prints its answer later.
+            if value.get("async") is True:
+                return value, None
+            return None, f"its answer cannot be read: {error}"
+        if "\\u00" in text or any(text.count(f'"{name}"') > 1 for name in DECIDING_FIELDS):
+            value = self._keep_stricter(text, value)
+        return value, None
+
+    def answer(self, answer: Mapping[str, Any]) -> HookAnswer:
+        """What an object says by itself."""
+        if answer.get("async") is True:
+            if self.strict:
+                return _fail("says async, but a hook that fails closed must be waited for")
+            return HookAnswer(success=True, warnings=tuple(self.warnings))
+        decisions = read_decisions(self.event, answer)
+        faults = self._find_faults(answer, decisions)
+        if not faults:
+            faults = self._apply(answer, decisions)
+        if faults:
+            return _fail(f"its answer is not valid: {'; '.join(faults)}", self.warnings)
+        if self.strict and self.doubts:
+            return _fail(f"its answer is not clear: {'; '.join(self.doubts)}", self.warnings)
+        return self._finish(success=True, output_format="json")
+
+    def block(
+        self, answer: dict[str, Any] | None, problem: str | None, stderr: str, hook_name: str
+    ) -> HookAnswer:
+        """What exit code 2 does; an object beside it may give the reason and add to it, but not
+        undo it."""
+        faults = [problem] if problem is not None else []
+        said = answer if answer is not None and answer.get("async") is not True else {}
+        decisions = read_decisions(self.event, said)
+        faults += self._find_faults(said, decisions)
+        self.warnings += [f"{fault}; the answer beside exit code 2 was ignored" for fault in faults]
+        if faults:
+            said, decisions = {}, Decisions([], [], [])
+        self._apply(said, decisions, blocking=stderr or f"{_NO_REASON} {hook_name}")
+        effect, unclear = EFFECTS.get(self.event), [*faults, *self.doubts]
+        if self.strict and unclear and effect == "model":
+            # The result, which stands here, may be what the answer was to replace.
+            return _fail(f"its answer is not clear: {'; '.join(unclear)}", self.warnings)
+        if effect == "user" and stderr:
+            self.for_user.append(stderr)
+        return self._finish(success=False, output_format="json" if said else "text")
+
+    def take_text(self, text: str) -> HookAnswer:
+        """What a text does that a hook printed with exit code 0."""
+        if _ANSWER_WITHIN.search(text.replace("\0", "")):
+            doubt = "Claude Code reads an answer only at the start of stdout, print nothing else"
+            if self.strict:
+                return _fail(f"its answer is not clear: {doubt}")
+            self.warnings.append(f"{doubt}; this one is taken as text")
+        if text and self.event in _TEXT_EVENTS:
+            self.context.append(text)
+        return self._finish(success=True, output_format="text")
+
+    def _keep_stricter(self, text: str, value: dict[str, Any]) -> dict[str, Any]:
+        """The object, in which of a field that stands there twice the stricter one counts: what a
+        guard quotes without escaping it must not undo what the guard says."""
+        repeated: set[str] = set()
+
+        def read_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            fields = dict(pairs)
+            for name in DECIDING_FIELDS if len(fields) < len(pairs) else ():
+                given = [each for key, each in reversed(pairs) if key == name]
+                if len(given) > 1:
+                    repeated.add(name)
+                    fields[name] = max(given, key=lambda each: weigh(name, each))
+            return fields
+
+        try:
+            stricter: dict[str, Any] = codec.lenient_decoder(object_pairs_hook=read_pairs).decode(
+                text
+            )
+        except (ValueError, RecursionError):
+            return value
+        self.doubts += [f"{n} is given twice, the stricter one counts" for n in sorted(repeated)]
+        return stricter if repeated else value
+
+    def _find_faults(self, answer: Mapping[str, Any], decisions: Decisions) -> list[str]:
+        faults = [*find_faults(self.event, answer), *decisions.faults]
+        denial = decisions.find("deny")
+        if self.event in _NEEDS_REASON and denial is not None and denial.reason is None:
+            faults.append(f"decision block needs a reason on {self.event}")
+        return faults
+
+    def _apply(
+        self, answer: Mapping[str, Any], decisions: Decisions, *, blocking: str | None = None
+    ) -> list[str]:
+        """Say a valid answer in native words; returns what keeps it from being applied."""
+        self.warnings += decisions.warnings
+        specific = answer.get("hookSpecificOutput") or {}
+        if self.event == "SessionEnd" or (blocking and self.event.startswith("Elicitation")):
+            specific = {}
+        self._add_own_fields(specific)
+        word = self._decide(decisions, blocking)
+        if self.event == "SessionEnd":
+            return []
+        if self.event not in _MUTE_EVENTS:
+            self.for_user += filter(None, [answer.get("systemMessage")])
+            if answer.get("continue") is False and self.event != "TaskCreated":
+                self._stop(answer.get("stopReason"))
+        updated: Any = None
+        if self.event == "PreToolUse" and specific.get("permissionDecision") != "defer":
+            updated = specific.get("updatedInput")
+        elif self.event == "PermissionRequest" and isinstance(specific.get("decision"), dict):
+            updated = self._read_permission(specific["decision"], is_denied=word == "deny")
+        if updated is not None:
+            try:
+                self.specific |= restore_input(self.document, updated)
+            except HooklineError as error:
+                # What is held back stays so, with the input that it has.
+                if word not in ("deny", "ask"):
+                    return [f"updatedInput cannot be applied: {error}"]
+                self.warnings.append(f"updatedInput was ignored: {error}")
+        if self.event == "PostToolUse":
+            self._replace_result(specific)
+        return []
+
+    def _decide(self, decisions: Decisions, blocking: str | None) -> Word | None:
+        """Apply the strictest word, and return it."""
+        denial, question = decisions.find("deny"), decisions.find("ask")
+        if denial is None and blocking is None and question is not None:
+            if self.event == "PreToolUse":
+                reason = {} if question.reason is None else {"reason": question.reason}
+                self.output |= {"decision": "ask", **reason}
+                return "ask"
+            self.warnings.append(f"nobody can be asked on {self.event}; it is a denial")
+            denial = question
+        if denial is not None or blocking is not None:
+            self._forbid((denial and denial.reason) or blocking, is_said=denial is not None)
+            return "deny"
+        allowed = decisions.find("allow")
+        if allowed is None:
+            return None
+        if self.event in ("PreToolUse", "PermissionRequest"):
+            self.output["decision"] = "allow"
+            # The model does not read why something was allowed.
+            self.for_user += filter(None, [allowed.reason])
+        return "allow"
+
+    def _forbid(self, reason: str | None, *, is_said: bool) -> None:
+        """What a block is on this event; ``is_said`` if the answer says it, not the exit code."""
+        effect = EFFECTS.get(self.event)
+        if effect == "model":
+            # Beside the result: a native block would put the reason in its place.
+            self.context.insert(0, reason or _NO_REASON)
+        elif effect != "blocks":
+            if is_said:
+                self.warnings.append(f"{self.event} cannot be blocked; the decision has no effect")
+        elif (
+            self.event == "ConfigChange"
+            and self.document.payload.get("source") == "policy_settings"
+        ):
+            self.warnings.append("a change of policy_settings cannot be blocked; it goes on")
+        elif self.event == "PreCompact":
+            self.specific["keepHistory"] = True
+            self.for_user += filter(None, [reason])
+        elif self.event == "PostToolBatch":
+            self._stop(reason)
+        else:
+            self.output["decision"] = "deny"
+            if reason is not None:
+                self.output["reason"] = reason
+
+    def _stop(self, reason: str | None) -> None:
+        self.output["continue"] = False
+        if reason:
+            said = self.output.get("stopReason")
+            self.output["stopReason"] = f"{said}\n{reason}" if said else reason
+
+    def _add_own_fields(self, specific: Mapping[str, Any]) -> None:
+        if specific and specific.get("hookEventName") is None:
+            doubt = f'hookSpecificOutput has no hookEventName, write "{self.event}"'
+            self.warnings.append(f"{doubt}; Claude Code would ignore the answer")
+        for name in find_unread(self.event, specific):
+            self.warnings.append(f"hookSpecificOutput.{name} is not read on {self.event}")
+        own = OWN_FIELDS.get(self.event, {})
+        if "additionalContext" in own and self.event != "Notification":
+            self.context += filter(None, [specific.get("additionalContext")])
+        if isinstance(self.document.event, ClaudeEventName):
+            # What these events alone have is the host's to apply.
+            names = ("action", *own) if "content" in own else own
+            self.specific |= {
+                name: specific[name]
+                for name in names
+                if name not in ("additionalContext", "permissionDecisionReason")
+                and specific.get(name) is not None
+                and codec.is_json(specific[name])
+            }
+
+    def _read_permission(self, decision: Mapping[str, Any], *, is_denied: bool) -> Any:
+        """Apply what stands beside the answer to a question; the input that it wants, if any."""
+        if decision.get("updatedPermissions"):
+            self.warnings.append("updatedPermissions is not supported; it was ignored")
+        if not is_denied:
+            return decision.get("updatedInput")
+        if decision.get("interrupt") is True:
+            self._stop(decision.get("message"))
+        return None
+
+    def _replace_result(self, specific: Mapping[str, Any]) -> None:
+        for name in ("updatedToolOutput", "updatedMCPToolOutput"):
+            output = specific.get(name)
+            if output is None:
+                continue
+            text = read_result(self.document, output)
+            if text is None:
+                doubt = f"hookSpecificOutput.{name} does not fit the output of the tool"
+                self.doubts.append(f"{doubt}, it was ignored")
+            else:
+                self.specific.setdefault("updatedToolOutput", text)
+
+    def _finish(self, *, success: bool, output_format: Literal["json", "text"]) -> HookAnswer:
+        if self.context:
+            self.specific["additionalContext"] = "\n".join(self.context)
+        if self.for_user:
+            self.specific["userMessage"] = "\n".join(self.for_user)
+        if self.specific:
+            self.output["hookSpecificOutput"] = self.specific
+        return HookAnswer(
+            success=success,
+            output=self.output or None,
+            output_format=output_format if self.output else None,
+            warnings=(*self.warnings, *self.doubts),
+        )
+
+
+def _read_worktree(hook_name: str, exit_code: int, stdout: str, stderr: str) -> HookAnswer:
+    """The path of a new working tree is the last line; any code but 0 refuses it."""
+    if exit_code != 0:
+        reason = stderr or f"{_NO_REASON} {hook_name}"
+        output = {"decision": "deny", "reason": reason}
+        return HookAnswer(success=False, output=output, output_format="text")
+    lines = [line.strip() for line in _TERMINAL_SEQUENCE.sub("", stdout).splitlines()]
+    path = next((line for line in reversed(lines) if line), None)
+    if path is None:
+        return HookAnswer(success=True)
+    specific = {"worktreePath": path}
+    return HookAnswer(success=True, output={"hookSpecificOutput": specific}, output_format="text")
+
+
+def _fail(error: str, warnings: list[str] | None = None) -> HookAnswer:
+    return HookAnswer(
+        success=False, failed="malformed", error=error, warnings=tuple(warnings or ())
+    )

@@ -1,11 +1,11 @@
 """Claude Code's dialect behind the protocol that all dialects have."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hookline.pipeline.dialects.claude.answers import read_command_answer, read_object
-from hookline.pipeline.dialects.claude.conditions import applies
+from hookline.pipeline.dialects.claude.conditions import applies, find_remarks
 from hookline.pipeline.dialects.claude.inputs import write_document
 from hookline.pipeline.dialects.claude.names import (
     EVENT_NAMES,
@@ -15,6 +15,7 @@ from hookline.pipeline.dialects.claude.names import (
     refuse_kind,
 )
 from hookline.pipeline.dialects.document import EventDocument
+from hookline.pipeline.dialects.remarks import Remark
 from hookline.pipeline.dialects.stdout import HookAnswer
 from hookline.pipeline.dialects.tools import ToolAlias
 from hookline.pipeline.matcher import Match
@@ -29,8 +30,11 @@ class ClaudeDialect:
     name = "claude"
     reserved_keys = frozenset[str]()
     failure_words: Mapping[str, OnFailure] = {"continue": "allow", "block": "block"}
+    # An agent that may not end because a hook is broken would never end.
+    open_events = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"})
     time_unit = "seconds"
     has_conditions = True
+    background_keys: tuple[str, ...] = ("async", "asyncRewake")
 
     def event_for(self, key: str) -> EventName | None:
         """The event that is fired here for one of Claude Code's."""
@@ -52,6 +56,10 @@ class ClaudeDialect:
         """Some events take commands alone, and some types are not run here."""
         return refuse_kind(key, kind)
 
+    def find_remarks(self, key: str, config: Mapping[str, Any]) -> Iterable[Remark]:
+        """Fields that do not do here what they do there, and rules that cannot be read."""
+        return find_remarks(key, config)
+
     def compile_matcher(
         self, event: EventName, text: str | None, tools: Mapping[str, ToolAlias] | None = None
     ) -> tuple[Match, Problem | None]:
@@ -67,8 +75,16 @@ class ClaudeDialect:
         return write_document(document)
 
     def variables(self, session_id: str) -> Mapping[str, str | None]:
-        """What marks a process of Claude Code's; nothing of OpenTelemetry is inherited."""
-        hidden = dict.fromkeys(name for name in os.environ if name.startswith("OTEL_"))
+        """What marks a process of Claude Code's. Nothing of OpenTelemetry is inherited, and what an
+        agent around this one gave its own hooks is not for ours."""
+        hidden = dict.fromkeys(
+            (
+                *(name for name in os.environ if name.startswith("OTEL_")),
+                *("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_ENV_FILE"),
+            )
+        )
+        # Scripts ask whether a person sits at Claude Code's terminal ("cli") or a program of its
+        # SDK runs ("sdk-py"); neither is so.
         marks = {
             "CLAUDECODE": "1",
             "CLAUDE_CODE_SESSION_ID": session_id,

@@ -1,0 +1,149 @@
+"""The words with which Claude Code's hooks decide, and where each event reads them.
+
+A denial must not get lost: one that stands where its event does not read it, or in capitals, counts
+all the same, with a warning. A word that allows counts only where and as Claude Code reads it.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+Word: TypeAlias = Literal["deny", "ask", "allow"]
+Words: TypeAlias = Mapping[str, Word]
+
+_DECISIONS: Words = {"approve": "allow", "block": "deny"}
+_PERMISSIONS: Words = {"allow": "allow", "deny": "deny", "ask": "ask"}
+_BEHAVIORS: Words = {"allow": "allow", "deny": "deny"}
+_ACTIONS: Words = {"accept": "allow", "decline": "deny", "cancel": "deny"}
+_PERMISSION = "hookSpecificOutput.permissionDecision"
+
+_ACTED_ON: Mapping[str, Words] = {"hookSpecificOutput.action": _ACTIONS}
+_DECIDED: Mapping[str, Words] = {"decision": _DECISIONS}
+
+# Event -> where its decision stands -> the words it may be.
+_PLACES: Mapping[str, Mapping[str, Words]] = {
+    "PreToolUse": {_PERMISSION: {**_PERMISSIONS, "defer": "ask"}, "decision": _DECISIONS},
+    "PreModelSwitch": {_PERMISSION: _PERMISSIONS},
+    "PermissionRequest": {"hookSpecificOutput.decision": _BEHAVIORS},
+    "Elicitation": _ACTED_ON,
+    "ElicitationResult": _ACTED_ON,
+    **dict.fromkeys(("PostToolUse", "PostToolUseFailure", "PostToolBatch"), _DECIDED),
+    **dict.fromkeys(("UserPromptSubmit", "UserPromptExpansion", "TaskCreated"), _DECIDED),
+    **dict.fromkeys(("Stop", "SubagentStop", "ConfigChange", "PreCompact"), _DECIDED),
+}
+# Words that hold the agent back, however they are spelt and wherever they stand.
+_DENIALS: Words = {"deny": "deny", "block": "deny"}
+_QUESTIONS: Words = {"ask": "ask", "defer": "ask"}
+# What exit code 2 does, on the events where it does anything: it blocks, or the model or the user
+# reads stderr. On a PermissionRequest Claude Code may pass it over; here it denies, because a
+# denial must not get lost.
+EFFECTS: Mapping[str, Literal["blocks", "model", "user"]] = {
+    **dict.fromkeys(
+        (
+            *("PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion"),
+            *("Stop", "SubagentStop", "TeammateIdle", "TaskCreated", "TaskCompleted"),
+            *("ConfigChange", "PostToolBatch", "PreCompact", "Elicitation", "ElicitationResult"),
+            *("WorktreeCreate", "PreModelSwitch"),
+        ),
+        "blocks",
+    ),
+    **dict.fromkeys(("PostToolUse", "PostToolUseFailure"), "model"),
+    **dict.fromkeys(
+        (
+            *("SessionStart", "Setup", "SubagentStart", "SessionEnd", "CwdChanged", "FileChanged"),
+            "PostCompact",
+        ),
+        "user",
+    ),
+}
+# A field that decides -> the one beside it that says why.
+_REASONS = {
+    "decision": "reason",
+    "permissionDecision": "permissionDecisionReason",
+    "behavior": "message",
+}
+# Fields of which the stricter counts where an object has them twice.
+DECIDING_FIELDS = (*_REASONS, "action", "continue", "hookSpecificOutput")
+
+
+class Decision(NamedTuple):
+    """A word and its reason."""
+
+    word: Word
+    reason: str | None
+
+
+class Decisions(NamedTuple):
+    """All that an answer decides; ``faults`` are words that Claude Code refuses."""
+
+    said: list[Decision]
+    faults: list[str]
+    warnings: list[str]
+
+    def find(self, word: Word) -> Decision | None:
+        """The decision of that word, with the first reason for it; None if there is none."""
+        found = [decision for decision in self.said if decision.word == word]
+        return next(
+            (decision for decision in found if decision.reason), found[0] if found else None
+        )
+
+
+def read_decisions(event: str, answer: Mapping[str, Any]) -> Decisions:
+    """Every word of an answer that decides, wherever it stands."""
+    read = Decisions([], [], [])
+    official = _PLACES.get(event, {})
+    specific = answer.get("hookSpecificOutput")
+    own = specific if isinstance(specific, dict) else {}
+    for prefix, fields in (("hookSpecificOutput.", own), ("", answer)):
+        for name in (*_REASONS, "action"):
+            place = f"{prefix}{name}"
+            # Claude Code's schema has a decision at the top of every answer.
+            words = official.get(place, _DECISIONS if place == "decision" else None)
+            if fields.get(name) is not None and (words is not None or name != "action"):
+                _read_place(event, place, fields, words, read)
+    for index, decision in enumerate(read.said):
+        reason = decision.reason or answer.get("reason") or own.get("reason")
+        read.said[index] = Decision(decision.word, reason if isinstance(reason, str) else None)
+    return read
+
+
+def _read_place(
+    event: str, place: str, fields: Mapping[str, Any], words: Words | None, read: Decisions
+) -> None:
+    name = place.rpartition(".")[2]
+    value, why = fields[name], fields.get(_REASONS.get(name, ""))
+    is_behavior = isinstance(value, dict)
+    if is_behavior:
+        value, why = value.get("behavior"), value.get("message")
+    reason = why if isinstance(why, str) and why else None
+    given, official = value if isinstance(value, str) else "", _PLACES.get(event, {})
+    exact = words.get(given) if words is not None and is_behavior is (words is _BEHAVIORS) else None
+    if exact is not None and (place in official or exact == "allow"):
+        if given == "defer":
+            read.warnings.append("permissionDecision defer is not supported; it counts as ask")
+        if place in official:
+            read.said.append(Decision(exact, reason))
+        return
+    asks = event in ("PreToolUse", "PreModelSwitch")
+    meant = {**(words or {}), **_DENIALS, **(_QUESTIONS if asks else {})}.get(given.strip().lower())
+    if meant in ("deny", "ask"):
+        read.said.append(Decision(meant, reason))
+        if EFFECTS.get(event) in ("blocks", "model"):
+            instead = " or ".join(official) or "continue, or exit with code 2"
+            said = f"{place} {given!r:.80} is not what Claude Code reads on {event}"
+            read.warnings.append(f"{said}; it counts as {meant}, write {instead}")
+    elif words is _BEHAVIORS:
+        read.faults.append(f'{place} must be an object with the behavior "allow" or "deny"')
+    elif words is not None:
+        given_word = f", not {given!r:.80}" if given else ""
+        read.faults.append(f"{place} must be one of {', '.join(words)}{given_word}")
+
+
+def weigh(name: str, value: object) -> int:
+    """How much a field holds the agent back: 2 if it forbids, 1 if it asks."""
+    if isinstance(value, dict):
+        return max((weigh(key, value[key]) for key in DECIDING_FIELDS if key in value), default=0)
+    if name == "continue":
+        return 2 if value is False else 0
+    given = value.strip().lower() if isinstance(value, str) else ""
+    word = {**_DENIALS, **_QUESTIONS, **_ACTIONS}.get(given)
+    return {"deny": 2, "ask": 1}.get(word or "", 0)

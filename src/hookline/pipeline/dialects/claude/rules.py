@@ -1,0 +1,314 @@
+"""Reads the ``if`` of a hook, one permission rule of Claude Code's (``Bash(git push:*)``), and
+says whether a call of a tool falls under it.
+
+A rule narrows what a guard sees, so that in doubt a call falls under it: where the command, the
+path or the rule itself cannot be read, or a shell could make of the command what the rule names.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from hookline.pipeline.dialects.tools import LEGACY_NAMES
+from hookline.pipeline.matcher import Match, MatchTimeout, compile_expression
+from hookline.pipeline.shell import (
+    REDIRECTIONS,
+    Pattern,
+    Token,
+    Unmade,
+    Variable,
+    Word,
+    is_readable,
+    read_tokens,
+)
+
+# A rule for one of them is a rule for all of its row.
+_EDITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+_SEARCHING = frozenset({"Grep", "Glob", "LS"})
+_READING = frozenset({"Read", "NotebookRead"}) | _SEARCHING
+_PATH_TOOLS = _EDITING | _READING
+_PATHS = ("file_path", "notebook_path", "path")
+# The field that the pattern of a rule names, and what it is where it is left out.
+_NAMED = {"Agent": ("subagent_type", "general-purpose"), "Skill": ("skill", "")}
+
+# They run the command that stands behind their options.
+_WRAPPERS = frozenset(
+    {
+        *("sudo", "doas", "env", "timeout", "nohup", "nice", "ionice", "setsid", "stdbuf", "time"),
+        *("command", "builtin", "exec", "xargs", "parallel", "watch", "flock", "chroot", "find"),
+        *("strace", "ltrace", "caffeinate", "unbuffer", "busybox", "toybox", "chrt", "taskset"),
+        *("systemd-run", "unshare", "nsenter", "su", "runuser", "script", "setarch"),
+    }
+)
+# What they run comes on stdin.
+_ADDING = frozenset({"xargs", "parallel"})
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "ash"})
+_MOST_DEPTH = 8
+_MOST_WRAPPED_WORDS = 200
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """A tool, and which of its calls; all of them without a pattern."""
+
+    tool: str
+    pattern: str | None = None
+
+
+def read_rule(text: str) -> Rule | str:
+    """The rule that a text is, or what is wrong with it."""
+    found = re.fullmatch(r"\s*([\w\-*.:]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
+    if found is None:
+        return f'{text!r} is not a rule such as "Bash" or "Bash(git push:*)"'
+    tool, pattern = LEGACY_NAMES.get(found[1], found[1]), found[2]
+    if pattern is None or pattern.strip() in ("", "*"):
+        return Rule(tool)
+    pattern = re.sub(r"\\([()\\])", r"\1", pattern)
+    if tool in _PATH_TOOLS:
+        try:
+            _compile_path(pattern)
+        except ValueError as error:
+            return f"{pattern!r} is not the pattern of a path ({error})"
+    if tool == "WebFetch" and not pattern.startswith("domain:"):
+        return f'a rule of WebFetch is "WebFetch(domain:example.com)", not {text!r}'
+    known = tool in ("Bash", "WebFetch") or tool in _PATH_TOOLS or tool in _NAMED
+    return Rule(tool, pattern) if known else f"calls of {tool} are not told apart by a pattern"
+
+
+def covers(rule: Rule, names: Sequence[str], tool_input: Mapping[str, Any], cwd: str) -> bool:
+    """Whether a call falls under a rule; ``names`` are all names of the tool, Claude Code's first,
+    and the input is in its words."""
+    if not _names_tool(rule.tool, names):
+        return False
+    if rule.pattern is None:
+        return True
+    tool, pattern = names[0], rule.pattern
+    if tool in _PATH_TOOLS:
+        path = next((tool_input[name] for name in _PATHS if name in tool_input), None)
+        # A search may come across any file.
+        return tool in _SEARCHING or not isinstance(path, str) or covers_path(pattern, path, cwd)
+    if tool == "WebFetch":
+        return _covers_url(pattern.removeprefix("domain:"), tool_input.get("url"))
+    if tool in _NAMED:
+        field, usual = _NAMED[tool]
+        named = tool_input.get(field) or usual
+        return not isinstance(named, str) or _matches_text(pattern, named)
+    command = tool_input.get("command")
+    return tool != "Bash" or not isinstance(command, str) or covers_command(pattern, command)
+
+
+def _names_tool(tool: str, names: Sequence[str]) -> bool:
+    for name in names:
+        is_of_server = tool.startswith("mcp__") and name.startswith(f"{tool}__")
+        if is_of_server or _glob(tool, name):
+            return True
+    if tool == "Edit":
+        return not _EDITING.isdisjoint(names)
+    return tool == "Read" and not _READING.isdisjoint(names)
+
+
+def covers_path(pattern: str, path: str, cwd: str) -> bool:
+    """Whether a file falls under a pattern as in a .gitignore, by either of its paths where a link
+    leads to it. ``//`` begins at the root, ``~/`` at home; all else in the working directory."""
+    if pattern.startswith("//"):
+        bases, pattern = ["/"], pattern[1:]
+    elif pattern.startswith("~/"):
+        bases, pattern = [os.path.expanduser("~")], pattern[1:]
+    elif pattern.startswith("/"):
+        # It is counted from the settings, which lie somewhere above.
+        bases = [cwd]
+        while bases[-1] != os.path.dirname(bases[-1]):
+            bases.append(os.path.dirname(bases[-1]))
+    else:
+        bases, pattern = [cwd], pattern.removeprefix("./")
+    try:
+        test = _compile_path(pattern)
+        full = os.path.normpath(os.path.join(cwd, os.path.expanduser(path)))
+        files = {full, os.path.realpath(full)}
+        relatives = (
+            os.path.relpath(file, base)
+            for base in dict.fromkeys([*bases, *map(os.path.realpath, bases)])
+            for file in files
+        )
+        return any(test(path) for path in relatives if path.split("/")[0] != "..")
+    except (ValueError, OSError, MatchTimeout):
+        return True
+
+
+def _compile_path(pattern: str) -> Match:
+    """The test of a path; raises ValueError for a pattern that nobody can read."""
+    if pattern.startswith("!"):
+        raise ValueError("it says what is left out")
+    if "{" in pattern:
+        raise ValueError("braces stand for themselves there; write one hook for each")
+    bare = pattern.strip("/")
+    # Only what has no slash in it is found at any depth.
+    pieces = ["(?is)" if "/" in pattern.rstrip("/") else "(?is)(?:.*/)?"]
+    for part in re.findall(r"/?\*\*/|\*\*|\*|\?|\[[^]]+\]|\\.|.", bare, re.DOTALL):
+        if part in ("**/", "/**/"):
+            pieces.append(f"{part[:-3]}(?:.*/)?")
+        elif part in ("**", "*", "?"):
+            pieces.append({"**": ".*", "*": "[^/]*", "?": "[^/]"}[part])
+        elif part.startswith("[") and len(part) > 2:
+            pieces.append(part.replace("[!", "[^", 1).replace("\\", "\\\\"))
+        else:
+            pieces.append(re.escape(part[-1]))
+    # A folder falls under it with all that is in it.
+    return compile_expression(f"{''.join(pieces)}(?:/.*)?", whole=True)
+
+
+def _covers_url(domain: str, url: object) -> bool:
+    if not isinstance(url, str):
+        return True
+    try:
+        parts = urlsplit(url if "://" in url else f"https://{url}")
+        host = parts.hostname
+    except ValueError:
+        return True
+    # Clients read these hosts in different ways.
+    is_plain = host is not None and re.fullmatch(r"[A-Za-z0-9.\-:\[\]@]+", parts.netloc)
+    return not is_plain or _glob(domain.lower(), (host or "").rstrip("."))
+
+
+def covers_command(pattern: str, command: str) -> bool:
+    """Whether a command falls under a pattern, or one of those inside it does: the text as it is,
+    with ``*`` for any text, or the beginning before ``:*``."""
+    return _Commands(pattern).are_covered(command, 0)
+
+
+class _Commands:
+    """A search for the commands that a pattern names."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern = pattern.strip()
+        self._words = pattern.removesuffix(":*").removesuffix("*").split() or [""]
+        # More than the name of a program: its arguments count.
+        self._is_longer = len(self._words) > 1
+        # A text that a shell is given several times is looked at once.
+        self._seen: set[str] = set()
+
+    def are_covered(self, command: str, depth: int) -> bool:
+        if command in self._seen:
+            return False
+        self._seen.add(command)
+        if depth > _MOST_DEPTH or not is_readable(command) or _matches_text(self._pattern, command):
+            return True
+        tokens = read_tokens(command)
+        if self._is_longer and any(map(_is_substituted, tokens)):
+            return True
+        return any(self._is_covered(words, depth) for words in split_commands(tokens))
+
+    def _is_covered(self, words: Sequence[Word], depth: int) -> bool:
+        # Which words stand here is not known before a shell has made them.
+        if any(map(_is_made, words[: len(self._words)])):
+            return True
+        texts = [word.fill({}) for word in words]
+        written = [word.written for word in words]
+        program = os.path.basename(texts[0])
+        is_wrapped = program in _WRAPPERS
+        if is_wrapped and (len(words) > _MOST_WRAPPED_WORDS or any(map(_is_made, words))):
+            return True
+        for at in range(len(words) if is_wrapped else 1):
+            if self._matches(texts[at:]) or self._matches(written[at:]):
+                return True
+            if self._is_run_by_shell(words[at:], texts[at:], depth):
+                return True
+        return program in _ADDING and self._words[0] in map(os.path.basename, texts)
+
+    def _matches(self, words: Sequence[str]) -> bool:
+        text = " ".join(words)
+        by_name = " ".join([os.path.basename(words[0]), *words[1:]])
+        return _matches_text(self._pattern, text) or _matches_text(self._pattern, by_name)
+
+    def _is_run_by_shell(self, words: Sequence[Word], texts: Sequence[str], depth: int) -> bool:
+        """Whether a shell is told, in its arguments or on stdin, to run what the pattern names."""
+        program, *arguments = texts
+        program = os.path.basename(program)
+        if program == "eval":
+            return any(map(_is_made, words)) or self.are_covered(" ".join(arguments), depth + 1)
+        if program in (".", "source"):
+            is_file = arguments and not arguments[0].startswith(("/dev/", "/proc/"))
+            return not is_file or _is_made(words[1])
+        if program not in _SHELLS:
+            return False
+        options = [text for text in arguments if text.startswith("-")]
+        operands = [text for text in arguments if not text.startswith("-")]
+        if any("c" in option and not option.startswith("--") for option in options):
+            is_unknown = any(map(_is_made, words))
+            return is_unknown or any(self.are_covered(text, depth + 1) for text in operands)
+        return not operands or "-s" in options
+
+
+def split_commands(tokens: Sequence[Token]) -> Iterator[list[Word]]:
+    """The words of each command of a text, those inside a word before its own, without leading
+    assignments and redirections."""
+    around: list[list[Word]] = []
+    now: list[Word] = []
+    is_redirected = False
+    finished: list[list[Word]] = []
+    for token in tokens:
+        if isinstance(token, Word):
+            if token.is_body:
+                continue
+            if is_redirected:
+                is_redirected = False
+                continue
+            if token.begins and now:
+                finished.append(now)
+                now = []
+            if now or not token.assigned:
+                now.append(token)
+        elif token in REDIRECTIONS:
+            is_redirected = True
+        elif token == "(":
+            around.append(now)
+            now, is_redirected = [], False
+        elif token == ")":
+            finished.append(now)
+            now = around.pop() if around else []
+        else:
+            finished.append(now)
+            now, is_redirected = [], False
+    yield from (words for words in (*finished, now, *around) if words)
+
+
+def _is_substituted(token: Token) -> bool:
+    """Whether a shell puts the output of a command or the value of a variable there."""
+    return isinstance(token, Word) and any(
+        isinstance(piece, Unmade) or (isinstance(piece, Variable) and piece.written != "~")
+        for piece in token.pieces
+    )
+
+
+def _is_made(word: Word) -> bool:
+    """Whether a shell makes another text of a word, or several."""
+    return _is_substituted(word) or any(isinstance(piece, Pattern) for piece in word.pieces)
+
+
+def _matches_text(pattern: str, text: str) -> bool:
+    text = text.strip()
+    if pattern.endswith(":*"):
+        prefix = pattern.removesuffix(":*").strip()
+        return text == prefix or text.startswith((f"{prefix} ", f"{prefix}\t", f"{prefix}\n"))
+    # Its arguments may be none.
+    return _glob(pattern, text) or (pattern.endswith(" *") and _glob(pattern[:-2], text))
+
+
+def _glob(pattern: str, text: str) -> bool:
+    """Whether a text is a pattern in which a star is any text; in time that grows with both."""
+    first, *rest = pattern.split("*")
+    if not rest:
+        return pattern == text
+    *middle, last = rest
+    if not text.startswith(first) or len(text) < len(first) + len(last):
+        return False
+    at = len(first)
+    for part in middle:
+        found = text.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return text.endswith(last) and at <= len(text) - len(last)

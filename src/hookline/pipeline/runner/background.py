@@ -1,0 +1,282 @@
+"""Runs the hooks that nobody waits for, on one thread that lasts as long as one of them does.
+
+What they say comes too late for their own event: texts wait until their session's next turn begins.
+"""
+
+import atexit
+import threading
+import weakref
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from hookline.errors import describe
+from hookline.notices import warn
+from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
+from hookline.pipeline.runner.guard import owned_by_process
+from hookline.pipeline.runner.loop import Cancelled, PollLoop, RunningTask, Waiter
+from hookline.wire import codec
+from hookline.wire.events import HookEventName
+from hookline.wire.hooks import CommandHook
+from hookline.wire.results import HookExecutionResult
+
+# A hook's result, the input that it read, and what it ran with.
+OnEnd: TypeAlias = Callable[[HookExecutionResult, InputDocument, RunContext], None]
+
+MOST_AT_ONCE = 16
+# Seconds that all of them have to be gone when they are ended; killing takes one at most.
+_END_SECONDS = 5.0
+_CLOSED = "the hooks were closed"
+
+_MOST_TEXTS = 20
+_LONGEST_TEXT = 64 * 1024
+_MOST_SESSIONS = 1_000
+
+
+class _Job(msgspec.Struct, frozen=True):
+    hook: CommandHook
+    document: InputDocument
+    context: RunContext
+
+
+class Background:
+    """The hooks of one system that nobody waits for; any thread may start one.
+
+    ``run`` runs a hook, and ``on_end`` hears of its end, on the thread of the hooks. Neither may
+    keep the system alive: the thread holds on to both.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[CommandHook, InputDocument, RunContext], Awaitable[HookExecutionResult]],
+        on_end: OnEnd,
+    ) -> None:
+        self._run = run
+        self._on_end = on_end
+        self._is_closed = False
+        self.forget()
+        owned_by_process.add(self)
+
+    def forget(self) -> None:
+        """Begin anew, in a child that was forked: the hooks and their thread are the parent's."""
+        # A signal handler may close the hooks in the middle of a start.
+        self._lock = threading.RLock()
+        self._all_ended = threading.Condition(self._lock)
+        self._under_way = 0
+        self._new: list[_Job] = []
+        self._tasks: set[RunningTask[None]] = set()
+        self._thread: threading.Thread | None = None
+        self._loop: PollLoop | None = None
+        self._bell: Waiter | None = None
+
+    def start(
+        self, hook: CommandHook, document: InputDocument, context: RunContext
+    ) -> HookExecutionResult:
+        """Start a hook; the result says that it was, or why not."""
+        # The caller may go on to change what the document was made of.
+        known = {name: document.encoded(name) for name in {"native", hook.dialect}}
+        payload = codec.decode(known["native"])
+        kept = InputDocument(
+            document.event, payload, document.facts, document.tools, document.cut, known
+        )
+        problem = self._add(_Job(hook, kept, context))
+        if problem is not None:
+            return failed_result(hook, document, "spawn", f"was not started: {problem}")
+        return HookExecutionResult(hook=hook, event_name=document.event, success=True, started=True)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the end of all of them; False if there are some left after ``timeout``."""
+        with self._all_ended:
+            return self._all_ended.wait_for(lambda: not self._under_way, timeout)
+
+    def close(self) -> None:
+        """End those that run, and start no more; they are gone when this returns."""
+        with self._lock:
+            self._is_closed = True
+            thread, loop = self._thread, self._loop
+            if loop is not None:
+                loop.call_soon_threadsafe(self._cancel)
+        if thread is None or thread is threading.current_thread():
+            return
+        if not self.wait(_END_SECONDS):
+            warn(f"hooks that nobody waits for have not ended within {_END_SECONDS:g} s")
+
+    def _add(self, job: _Job) -> str | None:
+        """Hand a hook to the thread; why that cannot be."""
+        with self._lock:
+            if self._is_closed:
+                return _CLOSED
+            if self._under_way >= MOST_AT_ONCE:
+                return f"{MOST_AT_ONCE} async hooks run already; have fewer, or make them shorter"
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._ring)
+            elif self._thread is None:
+                thread = threading.Thread(target=self._work, name="hookline async", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:
+                    return f"there is no thread for it ({error})"
+                self._thread = thread
+                # Hooks end before the guard does, whose end the first finalizer of the program has
+                # registered: what is registered later is called earlier.
+                weakref.finalize(self, int).detach()
+                atexit.register(self.close)
+            self._new.append(job)
+            self._under_way += 1
+            return None
+
+    def _work(self) -> None:
+        try:
+            loop = PollLoop()
+            loop.run(self._serve(loop))
+        except BaseException as error:
+            # There are no descriptors for a loop, or for what it waits with.
+            with self._lock:
+                lost = self._new
+                self._retire()
+                self._under_way = len(lost)
+            for job in lost:
+                why = f"was not started: {describe(error)}"
+                self._finish(job, failed_result(job.hook, job.document, "spawn", why))
+
+    async def _serve(self, loop: PollLoop) -> None:
+        """Start what is new, until nothing runs."""
+        while True:
+            with self._lock:
+                self._loop = loop
+                new, self._new = self._new, []
+                if not new and not self._tasks:
+                    self._retire()
+                    return
+                bell = self._bell = loop.create_future()
+            for job in new:
+                self._tasks.add(loop.start(self._see_through(job)))
+            await bell
+            self._tasks = {task for task in self._tasks if not task.is_over}
+
+    def _retire(self) -> None:
+        """The next hook starts a thread of its own."""
+        self._new, self._tasks = [], set()
+        self._thread = self._loop = self._bell = None
+        atexit.unregister(self.close)
+
+    async def _see_through(self, job: _Job) -> None:
+        hook, document = job.hook, job.document
+        stopped = failed_result(hook, document, "error", f"was stopped, as {_CLOSED}")
+        try:
+            result = stopped
+            if not self._is_closed:
+                result = await self._run(hook, document, job.context)
+        except Cancelled:
+            result = stopped
+        except Exception as error:
+            result = failed_result(hook, document, "error", describe(error))
+        self._finish(job, result)
+        running = self._loop
+        if running is not None:
+            # When this very task is over.
+            running.call_soon(self._ring)
+
+    def _finish(self, job: _Job, result: HookExecutionResult) -> None:
+        try:
+            self._on_end(result, job.document, job.context)
+        except (Exception, SystemExit) as error:
+            warn(f"the end of hook {job.hook.name!r} could not be told", error=error)
+        with self._all_ended:
+            self._under_way -= 1
+            self._all_ended.notify_all()
+
+    def _ring(self) -> None:
+        if self._bell is not None and not self._bell.done():
+            self._bell.set_result(None)
+
+    def _cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+
+class LateText(msgspec.Struct, frozen=True):
+    """What one hook said too late: a text for the model, and one for the user."""
+
+    context: str = ""
+    message: str = ""
+
+
+class LateTexts:
+    """What hooks said too late for their event, by session. Where there are too many, the oldest
+    give way, which ``warn`` is told."""
+
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self._warn = warn
+        self._lock = threading.Lock()
+        self._sessions: dict[str, list[LateText]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._sessions)
+
+    def add(self, session_id: str, output: Mapping[str, Any]) -> None:
+        """Keep the texts of a hook's answer, if it has any."""
+        given = output.get("hookSpecificOutput")
+        specific = given if isinstance(given, Mapping) else {}
+        messages = [output.get("systemMessage"), specific.get("userMessage")]
+        is_hidden = output.get("suppressOutput") is True
+        text = LateText(
+            _shortened(specific.get("additionalContext")),
+            "" if is_hidden else "\n".join(filter(None, map(_shortened, messages))),
+        )
+        if text.context or text.message:
+            self._keep(session_id, text)
+
+    def take(self, session_id: str) -> dict[str, Any] | None:
+        """The texts of a session, which are forgotten here, as one more answer to the event that a
+        turn begins with; None if there are none."""
+        with self._lock:
+            texts = self._sessions.pop(session_id, ())
+        said = {
+            "additionalContext": "\n".join(text.context for text in texts if text.context),
+            "userMessage": "\n".join(text.message for text in texts if text.message),
+        }
+        given = {name: value for name, value in said.items() if value}
+        event = HookEventName.BEFORE_AGENT.value
+        return {"hookSpecificOutput": {"hookEventName": event, **given}} if texts else None
+
+    def _keep(self, session_id: str, text: LateText) -> None:
+        forgotten = None
+        with self._lock:
+            texts = [*self._sessions.pop(session_id, ()), text]
+            self._sessions[session_id] = texts[-_MOST_TEXTS:]
+            if len(self._sessions) > _MOST_SESSIONS:
+                forgotten = next(iter(self._sessions))
+                del self._sessions[forgotten]
+        if len(texts) > _MOST_TEXTS:
+            told = f"more than {_MOST_TEXTS} texts of async hooks wait for the next turn"
+            self._warn(f"{told} of session {session_id}; the oldest was dropped")
+        if forgotten is not None:
+            told = f"texts of async hooks wait in more than {_MOST_SESSIONS} sessions"
+            self._warn(f"{told}; those of session {forgotten} were dropped")
+
+
+def describe_ignored(output: Mapping[str, Any]) -> str | None:
+    """What of an answer would have had an effect if somebody had waited for it."""
+    given = output.get("hookSpecificOutput")
+    specific = given if isinstance(given, Mapping) else {}
+    read = ("hookEventName", "additionalContext", "userMessage")
+    ignored = [name for name in specific if name not in read]
+    word = output.get("decision")
+    if output.get("continue") is False:
+        ignored.insert(0, "continue")
+    if word not in (None, "allow", "approve"):
+        ignored.insert(0, f"decision {word!r}")
+    if not ignored:
+        return None
+    reason = output.get("reason") or output.get("stopReason")
+    why = f" ({reason})" if reason else ""
+    return f"its {', '.join(ignored)}{why} was ignored: nobody waits for an async hook"
+
+
+def _shortened(text: object) -> str:
+    if not isinstance(text, str) or not text.strip():
+        return ""
+    over = len(text) - _LONGEST_TEXT
+    return text if over <= 0 else f"{text[:_LONGEST_TEXT]}… (+{over} characters)"

@@ -1,0 +1,329 @@
+"""Gives a hook the file that CLAUDE_ENV_FILE names, and reads what it exports there.
+
+Claude Code has its shells source that file. Nothing is sourced here: the exports are read as a
+shell would make them, and reach the host with the hook's answer. What takes more than reading is
+left out, and told.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+
+from hookline.files import open_regular
+from hookline.pipeline.shell import (
+    NAME,
+    Pattern,
+    Piece,
+    Token,
+    Unmade,
+    Variable,
+    Word,
+    is_readable,
+    read_tokens,
+)
+
+_VARIABLE = "CLAUDE_ENV_FILE"
+_MOST_BYTES = 1024 * 1024
+_MOST_MADE = 4 * 1024 * 1024
+_MOST_NAMED = 5
+# What a shell says of itself, and what is gone with the hook; a list of all variables has them.
+_NOT_HANDED_ON = frozenset({_VARIABLE, "OLDPWD", "PWD", "SHLVL", "_"})
+# Between these a command runs more than once, later, or not at all.
+_OPENING = frozenset({"if", "while", "until", "for", "select", "{"})
+_CLOSING = frozenset({"fi", "done", "}"})
+# What exports, with the options that it must have and those that it may have.
+_EXPORTING = {
+    "export": (set[str](), {"p"}),
+    "declare": ({"x"}, {*"gprx"}),
+    "typeset": ({"x"}, {*"gprx"}),
+}
+_NEWLINE = "\n"
+# Where it stands for the home, unless it is quoted.
+_TILDE = r"(?:^|(?<=:))~"
+
+
+class EnvFile:
+    """A file of one run of a hook, gone with it. Where none can be made the hook runs without."""
+
+    def __init__(self) -> None:
+        self.variables: dict[str, str] = {}
+        self.warnings: list[str] = []
+        self._directory = ""
+
+    def __enter__(self) -> "EnvFile":
+        import tempfile
+
+        try:
+            # Nobody else may enter it, so that nobody else can put anything there.
+            self._directory = tempfile.mkdtemp(prefix="hookline-")
+            path = os.path.join(self._directory, "env")
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            self.variables = {_VARIABLE: path}
+        except OSError as error:
+            self.warnings.append(f"it runs without {_VARIABLE}, which cannot be made: {error}")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._directory:
+            import shutil
+
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    def read(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """What the hook exports, by name; ``environ`` are the variables that it had itself."""
+        if not self.variables:
+            return {}
+        try:
+            with open_regular(self.variables[_VARIABLE]) as file:
+                written = file.read(_MOST_BYTES + 1)
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            self.warnings.append(f"its {_VARIABLE} cannot be read: {error.strerror or error}")
+            return {}
+        if len(written) > _MOST_BYTES:
+            self.warnings.append(f"its {_VARIABLE} is left out: longer than {_MOST_BYTES} bytes")
+            return {}
+        text = written.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+        exports, left_out = read_exports(text, environ)
+        if left_out:
+            self.warnings.append(f"left out of what its {_VARIABLE} exports: {left_out}")
+        return exports
+
+
+def read_exports(text: str, environ: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """The variables that a text for a shell exports, and which of its lines were left out and why,
+    "" if none was. Values may be made of earlier ones and of ``environ``."""
+    reader = _Reader(text, environ)
+    reader.run()
+    named = [
+        f"line {text.count(_NEWLINE, 0, start) + 1}: {why}"
+        for start, why in sorted(reader.left_out)[:_MOST_NAMED]
+    ]
+    if more := len(reader.left_out) - len(named):
+        named.append(f"and {more} more")
+    return reader.exports, "; ".join(named)
+
+
+class _LeftOutError(Exception):
+    """A command, or a word of one, that is not read here; the message says why."""
+
+
+class _Reader:
+    """Goes through the commands of a text from top to bottom."""
+
+    def __init__(self, text: str, environ: Mapping[str, str]) -> None:
+        self._text = text
+        self._environ = environ
+        self.exports: dict[str, str] = {}
+        # Where something is that was left out, and why.
+        self.left_out: list[tuple[int, str]] = []
+        # What is assigned and not exported, or not yet, and where.
+        self._assigned: dict[str, tuple[str, int]] = {}
+        # What was given a value by something that was left out.
+        self._unknown: set[str] = set()
+        self._room = _MOST_MADE
+
+    def run(self) -> None:
+        """Find all exports."""
+        lines = list(_split_lines(read_tokens(self._text)))
+        # What is never closed goes on to the end.
+        is_whole = not lines or is_readable(self._text[lines[-1][0] :])
+        # How many compound commands are open, whose end is waited for.
+        depth = 0
+        for number, (start, tokens) in enumerate(lines, 1):
+            words = [token for token in tokens if isinstance(token, Word)]
+            begins = [word.written for word in words if word.begins]
+            opened = sum(word in _OPENING for word in begins)
+            if depth:
+                self._forget(words)
+            elif number == len(lines) and not is_whole:
+                self._leave_out(start, "something is opened there and never closed", words)
+            elif "case" in tokens or "function" in begins:
+                # Nothing says where it ends.
+                depth = len(lines)
+                self._leave_out(start, "only a shell can read on from there", words)
+            elif opened:
+                self._leave_out(start, "only a shell knows whether that runs", words)
+            else:
+                try:
+                    for command in _split_at_ands(tokens):
+                        self._read_command(command, start)
+                except _LeftOutError as why:
+                    self._leave_out(start, str(why), words)
+            depth = max(0, depth + opened - sum(word in _CLOSING for word in begins))
+        for name, (_, start) in self._assigned.items():
+            self.left_out.append((start, f"{name} is set there and not exported"))
+
+    def _leave_out(self, start: int, why: str, words: Sequence[Word]) -> None:
+        self.left_out.append((start, why))
+        self._forget(words)
+
+    def _forget(self, words: Sequence[Word]) -> None:
+        for name in {word.assigned for word in words if word.assigned}:
+            self._unknown.add(name)
+            self.exports.pop(name, None)
+            self._assigned.pop(name, None)
+
+    def _read_command(self, tokens: Sequence[Token], start: int) -> None:
+        words = [token for token in tokens if isinstance(token, Word)]
+        if len(words) < len(tokens) or not words:
+            raise _LeftOutError("that takes a shell")
+        if all(word.assigned for word in words):
+            for word in words:
+                name, value = self._read_assignment(self._make_word(word))
+                if name in self.exports:
+                    self.exports[name] = value or ""
+                else:
+                    self._assigned[name] = (value or "", start)
+            return
+        texts = [word.fill({}) for word in words]
+        options = list(takewhile(lambda text: text.startswith("-"), texts[1:]))
+        letters = {letter for option in options for letter in option.lstrip("-")}
+        required, allowed = _EXPORTING.get(texts[0], ({""}, set()))
+        if not required <= letters <= allowed:
+            # More than a name might be a secret.
+            is_name = words[0].is_exact and texts[0].isidentifier()
+            shown = texts[: 1 + len(options)] if texts[0] in _EXPORTING else texts[:1]
+            called = repr(" ".join(shown)) if is_name else "that"
+            raise _LeftOutError(f"{called} is no export")
+        # All words are made before the first of them is exported.
+        made: list[str | _LeftOutError] = []
+        arguments = words[1 + len(options) :]
+        for word in arguments:
+            try:
+                made.append(self._make_word(word))
+            except _LeftOutError as why:
+                made.append(why)
+        for word, text in zip(arguments, made, strict=True):
+            try:
+                if isinstance(text, _LeftOutError):
+                    raise text
+                self._export(text)
+            except _LeftOutError as why:
+                self._leave_out(start, str(why), [word])
+
+    def _export(self, text: str) -> None:
+        """Export what is assigned in a word, or was assigned before to the name that it is."""
+        name, value = self._read_assignment(text)
+        earlier, _ = self._assigned.pop(name, (None, 0))
+        value = earlier if value is None else value
+        if value is not None and name not in _NOT_HANDED_ON:
+            self.exports[name] = value
+
+    def _read_assignment(self, text: str) -> tuple[str, str | None]:
+        """A name, and the value that is assigned to it, if one is."""
+        name, equals, value = text.partition("=")
+        is_added = bool(equals) and name.endswith("+")
+        name = name.removesuffix("+") if is_added else name
+        if not re.fullmatch(NAME, name):
+            raise _LeftOutError("that is no name of a variable")
+        try:
+            value.encode()
+        except UnicodeError:
+            raise _LeftOutError(f"the value of {name} is not UTF-8") from None
+        if "\0" in value:
+            raise _LeftOutError(f"the value of {name} contains a NUL character")
+        if is_added:
+            value = self._make([Variable(name, f"${name}")], name) + value
+        if equals:
+            self._unknown.discard(name)
+        return name, value if equals else None
+
+    def _make_word(self, word: Word) -> str:
+        if word.assigned and "~" in word.written:
+            word = _with_home(word)
+        return self._make(word.pieces, word.assigned or "that")
+
+    def _make(self, pieces: Sequence[Piece], what: str) -> str:
+        """What a shell makes of the pieces of a word that it does not split."""
+        texts: list[str] = []
+        for piece in pieces:
+            if isinstance(piece, str):
+                text: str | None = piece
+            elif isinstance(piece, Pattern):
+                # No file is looked for, but words are made of braces.
+                text = None if piece.text == "{" else piece.text
+            elif isinstance(piece, Unmade):
+                text = None
+            else:
+                text = self._find(piece.name)
+                if text is None and self.left_out:
+                    # It may have been given a value by what was left out.
+                    pass
+                elif piece.other is not None:
+                    text = text or self._make(piece.other.pieces, what)
+                elif text is None and "?" not in piece.written:
+                    text = ""
+            if text is None:
+                raise _LeftOutError(f"only a shell can make {what}")
+            # A value may be made of itself, twice as long on every line.
+            self._room -= len(text)
+            if self._room < 0:
+                raise _LeftOutError(f"the values come to more than {_MOST_MADE} characters")
+            texts.append(text)
+        return "".join(texts)
+
+    def _find(self, name: str) -> str | None:
+        if name in self._unknown:
+            return None
+        if name in self._assigned:
+            return self._assigned[name][0]
+        return self.exports.get(name, self._environ.get(name))
+
+
+def _with_home(word: Word) -> Word:
+    """The same assignment with ``~`` as a variable where a path begins, and not in quotes."""
+    before, _, value = word.written.partition("=")
+    tilde = _TILDE if _without_quoted(value) == value else "^~"
+    value = re.sub(rf"{tilde}(?=[/:]|$)", "${HOME}", value)
+    if re.search(_TILDE, _without_quoted(value)):
+        raise _LeftOutError(f"only a shell can make {word.assigned}")
+    made = read_tokens(f"{before}={value}")[-1]
+    return made if isinstance(made, Word) else word
+
+
+def _without_quoted(text: str) -> str:
+    text = text.replace("\\\n", "")
+    return re.sub(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", "_", text, flags=re.DOTALL)
+
+
+def _split_lines(tokens: Sequence[Token]) -> Iterator[tuple[int, list[Token]]]:
+    """The commands between newlines and semicolons, with the place where each begins. Of what is
+    in parentheses only the first of these is kept."""
+    line: list[Token] = []
+    start: int | None = None
+    depth = 0
+    for token in (*tokens, "\n"):
+        if isinstance(token, Word):
+            if start is None and token.place is not None:
+                start = token.place[0]
+            if not (depth or token.is_body):
+                line.append(token)
+        elif depth:
+            depth += (token == "(") - (token == ")")
+        elif token == "\n" and (line[-1:] == ["|"] or line[-2:] == ["&", "&"]):
+            # The command behind it may be on the next line.
+            continue
+        elif token in ("\n", ";"):
+            if line:
+                yield start or 0, line
+            line, start = [], None
+        else:
+            line.append(token)
+            depth += token == "("
+    if line:
+        yield start or 0, line
+
+
+def _split_at_ands(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Commands of which each runs if the one before it succeeds."""
+    command: list[Token] = []
+    for token in tokens:
+        if token == "&" and command[-1:] == ["&"]:
+            yield command[:-1]
+            command = []
+        else:
+            command.append(token)
+    yield command

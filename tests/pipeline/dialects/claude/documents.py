@@ -1,0 +1,26 @@
+"""Events as the dialect is given them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hookline.fired import NO_FACTS, Facts
+from hookline.pipeline.dialects.document import EventDocument
+from hookline.pipeline.dialects.tools import ToolAlias
+from hookline.wire.events import find_event
+
+BASE = {"session_id": "s1", "transcript_path": "/t.jsonl", "cwd": "/work"}
+HEAD = '{"session_id":"s1","transcript_path":"/t.jsonl","cwd":"/work",'
+
+
+def make_document(
+    event: str,
+    fields: Mapping[str, Any],
+    *,
+    facts: Facts = NO_FACTS,
+    tools: Mapping[str, ToolAlias] | None = None,
+) -> EventDocument:
+    """An event in the session of all these tests."""
+    name = find_event(event)
+    assert name is not None
+    stamp = {"hook_event_name": event, "timestamp": "2026-01-01T00:00:00.000Z"}
+    return EventDocument(name, {**BASE, **stamp, **fields}, facts, tools)

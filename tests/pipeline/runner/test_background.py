@@ -1,0 +1,94 @@
+"""Texts that come too late for their event: they wait, and they are bounded."""
+
+from typing import Any
+
+import pytest
+
+from hookline.pipeline.runner.background import LateTexts, describe_ignored
+
+
+def adding(text: str) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"additionalContext": text}}
+
+
+def context_of(texts: LateTexts, session: str = "s") -> list[str]:
+    said = texts.take(session)
+    return [] if said is None else said["hookSpecificOutput"]["additionalContext"].split("\n")
+
+
+def test_the_oldest_of_too_many_texts_gives_way_and_people_are_told() -> None:
+    told: list[str] = []
+    texts = LateTexts(told.append)
+    for number in range(22):
+        texts.add("s", adding(str(number)))
+    assert context_of(texts) == [str(number) for number in range(2, 22)]
+    assert len(told) == 2
+    assert "session s" in told[0]
+    assert not texts
+
+
+def test_the_session_that_was_quiet_longest_is_forgotten_first() -> None:
+    told: list[str] = []
+    texts = LateTexts(told.append)
+    for number in range(1_000):
+        texts.add(str(number), adding("x"))
+    texts.add("0", adding("y"))
+    assert told == []
+    texts.add("new", adding("x"))
+    assert len(told) == 1
+    assert "those of session 1 were dropped" in told[0]
+    assert (context_of(texts, "0"), context_of(texts, "1")) == (["x", "y"], [])
+
+
+def test_a_long_text_is_cut() -> None:
+    texts = LateTexts(lambda _text: None)
+    texts.add("s", adding("é" * 70_000))
+    (text,) = context_of(texts)
+    assert text == "é" * 65_536 + "… (+4464 characters)"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        {},
+        {"systemMessage": ""},
+        {"hookSpecificOutput": None},
+        {"hookSpecificOutput": {"additionalContext": 5, "userMessage": ["x"]}},
+        {"hookSpecificOutput": {"additionalContext": " \n"}},
+    ],
+)
+def test_an_answer_without_a_text_leaves_nothing(output: dict[str, Any]) -> None:
+    texts = LateTexts(lambda _text: None)
+    texts.add("s", output)
+    assert not texts
+
+
+def test_texts_become_one_answer() -> None:
+    texts = LateTexts(lambda _text: None)
+    texts.add("s", adding("a"))
+    texts.add("s", {"systemMessage": "m", "hookSpecificOutput": {"userMessage": "n"}})
+    texts.add("s", {**adding("b"), "systemMessage": "o"})
+    assert texts.take("s") == {
+        "hookSpecificOutput": {
+            "hookEventName": "BeforeAgent",
+            "additionalContext": "a\nb",
+            "userMessage": "m\nn\no",
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("output", "ignored"),
+    [
+        ({"decision": "allow", "continue": True, "systemMessage": "x"}, None),
+        ({"hookSpecificOutput": {"hookEventName": "X", "additionalContext": "x"}}, None),
+        ({"decision": "deny", "reason": "no"}, "its decision 'deny' (no) was ignored"),
+        ({"continue": False, "stopReason": "no"}, "its continue (no) was ignored"),
+        ({"hookSpecificOutput": {"tool_input": {}}}, "its tool_input was ignored"),
+    ],
+)
+def test_what_would_have_had_an_effect_is_named(
+    output: dict[str, Any], ignored: str | None
+) -> None:
+    said = describe_ignored(output)
+    assert said is None if ignored is None else str(said).startswith(ignored)

@@ -77,7 +77,7 @@ def test_every_key_that_claude_code_knows_is_known(project: Project) -> None:
         (PROMPT | {"onFailure": "block"}, "prompt", HINT, "blocks where the agent gives none"),
         (hook(onFailure="allow"), "settings", ERROR, 'must be "continue" or "block"'),
         (
-            hook(**{"onFailure": "block", "async": True}),
+            hook("true", **{"onFailure": "block", "async": True}),
             *("settings", ERROR, "nobody would wait for its answer"),
         ),
     ],

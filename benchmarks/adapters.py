@@ -159,11 +159,17 @@ def measure_frameworks(python: Path, *, samples: int | None) -> list[Result]:
 
 
 def _groups(loop: Loop) -> Iterator[Group]:
-    """A group for each framework whose adapter is here."""
+    """A group for each framework whose adapter is here, and one for the hooks that need a client
+    which is an extra as they are."""
     for name in _FRAMEWORKS:
         if find_spec(f"hookline.adapters.{name}") is not None:
             agent: Any = import_module(f"benchmarks.agents.{name}")
             yield agent.make_group(loop) if hasattr(agent, "make_group") else framework(loop, agent)
+    if find_spec("httpx") is not None:
+        from benchmarks.posting import posting
+
+        with posting(loop) as group:
+            yield group
 
 
 _REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}

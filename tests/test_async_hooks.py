@@ -395,7 +395,7 @@ def test_a_hook_that_must_answer_is_waited_for(bench: Make, hook: Json, options:
     ("hook", "required", "message"),
     [
         ({**DENIES, "onFailure": "block"}, [], "nobody would wait for its answer"),
-        (DENIES, ["guard"], "async is not for 'guard', which is required"),
+        (DENIES, ["guard"], "async is not for a hook that is required"),
     ],
 )
 def test_async_on_a_hook_that_must_answer_is_an_error_of_the_settings(

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 import msgspec
 
 from hookline.notices import warn
+from hookline.pipeline.layers import ReadSources
 from hookline.pipeline.runner.context import RunContext, RunLimits
 from hookline.pipeline.settings import (
     GivenTrust,
     ProjectTrust,
     Settings,
     SettingsFile,
+    SettingsReader,
     Switches,
     combine,
     find_claude_files,
@@ -22,7 +24,6 @@ from hookline.pipeline.settings import (
     find_tools,
     read_layer,
 )
-from hookline.pipeline.sources import ReadSources, Sources
 from hookline.places import home_dir, system_settings_file
 from hookline.problem import Problem
 from hookline.wire.hooks import HookConfig, HookSource, OnFailure, Redaction
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from hookline.pipeline.registry import HookRegistryEntry
     from hookline.pipeline.runner.context import Judge
     from hookline.pipeline.settings import Required
+    from hookline.pipeline.sources import Sources
     from hookline.pipeline.trust.coverage import Uncovered
     from hookline.pipeline.trust.folder import FolderTrust
     from hookline.pipeline.trust.review import Review
@@ -190,11 +192,17 @@ class Config:
         self._translator = translator
         self._given_tools = tools
         self._judge = judge
-        self._plugins = [os.fspath(folder) for folder in plugins]
+        # One folder is an iterable too: of its characters.
+        folders = [plugins] if isinstance(plugins, str | os.PathLike) else plugins
+        self._plugins = [os.fspath(folder) for folder in folders]
         own = [SettingsFile(self._system_settings, HookSource.SYSTEM)] if system_settings else []
-        self._sources: Sources | None = None
+        self._reader: SettingsReader | None = None
         if own or self._plugins:
-            self._sources = Sources(own, project_dir=self._project_dir, plugins=self._plugins)
+            self._reader = SettingsReader(own)
+        # What reads Claude Code's settings and plugins, once somebody asks for any.
+        self._sources: Sources | None = None
+        self._claude: bool | None = None
+        self._claude_files: tuple[SettingsFile, ...] = ()
         given = [
             ("Config(hooks=…)", HookSource.PROJECT, hooks),
             ("Config(user_hooks=…)", HookSource.USER, user_hooks),
@@ -256,16 +264,11 @@ class Config:
         files = find_settings_files(
             project, home, given=settings_files, system=config._system_settings
         )
+        config._reader, config._claude = SettingsReader(files), claude
         claude_files = find_claude_files(project, home)
         if settings_files is not None:
             claude_files = [file for file in claude_files if file.source is HookSource.SYSTEM]
-        config._sources = Sources(
-            files,
-            project_dir=project,
-            claude_files=claude_files,
-            claude=claude,
-            plugins=config._plugins,
-        )
+        config._claude_files = tuple(claude_files)
         return config
 
     def get_hook_system(self) -> "HookSystem | None":
@@ -341,7 +344,7 @@ class Config:
 
     def get_enable_hooks(self) -> bool:
         """Whether any hook may run: code, the user and the system can switch them all off."""
-        if not self._enable_hooks or self._sources is None:
+        if not self._enable_hooks or self._reader is None:
             return self._enable_hooks
         return self.get_settings().enabled
 
@@ -400,7 +403,7 @@ class Config:
             if self._debug_logger is None:
                 from hookline.debuglog import DebugLogger
 
-                wanted = self._sources is not None and self.get_settings().trace
+                wanted = self._reader is not None and self.get_settings().trace
                 self._debug_logger = DebugLogger.from_environment(default=wanted)
             return self._debug_logger
 
@@ -415,7 +418,8 @@ class Config:
 
     def get_tools(self) -> "Mapping[str, ToolAlias] | None":
         """What the host's tools are in Claude Code; None where none but the known ones are."""
-        return self._given_tools
+        settings = self.get_settings()
+        return self._given_tools if settings.tools is None else settings.tools
 
     def offer_judge(self, judge: "Judge") -> None:
         """Have prompt hooks ask this, unless code has said already whom they ask."""
@@ -450,7 +454,8 @@ class Config:
         from hookline.pipeline.trust.review import review
         from hookline.pipeline.trust.store import TrustStore
 
-        layers = self._read_sources().layers
+        read = self._read_sources()
+        layers = read.layers
         project_dir, cwd = self._project_dir, self._working_dir
         trust = self._folder_trust or FolderTrust(TrustStore(), project_dir=project_dir, cwd=cwd)
         switches = Switches(layers, self._disabled)
@@ -464,6 +469,7 @@ class Config:
             strict=any(layer.strict for layer in project),
             required=dict.fromkeys(name for layer in project for name in layer.required),
             tools=find_tools(project),
+            shared_env=read.shared_env,
         )
 
     def get_settings(self) -> Settings:
@@ -475,20 +481,47 @@ class Config:
 
     def get_settings_files(self) -> tuple[str, ...]:
         """The files that decide which hooks there are and may run, whether they exist or not."""
-        files: tuple[str, ...] = ()
-        if self._sources is not None:
-            files = (*(file.path for file in self._sources.files), *self._sources.plugin_files)
+        files = [file.path for file in self.get_sources()]
+        files += () if self._sources is None else self._sources.plugin_files
         trusted = self._folder_trust.file if self._folder_trust is not None else None
         return (*files, *([trusted] if trusted else []))
 
     def get_sources(self) -> tuple[SettingsFile, ...]:
         """The settings files that were last read, whether they exist or not."""
-        return () if self._sources is None else self._sources.files
+        source = self._sources or self._reader
+        return () if source is None else source.files
+
+    def get_unread(self) -> list[str]:
+        """Files of Claude Code's settings that are there and that nobody asked for, or against."""
+        self.get_settings()
+        if self._claude is False or (self._sources is not None and self._sources.claude is False):
+            return []
+        read = {file.path for file in self.get_sources()}
+        return [f.path for f in self._claude_files if f.path not in read and os.path.isfile(f.path)]
 
     def _read_sources(self) -> ReadSources:
-        if self._sources is not None:
-            return self._sources.read()
-        return ReadSources()
+        """What the settings say, with what they, or code, ask for of Claude Code's."""
+        if self._reader is None:
+            return ReadSources()
+        if self._sources is None:
+            layers = self._reader.read()
+            asked = [
+                layer
+                for layer in layers
+                if layer.claude is not None or layer.plugins or layer.rules is not None
+            ]
+            if not (asked or self._claude or self._plugins):
+                return ReadSources(layers=layers, claude=self._claude)
+            from hookline.pipeline.sources import Sources
+
+            self._sources = Sources(
+                self._reader.files,
+                project_dir=self._project_dir,
+                claude_files=self._claude_files,
+                claude=self._claude,
+                plugins=self._plugins,
+            )
+        return self._sources.read()
 
     def read_settings(self) -> Settings:
         """Read every layer anew; what is wrong in them is among the result's problems. Raises
@@ -504,6 +537,7 @@ class Config:
                 in_code=in_code,
                 claude=read.claude,
                 tools=None if self._sources is None else self._sources.tools,
+                shared_env=read.shared_env,
             )
         settings = combine(
             layers,
@@ -512,8 +546,6 @@ class Config:
             strict=self._strict,
             required=self._required,
         )
-        if read.unread:
-            settings = msgspec.structs.replace(settings, unread=read.unread)
         if self._sources is not None and any(e.hook.dialect == "claude" for e in settings.entries):
             from hookline.pipeline.claude_settings import make_tools
 

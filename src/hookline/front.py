@@ -638,7 +638,7 @@ class Hooks(HookSession):
     ``with`` and ``async with`` end what serves hooks from call to call.
 
     The options are those of ``Config``: the hooks by layer (``hooks``, ``user_hooks``,
-    ``system_hooks``, ``extensions``) with who may run (``disabled``, ``trusted``,
+    ``system_hooks``, ``extensions``, ``plugins``) with who may run (``disabled``, ``trusted``,
     ``enable_hooks``); the place (``working_dir``, ``project_dir``); the session (``session_id``,
     ``transcript_path``); how hooks run (``limits``, ``warm``, ``redaction``); over a bus
     (``remote_bus``, ``execution``, ``on_unavailable``, ``remote_timeout``, ``message_bus``); and
@@ -872,6 +872,7 @@ class SyncHooks:
         read: Callable[[Any], ToolResult] | None = None,
         answered: Mapping[str, Any] | None = None,
         call_id: str | None = None,
+        original: Mapping[str, Any] | None = None,
     ) -> SyncToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves."""
         opening = self._face.tool_gate(
@@ -883,6 +884,7 @@ class SyncHooks:
             read=read,
             answered=answered,
             call_id=call_id,
+            original=original,
         )
         return SyncToolGate(complete(opening))
 

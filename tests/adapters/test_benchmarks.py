@@ -44,6 +44,8 @@ def test_every_framework_is_measured_beside_the_same_agent_without_hookline(
             "Claude Agent SDK: Pre- and PostToolUse, no match",
             "Claude Agent SDK: the same, one in-process hook",
         ]
+    (posted,) = [result for result in results if result["name"] == "one http hook on loopback"]
+    assert posted["target"] == 2
     baselines = {result["baseline_name"] for result in results}
     assert all("without hookline" in name or "does nothing" in name for name in baselines)
     assert all(name in done.stdout for name in names)

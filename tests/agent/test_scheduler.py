@@ -64,6 +64,31 @@ async def test_a_tool_that_raises_tells_the_model_and_spares_the_others() -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    ("said", "read", "stop"),
+    [
+        (
+            {"hookSpecificOutput": {"additionalContext": "so"}},
+            "broken failed: OSError: full\n\nso",
+            None,
+        ),
+        ({"decision": "deny", "reason": "hidden"}, "hidden", None),
+        ({"continue": False, "stopReason": "enough"}, "enough", "enough"),
+    ],
+)
+async def test_what_hooks_say_of_a_tool_that_raised_counts(
+    said: dict[str, Any], read: str, stop: str | None
+) -> None:
+    def broken(_given: dict[str, Any]) -> str:
+        raise OSError("full")
+
+    config = Config(hooks=hooks("AfterTool", say(said)))
+    tools = {"broken": Tool(name="broken", run=broken)}
+    [done] = await ToolScheduler(config, tools).run([FunctionCall("broken", {})])
+    assert done.result.llm_content == read
+    assert done.result.stop_reason == stop
+
+
 async def test_what_tool_selection_left_out_is_not_executed() -> None:
     [done] = await ToolScheduler(Config(), SLEEP).run(calls(0), allowed={"other"})
     assert done.result.error is not None

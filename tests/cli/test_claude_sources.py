@@ -52,7 +52,8 @@ def test_list_shows_them_as_native_ones_with_what_is_their_own(call: Call, claud
         hooks({**COMMAND, "command": "./formatted"}, event="PostToolUse"),
     )
     done = call("list", "--claude", "--plugin", "../plug")
-    assert (done.status, done.err) == (0, "")
+    assert done.status == 0
+    assert "prompt hook 'safety' asks a model, and there is none to ask here" in done.err
     root = claude.path.parent / "plug"
     expected = f"""\
 BeforeTool
@@ -73,12 +74,12 @@ AfterTool
 
 SubagentStop
   count           not trusted  *
-    command, 1 s  project      .claude/settings.json:31
+    command, 1 s  project      .claude/settings.json:32
     SubagentStop  claude
 
 WorktreeCreate
   tree                      not trusted
-    command, 1 s            project      .claude/settings.json:41
+    command, 1 s            project      .claude/settings.json:43
     WorktreeCreate          claude
     not fired by this host
 

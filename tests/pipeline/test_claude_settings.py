@@ -45,11 +45,15 @@ ALL = ["project local", "project shared", "user mine", "system managed"]
 OF_PROJECT = ALL[:2]
 
 
+def unread(project: Path, **options: Any) -> list[str]:
+    return Config.load(project, **options).get_unread()
+
+
 def test_nothing_of_it_is_read_until_somebody_asks(everywhere: Path) -> None:
     settings = load(everywhere)
     assert names(settings) == []
     files = [everywhere / LOCAL_FILE, everywhere / PROJECT_FILE, user_file(), managed_file()]
-    assert settings.unread == tuple(map(str, files))
+    assert unread(everywhere) == [*map(str, files)]
 
 
 def test_code_asks_for_all_and_each_hook_has_its_layer_dialect_and_name(everywhere: Path) -> None:
@@ -59,7 +63,7 @@ def test_code_asks_for_all_and_each_hook_has_its_layer_dialect_and_name(everywhe
     assert [entry.event for entry in settings.entries] == [HookEventName.BEFORE_TOOL] * 4
     assert [entry.hook.managed for entry in settings.entries] == [False, False, False, True]
     assert settings.entries[0].hook.timeout == 600_000
-    assert (settings.unread, settings.problems) == ((), ())
+    assert (unread(everywhere, claude=True), settings.problems) == ([], ())
     assert names(Hooks.load(everywhere, claude=True, trusted=True).config.get_settings()) == ALL
 
 
@@ -73,7 +77,7 @@ def test_a_project_asks_for_its_own_alone(everywhere: Path) -> None:
     write(everywhere / ".hookline/settings.json", {"claude": True})
     settings = load(everywhere)
     assert names(settings) == OF_PROJECT
-    assert settings.unread == (str(user_file()), str(managed_file()))
+    assert unread(everywhere) == [str(user_file()), str(managed_file())]
 
 
 @pytest.mark.parametrize("file", [own_user_file, system_file])
@@ -83,7 +87,7 @@ def test_a_project_asks_in_vain_where_the_user_or_the_system_wants_none(
     write(everywhere / ".hookline/settings.json", {"claude": True})
     write(file(), {"claude": False})
     settings = load(everywhere)
-    assert (names(settings), settings.unread) == ([], ())
+    assert (names(settings), unread(everywhere)) == ([], [])
 
 
 def test_the_managed_hooks_stay_where_the_system_wants_them_and_the_user_none(
@@ -124,7 +128,8 @@ def test_files_that_are_given_stand_in_place_of_the_projects_and_the_users(
 ) -> None:
     given = [everywhere / PROJECT_FILE]
     settings = load(everywhere, settings_files=given, trusted=None)
-    assert (names(settings), settings.unread) == (["user shared"], (str(managed_file()),))
+    assert names(settings) == ["user shared"]
+    assert unread(everywhere, settings_files=given) == [str(managed_file())]
     assert settings.entries[0].hook.dialect == "claude"
     both = load(everywhere, settings_files=given, trusted=None, claude=True)
     assert names(both) == ["user shared", "system managed"]

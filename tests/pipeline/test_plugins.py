@@ -167,6 +167,19 @@ def test_what_is_no_plugin_is_told_where_it_is_named(project: Project, kind: str
     assert problem.file == str(folder)
 
 
+@pytest.mark.parametrize("odd", ["a\0b", "\ud800", "x" * 5000])
+def test_a_path_that_no_file_can_have_is_a_problem(project: Project, odd: str) -> None:
+    folder = plugin(project.path / "p", manifest={"hooks": odd})
+    project.settings({"plugins": [odd, str(folder)]})
+    settings = load(project.path)
+    assert (names(settings), kinds(settings)) == ([], ["bad-plugin", "bad-plugin"])
+
+
+def test_one_folder_may_be_given_without_a_list(tmp_path: Path) -> None:
+    folder = plugin(tmp_path / "p", hooks("a"))
+    assert names(load(tmp_path, plugins=str(folder))) == ["user a"]
+
+
 def test_plugins_must_be_a_list_of_names(project: Project) -> None:
     plugin(project.path / "p", hooks("p"))
     project.settings({"plugins": [7, "p"]})

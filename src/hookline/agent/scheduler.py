@@ -6,6 +6,8 @@ A call that a hook blocked is a completed call: the model reads the reason and d
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
+from inspect import isawaitable
 from typing import Any, TypeAlias
 
 import msgspec
@@ -13,6 +15,7 @@ import msgspec
 from hookline.agent.tools import Tool
 from hookline.agent.turns import FunctionCall
 from hookline.config import Config
+from hookline.errors import describe
 from hookline.front import HookSession, hooks_of
 from hookline.toolcall import Confirm, ToolError, ToolResult
 
@@ -109,20 +112,35 @@ class ToolScheduler:
             return _refused("unknown_tool", f"There is no tool named {call.name}.")
         if call.problem is not None:
             return _refused("bad_arguments", f"{call.name} was not called: {call.problem}")
+        gate = await self._hooks.tool_gate(
+            call.name, call.args, confirm=self._confirm, call_id=call.id
+        )
+        if gate.refusal is not None:
+            return gate.refusal
         try:
-            run = self._tools[call.name].run
-            return await self._hooks.run_tool(
-                run,
-                call.args,
-                name=call.name,
-                call=run,
-                run_other=run_by_name,
-                confirm=self._confirm,
-                call_id=call.id,
+            value = self._tools[call.name].run(gate.input)
+            value = await value if isawaitable(value) else value
+        except Exception as error:
+            # The tool's own failure: the model is told, as it is of any other result, and of what
+            # hooks say about it.
+            outcome = await gate.finish(error=error)
+            if outcome.replaced:
+                return outcome.result
+            failed = f"{call.name} failed: "
+            return msgspec.structs.replace(
+                outcome.result,
+                llm_content=failed + outcome.text,
+                return_display=failed + describe(error),
+            )
+        try:
+            outcome = await gate.finish(result=value)
+            outcome = await gate.follow(
+                outcome, lambda name: partial(run_by_name, name), confirm=self._confirm
             )
         except Exception as error:
-            # The tool's own failure: the model is told, as it is of any other result.
-            return _refused("tool_failed", f"{call.name} failed: {type(error).__name__}: {error}")
+            # A tool that hooks called after it.
+            return _refused("tool_failed", f"{call.name} failed: {describe(error)}")
+        return outcome.result
 
 
 def _refused(kind: str, message: str) -> ToolResult:

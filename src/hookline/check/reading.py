@@ -199,6 +199,7 @@ def read(
 ) -> Checked:
     """Read the files there are, highest priority first, and of Claude Code's files and plugins what
     an agent would; never raises."""
+    claude_files = tuple(claude_files)
     sources = Sources(
         files, project_dir=project_dir, claude_files=claude_files, claude=claude, plugins=plugins
     )
@@ -217,22 +218,24 @@ def read(
         for file in sources.files
         if (each := _read_file(file.path, file.source, file.dialect)) is not None
     ]
-    for plugin in sources.plugins:
+    for source, places in sources.plugins:
         by_file: dict[str, list[Path]] = {}
-        for path, base in plugin.places:
+        for path, base in places:
             by_file.setdefault(path, []).append(base)
         for path, bases in by_file.items():
-            each = _read_file(path, plugin.source, "claude")
+            each = _read_file(path, source, "claude")
             if each is not None:
                 of_plugin = msgspec.structs.replace(each, bases=tuple(bases), is_plugin=True)
                 checked.append(of_plugin)
+    asked = {file.path for file in sources.files}
+    unread = () if found.claude is False else (f.path for f in claude_files if f.path not in asked)
     return Checked(
         files=tuple(checked),
         hooks=tuple(_find_sites(checked, settings.entries)),
         problems=tuple(problems),
         tools=sources.tools,
         private_hosts=settings.private_hosts,
-        unread=found.unread,
+        unread=tuple(path for path in unread if os.path.isfile(path)),
         cwd=cwd,
         project_dir=project_dir,
         environ=dict(environ),

@@ -99,13 +99,13 @@ def run(options: Options, screen: Screen) -> int:
             {"place": problem.place, "message": problem.text, "broken": problem.broken}
             for problem in settings.problems
         ]
-        unread = {"unread": settings.unread} if settings.unread else {}
+        unread = {"unread": files} if (files := config.get_unread()) else {}
         hooks = [_document(*hook) for hook in listed]
         screen.document({"hooks": hooks, "problems": problems, **unread})
     else:
         _show(screen, settings, project_dir, listed, asked_for_claude=bool(options.claude))
-        if settings.unread:
-            screen.line((explain_unread(settings.unread), "faint"))
+        if files := config.get_unread():
+            screen.line((explain_unread(files), "faint"))
     tell_problems(screen, settings.problems)
     return 0
 

@@ -63,8 +63,8 @@ def run(options: Options, screen: Screen) -> int:
         if known is None:
             screen.line("there are no hooks in the settings of ", (now.project, "name"))
             screen.line(MENDING if is_broken else "`hookline init` makes a first one")
-            if config.get_settings().unread:
-                screen.line((explain_unread(config.get_settings().unread), "faint"))
+            if files := config.get_unread():
+                screen.line((explain_unread(files), "faint"))
             return 0
         screen.line((now.project, "name"), f": {count(len(now.hooks), 'hook')}")
         screen.line(f"trusted on {known.trusted_at}; nothing has changed since")

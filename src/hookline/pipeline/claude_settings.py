@@ -12,18 +12,11 @@ from typing import Any
 
 import msgspec
 
-from hookline.pipeline.definitions import HookRegistryEntry, Origin, parse_hooks
+from hookline.pipeline.definitions import HookRegistryEntry, Origin, Words, parse_hooks
 from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.dialects.tools import LEGACY_NAMES, TOOLS, ToolAlias, split_mcp_name
-from hookline.pipeline.jsonc import Document, Path
-from hookline.pipeline.layers import (
-    ClaudeRules,
-    DeclaredTool,
-    Layer,
-    SettingsFileError,
-    Words,
-    read_settings_file,
-)
+from hookline.pipeline.jsonc import Document, Path, SettingsFileError, read_settings_file
+from hookline.pipeline.layers import DeclaredTool, Layer
 from hookline.places import user_state_dir
 from hookline.problem import Problem
 from hookline.wire.hooks import LAYER_ORDER, CommandHook, HookConfig, HookSource, HttpHook
@@ -35,6 +28,18 @@ _KEYS = frozenset(
 _MANIFEST = os.path.join(".claude-plugin", "plugin.json")
 _DEFAULT_HOOKS = os.path.join("hooks", "hooks.json")
 _ROOT = "${CLAUDE_PLUGIN_ROOT}"
+
+
+class ClaudeRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file of Claude Code's says about hooks beside them. ``env`` are variables for hooks;
+    with ``only_managed`` none run but those of the system. ``urls`` are patterns of the only URLs
+    that http hooks may call, ``header_env`` the only variables that their headers may name, None
+    for all."""
+
+    env: Mapping[str, str] = {}
+    only_managed: bool = False
+    urls: tuple[str, ...] | None = None
+    header_env: tuple[str, ...] | None = None
 
 
 def read_claude_layer(
@@ -119,7 +124,7 @@ def read_plugin(
     """The hooks of a plugin's folder. What cannot be read of it is a problem, ``place`` is where
     the folder is named; the rest of it counts."""
     # Where its commands are looked for must not change between a review and a run.
-    root = os.path.realpath(folder)
+    root = find_root(folder)
     manifest, default = os.path.join(root, _MANIFEST), os.path.join(root, _DEFAULT_HOOKS)
     layers: list[Layer] = []
     places: list[tuple[str, Path]] = []
@@ -180,15 +185,27 @@ def read_plugin(
     return Plugin(tuple(layers), tuple(files), tuple(problems), tuple(places))
 
 
+def find_root(folder: str) -> str:
+    """Where a folder is; one that no file system can have is nowhere."""
+    try:
+        return os.path.realpath(folder)
+    except ValueError:  # NUL, or half of a character
+        return os.path.abspath(folder)
+
+
 def _read_object(root: str, file: str, at: Problem | None = None) -> Document | None:
     """The object in a file of a plugin, None if there is no file; raises _PluginError."""
-    if not os.path.realpath(file).startswith(os.path.join(root, "")):
-        message = f"{os.path.relpath(file, root)} leads out of its folder"
-        raise _PluginError(message, "keep its hooks in its folder", at)
     try:
-        found = read_settings_file(file)
+        is_inside = os.path.realpath(file).startswith(os.path.join(root, ""))
+        found = read_settings_file(file) if is_inside else None
+    except ValueError:
+        message = "it names a file that no file system can have"
+        raise _PluginError(message, "correct the path", at) from None
     except SettingsFileError as error:
         raise _PluginError(error.problem.message, "correct it", error.problem) from None
+    if not is_inside:
+        message = f"{os.path.relpath(file, root)} leads out of its folder"
+        raise _PluginError(message, "keep its hooks in its folder", at)
     return None if found is None else found[1]
 
 
@@ -298,7 +315,7 @@ def make_tools(
     tools, layers = dict(TOOLS), list(layers)
     for source in (HookSource.USER, HookSource.SYSTEM):
         for layer in reversed([layer for layer in layers if layer.source is source]):
-            tools |= {name: _read_alias(tool.alias) for name, tool in layer.tools.items()}
+            tools |= {name: _read_alias(alias) for name, (alias, _) in layer.tools.items()}
     tools |= given or {}
     aliases = [*TOOLS.values(), *(v for alias in TOOLS.values() for v in alias.variants)]
     claudes = {name for alias in aliases for name in (alias.name, *alias.also)}
@@ -320,7 +337,7 @@ def make_tools(
 
 def _refuse_tool(name: str, tool: DeclaredTool) -> Problem:
     return msgspec.structs.replace(
-        tool.place,
+        tool[1],
         kind="overreach",
         message=f"hooks.tools.{name} is known already, and a project cannot change what it is",
         consequence="it was ignored",

@@ -15,7 +15,7 @@ import msgspec
 from hookline.errors import InvalidHookError
 from hookline.nearest import did_you_mean, nearest
 from hookline.pipeline.dialects import DIALECTS, Dialect
-from hookline.pipeline.jsonc import Document, Path, spoken
+from hookline.pipeline.jsonc import Document, Path, spoken, value_at
 from hookline.pipeline.matcher import Match
 from hookline.problem import Problem
 from hookline.wire.events import EventName
@@ -103,6 +103,45 @@ class Origin(msgspec.Struct, frozen=True):
                 column=column,
                 path=path,
             )
+
+
+class Words:
+    """Looks single values of a settings object up; what is wrong with them is among the
+    problems."""
+
+    def __init__(self, value: Mapping[str, Any], origin: Origin) -> None:
+        self.value = value
+        self.origin = origin
+        self.problems: list[Problem] = []
+
+    def report(
+        self, path: Path, kind: str, message: str, consequence: str = "it was ignored"
+    ) -> None:
+        """A problem of the value at a path."""
+        text = f"{spoken(path)} {message}"
+        self.problems.append(self.origin.problem(path, kind, text, consequence))
+
+    def find(self, path: Path, kind: type, called: str) -> Any:
+        """The value at a path, None where there is none of that kind."""
+        found = value_at(self.value, path)
+        if found is None or isinstance(found, kind):
+            return found
+        self.report(path, "bad-field", f"must be {called}")
+        return None
+
+    def find_switch(self, path: Path) -> bool | None:
+        """What a switch says, None if nothing."""
+        word: bool | None = self.find(path, bool, "true or false")
+        return word
+
+    def find_names(self, path: Path) -> tuple[str, ...]:
+        """The names in a list."""
+        listed = self.find(path, list, "a list of names") or []
+        named = tuple(name for name in listed if isinstance(name, str))
+        if len(named) < len(listed):
+            consequence = "what is no string was ignored"
+            self.report(path, "bad-field", "must be a list of names", consequence)
+        return named
 
 
 class HookRegistryEntry(msgspec.Struct, frozen=True, kw_only=True, eq=False):

@@ -4,13 +4,17 @@ Positions are why this is not a library: a message about a settings file names l
 an edit changes one value and leaves the text around it alone. Both take their places from here.
 """
 
+import errno
+import os
 import re
+import stat
 from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import msgspec
 
+from hookline.errors import EXHAUSTED, HooklineError
 from hookline.problem import Problem
 from hookline.wire import codec
 
@@ -52,6 +56,14 @@ class JsoncError(ValueError):
             line=self.line,
             column=self.column,
         )
+
+
+class SettingsFileError(HooklineError):
+    """A settings file that cannot be read or written; it is as it was."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(str(problem))
 
 
 class Span(msgspec.Struct, gc=False):
@@ -262,3 +274,36 @@ class _Reader:
         elif self._found == '"' and self.at == self.start:
             problem = "this string is not closed on its line"
         return JsoncError(problem, *line_and_column(self.text, self.start))
+
+
+def read_settings_file(path: str, *, blank: str = "") -> tuple[bytes, Document] | None:
+    """A file and the object in it, None if there is no file; ``blank`` is read for a file that
+    holds nothing. Raises SettingsFileError for one that cannot be used, and OSError where the
+    system has nothing left to read it with."""
+    try:
+        # Opening a pipe would wait for its writer, reading a device might never end.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        with open(path, "rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        text = text_of(content)
+        document = parse(text if text.strip() or not blank else blank)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if error.errno in EXHAUSTED:
+            # It says nothing about the file, whose hooks must not be taken for none.
+            raise
+        problem = Problem(
+            kind="unreadable", message=f"cannot be read: {error.strerror or error}", file=path
+        )
+        raise SettingsFileError(problem) from None
+    except JsoncError as error:
+        raise SettingsFileError(error.problem_of(path)) from None
+    if not isinstance(document.value, dict):
+        line, column = document.place(())
+        message = "must hold an object, {…}"
+        raise SettingsFileError(
+            Problem(kind="not-an-object", message=message, file=path, line=line, column=column)
+        )
+    return content, document

@@ -14,11 +14,13 @@ from hookline.pipeline.dialects import DIALECTS, EventDocument
 from hookline.pipeline.matcher import MatchTimeout, may_name_mcp_tools
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, HookSnapshot
 from hookline.wire.events import EVENTS, EventName
-from hookline.wire.hooks import CommandHook, HookConfig
+from hookline.wire.hooks import CommandHook, HookConfig, HookSource
 from hookline.wire.results import HookExecutionPlan
 
 # Tool names come from models: a bound keeps invented ones from filling the memory.
 _MAX_CACHED_PLANS = 1_024
+# Above the others, whose hooks a project may bring.
+_TRUST = {HookSource.USER: 1, HookSource.SYSTEM: 2}
 
 
 class _Plans(msgspec.Struct, frozen=True, eq=False):
@@ -94,10 +96,15 @@ class HookPlanner:
                     kept[identity] = entry.hook
                     sequential = sequential or entry.sequential
                     continue
-                if entry.hook.on_failure == "block" != first.on_failure:
+                same = entry.hook
+                if same.dialect_event and _TRUST.get(same.source, 0) > _TRUST.get(first.source, 0):
+                    # The user's guard stays the user's where a project has the same: with its
+                    # timeout, and with questions that the project does not answer.
+                    first, same = same, first
+                if same.on_failure == "block" != first.on_failure:
                     first = msgspec.structs.replace(first, on_failure="block")
                 if isinstance(first, CommandHook) and first.background:
-                    is_waited_for = not getattr(entry.hook, "background", False)
+                    is_waited_for = not getattr(same, "background", False)
                     first = msgspec.structs.replace(first, background=not is_waited_for)
                 kept[identity] = first
             plan = HookExecutionPlan(matched[0].event, tuple(kept.values()), sequential)

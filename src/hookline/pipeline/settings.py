@@ -12,17 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from hookline.pipeline.definitions import HookRegistryEntry, Origin, parse_hooks
-from hookline.pipeline.jsonc import Document, Path, value_at
-from hookline.pipeline.layers import (
-    DeclaredTool,
-    Layer,
-    NamedPlugin,
-    SettingsFile,
-    SettingsFileError,
-    Words,
-    read_settings_file,
-)
+from hookline.pipeline.definitions import HookRegistryEntry, Origin, Words, parse_hooks
+from hookline.pipeline.jsonc import Document, Path, SettingsFileError, read_settings_file, value_at
+from hookline.pipeline.layers import DeclaredTool, Layer, SettingsFile
 from hookline.places import managed_settings_file, system_settings_file, user_config_dir
 from hookline.problem import Problem
 from hookline.wire.hooks import LAYER_ORDER, CommandHook, HookConfig, HookSource, Redaction
@@ -117,8 +109,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     ``tools`` are the host's as Claude Code calls them and ``shared_env`` the variables that all its
     hooks are given, both for hooks of its dialect alone. ``private_hosts`` are those of a private
-    network that a project's hooks may be sent to. ``unread`` are files of Claude Code's that are
-    there, and that nobody asked for.
+    network that a project's hooks may be sent to.
     """
 
     entries: tuple[HookRegistryEntry, ...] = ()
@@ -131,7 +122,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     tools: "Mapping[str, ToolAlias] | None" = None
     shared_env: Mapping[str, str] = {}
     private_hosts: tuple[str, ...] = ()
-    unread: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -303,7 +293,7 @@ def read_layer(
         hosts = words.find_names(_PRIVATE_HOSTS)
     claude = words.find_switch(("claude",))
     plugins = tuple(
-        NamedPlugin(name, origin.problem(("plugins", index), "bad-plugin", ""))
+        (name, origin.problem(("plugins", index), "bad-plugin", ""))
         for index, name in enumerate(value["plugins"] if words.find_names(("plugins",)) else ())
         if isinstance(name, str)
     )
@@ -356,7 +346,7 @@ def _read_tools(words: Words) -> Iterator[tuple[str, DeclaredTool]]:
         keys = [key for key in ("paths", "also") if key in alias]
         lists = {key: list(words.find_names((*at, key))) for key in keys}
         written = {"name": name, **({"fields": renamed} if renamed else {}), **lists}
-        yield tool, DeclaredTool(written, words.origin.problem(at, "overreach", ""))
+        yield tool, (written, words.origin.problem(at, "overreach", ""))
 
 
 class Switches:
@@ -470,7 +460,7 @@ def find_tools(layers: Iterable[Layer]) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     for layer in layers:
         if layer.source is HookSource.PROJECT:
-            found = {**{name: tool.alias for name, tool in layer.tools.items()}, **found}
+            found = {**{name: alias for name, (alias, _) in layer.tools.items()}, **found}
     return found
 
 

@@ -9,44 +9,20 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from hookline.pipeline.jsonc import Path
-from hookline.pipeline.layers import Layer, SettingsFile
+from hookline.pipeline.layers import Layer, ReadSources, SettingsFile
 from hookline.pipeline.settings import SettingsReader, keep_one_of_each
 from hookline.problem import Problem
 from hookline.wire.hooks import LAYER_ORDER, HookSource
 
 if TYPE_CHECKING:
     from hookline.pipeline.dialects.tools import ToolAlias
+    from hookline.pipeline.jsonc import Path
 
 _EVERYBODY = frozenset({HookSource.PROJECT, HookSource.USER, HookSource.SYSTEM})
 
 
 # Whose naming of a plugin counts where several name it: who is trusted most.
 _NAMING = (HookSource.SYSTEM, HookSource.RUNTIME, HookSource.USER, HookSource.PROJECT)
-
-
-class ReadSources(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read: the layers of files and of the plugins that they name, highest priority
-    first, and ``in_code`` those of plugins that code names.
-
-    ``claude`` is whether the project's files of Claude Code's are read, None where nobody has said
-    so; ``unread`` are files of it that are there, and that nobody has asked for.
-    """
-
-    layers: list[Layer] = []
-    in_code: list[Layer] = []
-    shared_env: Mapping[str, str] = {}
-    claude: bool | None = None
-    unread: tuple[str, ...] = ()
-
-
-class PluginHooks(msgspec.Struct, frozen=True):
-    """Where a plugin of a layer has its hooks: files, each with the path of an object of events."""
-
-    source: HookSource
-    places: tuple[tuple[str, Path], ...]
 
 
 class Sources:
@@ -68,11 +44,13 @@ class Sources:
         # The files that were last read, and those of plugins, whether they are there or not.
         self.files = self._own_files = tuple(files)
         self.plugin_files: tuple[str, ...] = ()
-        self.plugins: tuple[PluginHooks, ...] = ()
+        # Where plugins have their hooks: the layer, and files with the path of an object of events.
+        self.plugins: tuple[tuple[HookSource, tuple[tuple[str, Path], ...]], ...] = ()
         # Matchers keep it, and look into it each time.
         self.tools: dict[str, ToolAlias] = {}
         self._claude_files = tuple(claude_files)
-        self._claude = claude
+        # What is said of them: by code, else by the settings that were last read.
+        self.claude = self._claude = claude
         self._project_dir = project_dir
         self._plugins = [os.path.abspath(os.path.expanduser(folder)) for folder in plugins]
         self._last_good: dict[str, tuple[Layer, ...]] = {}
@@ -81,10 +59,14 @@ class Sources:
     def read(self) -> ReadSources:
         """Read all of them; raises OSError where the system has nothing left to read them with."""
         found = {file: self._reader.read_file(file) for file in self._own_files}
-        claude, wanted = self._find_wanted([layer for layer in found.values() if layer is not None])
+        self.claude, wanted = self._find_wanted(
+            [layer for layer in found.values() if layer is not None]
+        )
         asked = [file for file in self._claude_files if file.source in wanted]
-        kept = keep_one_of_each([*self._own_files, *asked])
-        self.files = tuple(sorted(kept, key=lambda file: LAYER_ORDER[file.source]))
+        self.files = self._own_files
+        if asked:
+            kept = keep_one_of_each([*self._own_files, *asked])
+            self.files = tuple(sorted(kept, key=lambda file: LAYER_ORDER[file.source]))
         read = (found[f] if f in found else self._reader.read_file(f) for f in self.files)
         layers = [layer for layer in read if layer is not None]
         by_source = self._read_plugins(layers)
@@ -97,13 +79,11 @@ class Sources:
 
             applied, shared_env = apply_rules([*layers, *in_code])
             layers, in_code = applied[: len(layers)], applied[len(layers) :]
-        unread = () if claude is False else (f.path for f in self._claude_files if f not in asked)
         return ReadSources(
             layers=layers,
             in_code=in_code,
             shared_env=shared_env,
-            claude=claude,
-            unread=tuple(path for path in unread if os.path.isfile(path)),
+            claude=self.claude,
         )
 
     def share_tools(self, tools: "Mapping[str, ToolAlias]") -> None:
@@ -138,30 +118,30 @@ class Sources:
             for folder in self._plugins
         ]
         for layer in layers:
-            for plugin in layer.plugins:
+            for folder, place in layer.plugins:
                 is_projects = layer.source is HookSource.PROJECT
-                base = self._project_dir if is_projects else os.path.dirname(plugin.place.file)
-                folder = os.path.join(base, os.path.expanduser(plugin.folder))
-                named.append((layer.source, os.path.abspath(folder), plugin.place))
+                base = self._project_dir if is_projects else os.path.dirname(place.file)
+                folder = os.path.abspath(os.path.join(base, os.path.expanduser(folder)))
+                named.append((layer.source, folder, place))
         if not named:
             self.plugin_files = self.plugins = ()
             return {}
-        from hookline.pipeline.claude_settings import read_plugin
+        from hookline.pipeline.claude_settings import find_root, read_plugin
 
         named.sort(key=lambda each: _NAMING.index(each[0]))
         by_source: dict[HookSource, list[Layer]] = {}
         files: list[str] = []
-        plugins: list[PluginHooks] = []
+        plugins: list[tuple[HookSource, tuple[tuple[str, Path], ...]]] = []
         done: set[str] = set()
         for namer, folder, place in named:
-            root = os.path.realpath(folder)
+            root = find_root(folder)
             if root in done:
                 continue
             done.add(root)
             source = HookSource.USER if namer is HookSource.RUNTIME else namer
             read = read_plugin(folder, source, place, self.tools)
             files += read.files
-            plugins.append(PluginHooks(source, read.places))
+            plugins.append((source, read.places))
             found = read.layers
             if read.problems:
                 kept = self._last_good.get(root, ())

@@ -89,8 +89,11 @@ def _may_name_a_file(text: str) -> bool:
     for sign in "'\"();&|<>=":
         text = text.replace(sign, " ")
     words = text.split()
-    is_script = any(word.startswith(_INTERPRETERS) for word in words[:-1])
-    relative = (word for word in words if word[0] not in "/$~-")
+    relative = [word if word[0] not in "/$~-" else "" for word in words]
+    is_script = any(
+        word.startswith(_INTERPRETERS) and any(relative[place:])
+        for place, word in enumerate(words, start=1)
+    )
     return is_script or "extensionPath" in text or any({"/", "."} & {*word} for word in relative)
 
 

@@ -63,7 +63,7 @@ _FIELDS: dict[str, Kind] = {
     "details": _OBJECT,
 }
 # Fields that hooks always read but that a payload may leave out.
-DEFAULTS: dict[str, Any] = {"stop_hook_active": False, "agent_transcript_path": ""}
+DEFAULTS: dict[str, Any] = {"stop_hook_active": False}
 
 
 class _Field(NamedTuple):

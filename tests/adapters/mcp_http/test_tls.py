@@ -1,46 +1,14 @@
 """A server is who its URL says, or nothing is said to it."""
 
-import datetime
-import ipaddress
 import ssl
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from hookline.serving.mcp.http import HttpServer
+from tests.adapters.certificates import make_certificate
 from tests.adapters.mcp_http.rawserver import RawServer, serve
 from tests.adapters.mcp_http.wire import ask
-
-
-def make_certificate(directory: Path, address: str) -> Path:
-    """A file with a key and a certificate that vouches for itself."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
-    now = datetime.datetime.now(datetime.UTC)
-    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(names, critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    file = directory / f"{address}.pem"
-    file.write_bytes(
-        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-        + certificate.public_bytes(pem)
-    )
-    return file
 
 
 def serve_tls(file: Path) -> RawServer:

@@ -241,7 +241,7 @@ def test_equal_hooks_are_one_wherever_their_words_mean_the_same() -> None:
         return hook.identity()
 
     same = "$HOOKLINE_PROJECT_DIR/x.sh -v | cat >/dev/null", "/bin/true", "echo hi", "~/x.sh"
-    for command in same:
+    for command in (*same, "/bin/sh /x.sh -v", "python3 ~/x.py", "bash -e $DIR/x.sh"):
         assert identity(command, "/a", user) == identity(command, None, project)
     other = "hooks/x.sh", "true && ./x.sh", "python3 guard", "'hooks/x.sh'", "${extensionPath}/x"
     for command in other:

@@ -114,6 +114,16 @@ def test_the_projects_variables_are_reviewed_and_the_users_are_not(project: Proj
     assert faults(project) != [None]
 
 
+def test_a_program_that_the_users_variables_lead_to_is_covered(project: Project) -> None:
+    tool = project.script("bin/tool", "#!/bin/sh\n")
+    project.settings(hooks("tool"), file=PROJECT_FILE)
+    write(user_file(), {"env": {"PATH": f"{project.path}/bin:/usr/bin:/bin"}})
+    let_it(project)
+    assert faults(project) == [None]
+    tool.write_text("#!/bin/sh\nexit 0\n")
+    assert faults(project) != [None]
+
+
 def test_a_script_of_the_project_that_changes_is_found(project: Project) -> None:
     script = project.script(".claude/hooks/guard.sh", "#!/bin/sh\n")
     named = '"$CLAUDE_PROJECT_DIR"/.claude/hooks/guard.sh'

@@ -87,6 +87,13 @@ def parse_stdout(stdout: str, strictness: Strictness) -> Said:
     return Said(warnings=(f"{problem}; {outcome}",))
 
 
+def may_repeat_field(text: str) -> bool:
+    """Whether a field that decides may stand there twice, perhaps with letters as escapes."""
+    if "\\u006" in text or "\\u007" in text:
+        return True
+    return any(text.count(f'"{name}"') > 1 for name in _DECIDING_FIELDS)
+
+
 def _read(text: str, strictness: Strictness) -> object:
     """What was said, or the JSON value that is no object."""
     is_json = True
@@ -96,12 +103,7 @@ def _read(text: str, strictness: Strictness) -> object:
         is_json = False
     if is_json and not isinstance(value, dict):
         return value
-    # A field that decides may stand there twice, perhaps with letters as escapes.
-    if is_json and not (
-        "\\u006" in text
-        or "\\u007" in text
-        or any(text.count(f'"{name}"') > 1 for name in _DECIDING_FIELDS)
-    ):
+    if is_json and not may_repeat_field(text):
         return Said(object=value)
     repeated: dict[str, Doubt] = {}
 

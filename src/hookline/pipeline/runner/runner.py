@@ -13,12 +13,13 @@ from hookline.notices import warn
 from hookline.pipeline.runner.command import CommandRunner
 from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
 from hookline.pipeline.runner.loop import gather
-from hookline.wire.hooks import CommandHook, HookConfig, PromptHook, RuntimeHook
+from hookline.wire.hooks import CommandHook, HookConfig, HttpHook, PromptHook, RuntimeHook
 from hookline.wire.results import HookExecutionPlan, HookExecutionResult
 
-# Loaded with the first hook that nobody waits for.
+# Loaded with the first hook that takes them.
 if TYPE_CHECKING:
     from hookline.pipeline.runner.background import Background, OnEnd
+    from hookline.pipeline.runner.http import HttpRunner
 
 Results: TypeAlias = tuple[HookExecutionResult, ...]
 # The hook is of the type that the table below has this for.
@@ -41,14 +42,16 @@ class HookRunner:
     ) -> None:
         self._commands = CommandRunner(warn=warn)
         self._on_end = on_end
+        self._lock = threading.RLock()
         self._background: Background | None = None
-        self._background_lock = threading.RLock()
+        self._http: HttpRunner | None = None
         self._is_disposed = False
         # Hook type -> what runs it.
         self._runs: dict[str, Run] = {
             "command": self._commands.run,
             "runtime": self._run_function,
             "prompt": self._run_prompt,
+            "http": self._run_http,
         }
 
     def execute_plan(
@@ -84,11 +87,13 @@ class HookRunner:
     def dispose(self) -> None:
         """End what serves hooks from call to call, and hooks that nobody waits for; plans under
         way finish, later ones run too."""
-        with self._background_lock:
+        with self._lock:
             self._is_disposed = True
         if self._background is not None:
             self._background.close()
         self._commands.dispose()
+        if self._http is not None:
+            self._http.dispose()
 
     async def _run_at_once(
         self, hooks: Sequence[HookConfig], document: InputDocument, context: RunContext
@@ -141,7 +146,7 @@ class HookRunner:
     ) -> HookExecutionResult:
         from hookline.pipeline.runner.background import Background
 
-        with self._background_lock:
+        with self._lock:
             if self._background is None:
                 self._background = Background(self._commands.run, self._on_end)
                 if self._is_disposed:
@@ -156,6 +161,17 @@ class HookRunner:
 
         self._runs["prompt"] = run_prompt
         return run_prompt(hook, document, context)
+
+    def _run_http(
+        self, hook: HttpHook, document: InputDocument, context: RunContext
+    ) -> Awaitable[HookExecutionResult]:
+        from hookline.pipeline.runner.http import HttpRunner
+
+        with self._lock:
+            if self._http is None:
+                self._http = HttpRunner(is_disposed=self._is_disposed)
+                self._runs["http"] = self._http.run
+        return self._http.run(hook, document, context)
 
 
 def _find_unshown(hook: HookConfig, document: InputDocument) -> str | None:

@@ -8,6 +8,7 @@ guard must not switch it off.
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,7 +17,7 @@ from hookline.files import Signature
 from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.settings import Layer
-from hookline.pipeline.trust.coverage import Uncovered, read_state
+from hookline.pipeline.trust.coverage import Coverage, Uncovered, read_state
 from hookline.pipeline.trust.review import (
     Review,
     ReviewedHook,
@@ -99,6 +100,7 @@ class FolderTrust:
         self._adopted: set[object] = set()
         self._claude: bool | None = None
         self._tools: Mapping[str, ToolAlias] | None = None
+        self._shared_env: Mapping[str, str] = {}
         self._known: Review | None = None
         self._known_as: tuple[Signature | None, str] | None = None
         self.file = store.file_of(project_dir)
@@ -111,15 +113,16 @@ class FolderTrust:
         in_code: Iterable[Layer] = (),
         claude: bool | None = None,
         tools: "Mapping[str, ToolAlias] | None" = None,
+        shared_env: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Answer for the hooks of these layers from now on; ``is_on`` says which the project lets
         run. Hooks given in code are the caller's own, of whatever layer.
 
         ``claude`` is whether the project's settings of Claude Code are among them: False if the
         user wants none of them, None if nobody has said so. ``tools`` are the host's, as Claude
-        Code calls them.
+        Code calls them, ``shared_env`` the variables that all its hooks find.
         """
-        self._claude, self._tools = claude, tools
+        self._claude, self._tools, self._shared_env = claude, tools, shared_env
         looks: dict[int, _Look] = {}
         by_identity: dict[object, list[_Look]] = {}
         for entry in self.find_entries(layers):
@@ -231,7 +234,7 @@ class FolderTrust:
         """Look at a hook as it is now. What may change meanwhile is dated before it is read."""
         known = self._read_known()
         project = os.path.realpath(self._project_dir)
-        found = cover_entry(entry, project_dir=self._project_dir, cwd=self._cwd)
+        found = self._cover(entry)
         reviewed = None if known is None else known.find(described)
         places = dict(found.files)
         for name in reviewed.files if reviewed is not None else ():
@@ -264,7 +267,12 @@ class FolderTrust:
     def _leads_into_project(self, entry: HookRegistryEntry) -> bool:
         if entry.source not in (HookSource.USER, HookSource.SYSTEM):
             return False
-        return bool(cover_entry(entry, project_dir=self._project_dir, cwd=self._cwd).code)
+        return bool(self._cover(entry).code)
+
+    def _cover(self, entry: HookRegistryEntry) -> Coverage:
+        return cover_entry(
+            entry, project_dir=self._project_dir, cwd=self._cwd, shared_env=self._shared_env
+        )
 
     def _make_guards(
         self, looks: Sequence[_Look], unreadable: Sequence[str]

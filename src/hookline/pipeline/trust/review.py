@@ -36,6 +36,7 @@ _ORDINARY: dict[str, Any] = {
     "source": "project",
     "type": "command",
 }
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 # Nanoseconds within which a file may change twice and have the same date.
 _TICK_NS = 20_000_000
 
@@ -193,16 +194,18 @@ def review(
     tests: Iterable[str] = (),
     strict: bool = False,
     required: Iterable[str] = (),
-    tools: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    tools: Mapping[str, Mapping[str, Any]] = _NOTHING,
+    shared_env: Mapping[str, str] = _NOTHING,
 ) -> Review:
     """What a project's hooks would run now; raises TrustError for a file that cannot be read.
 
-    ``is_on`` says which of them the project lets run, ``tests`` are files that bring code.
+    ``is_on`` says which of them the project lets run, ``tests`` are files that bring code, and
+    ``shared_env`` are variables that all hooks of Claude Code's find.
     """
     real, files = os.path.realpath(project_dir), dict[str, FileState]()
     hooks = []
     for entry in entries:
-        found = cover_entry(entry, project_dir=project_dir, cwd=cwd)
+        found = cover_entry(entry, project_dir=project_dir, cwd=cwd, shared_env=shared_env)
         hooks.append(reviewed_now(entry, found, is_on(entry.hook)))
         files |= read_states(found.files, real)
     named = {os.path.relpath(os.path.realpath(file), real): file for file in tests}
@@ -267,11 +270,20 @@ def is_unchanged(signed: Mapping[str, Signature | None]) -> bool:
     return all(signature(place) == then for place, then in signed.items())
 
 
-def cover_entry(entry: HookRegistryEntry, *, project_dir: str, cwd: str) -> Coverage:
-    """What a hook of settings leads to in a project now; one that is no process leads nowhere."""
-    if not isinstance(entry.hook, CommandHook):
+def cover_entry(
+    entry: HookRegistryEntry,
+    *,
+    project_dir: str,
+    cwd: str,
+    shared_env: Mapping[str, str] = _NOTHING,
+) -> Coverage:
+    """What a hook of settings leads to in a project now; one that is no process leads nowhere.
+    ``shared_env`` are variables that all hooks of Claude Code's find."""
+    hook, environ = entry.hook, os.environ
+    if not isinstance(hook, CommandHook):
         return Coverage(files={}, watched=(), uncovered=(), remarks=(), code=frozenset())
-    return cover(entry.hook, entry.event, project_dir=project_dir, cwd=cwd, environ=os.environ)
+    found = {**environ, **shared_env} if shared_env and hook.dialect == "claude" else environ
+    return cover(hook, entry.event, project_dir=project_dir, cwd=cwd, environ=found)
 
 
 def reviewed_now(entry: HookRegistryEntry, found: Coverage, enabled: bool) -> ReviewedHook:

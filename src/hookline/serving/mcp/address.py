@@ -2,34 +2,22 @@
 
 import base64
 import ipaddress
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, unquote
 
-from hookline.errors import HooklineError
+from hookline.web.address import (
+    TRANSPORT_HEADERS,
+    AddressError,
+    check_header,
+    netloc_of,
+    split_url,
+)
 
-_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_VALUE = re.compile(r"[\x20-\x7e\t]*")
-# The transport sets them, or they would change which bytes a message has.
-_RESERVED = {
-    "accept",
-    "accept-encoding",
-    "connection",
-    "content-encoding",
-    "content-length",
-    "content-type",
-    "host",
-    "last-event-id",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-}
+__all__ = ["Address", "AddressError", "read_address"]
 
-
-class AddressError(HooklineError):
-    """A URL or header that cannot be used; its text has no secret."""
+# Beside those of every request.
+_RESERVED = TRANSPORT_HEADERS | {"last-event-id"}
 
 
 @dataclass(frozen=True)
@@ -54,17 +42,11 @@ def read_address(
     Plain HTTP goes to this machine; with ``allow_http`` to others too, but without headers and
     passwords, which anybody on the way could read.
     """
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        raise AddressError("the URL of the MCP server cannot be read") from None
-    is_plain = url.isascii() and url.isprintable() and " " not in url
-    if parts.scheme not in ("http", "https") or not host or not is_plain:
+    parts = split_url(url)
+    if parts is None:
         raise AddressError("the URL of an MCP server is https://HOST/PATH, or http:// on localhost")
-    netloc = f"[{host}]" if ":" in host else host
-    if port is not None:
-        netloc += f":{port}"
+    host = parts.hostname or ""
+    netloc = netloc_of(host, parts.port)
     shown = f"{parts.scheme}://{netloc}{parts.path}"
     checked = [_check_header(name, value) for name, value in (headers or {}).items()]
     checked += _basic_auth(parts, checked)
@@ -83,13 +65,10 @@ def read_address(
 
 
 def _check_header(name: str, value: str) -> tuple[str, str]:
-    if not _NAME.fullmatch(name):
-        raise AddressError("the name of a header has letters, digits and hyphens")
+    header = check_header(name, value)
     if name.lower() in _RESERVED or name.lower().startswith("mcp-"):
         raise AddressError(f"the header {name} is set by hookline itself")
-    if not _VALUE.fullmatch(value):
-        raise AddressError(f"the header {name} has a character that no header can have")
-    return name, value.strip()
+    return header
 
 
 def _basic_auth(parts: SplitResult, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -1,7 +1,6 @@
 """HTTP to one address: bounded, no redirect followed, nothing taken from the environment."""
 
 import asyncio
-import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
@@ -15,10 +14,10 @@ try:
 except ImportError as error:
     raise ImportError("MCP over HTTP needs httpx: pip install 'hookline[http]'") from error
 
+from hookline.web.transport import IDLE_SECONDS, MOST_IDLE, keep_alive_options, load_authorities
+
 CONNECT_SECONDS = 10.0
 WRITE_SECONDS = 60.0
-# Shorter than the five seconds after which most servers close a connection that nobody uses.
-IDLE_SECONDS = 3.0
 # What may follow all that was waited for: only when it has come is the connection used again.
 DRAIN_SECONDS = 1.0
 DRAIN_BYTES = 64 * 1024
@@ -146,20 +145,16 @@ def too_large(name: str, limit: int) -> Failed:
 
 
 def _make_client(address: Address) -> "httpx.AsyncClient":
-    # Without these TCP notices only when it sends that the other machine is gone.
-    keep_alive = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
-    idle = getattr(socket, "TCP_KEEPIDLE", None) or getattr(socket, "TCP_KEEPALIVE", None)
-    for option, seconds in ((idle, 60), (getattr(socket, "TCP_KEEPINTVL", None), 15)):
-        if option is not None:
-            keep_alive.append((socket.IPPROTO_TCP, option, seconds))
     transport = httpx.AsyncHTTPTransport(
         # Authorities take tens of milliseconds to load, and plain HTTP never asks for them.
-        verify=_load_authorities() if address.is_https else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        verify=load_authorities() if address.is_https else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         trust_env=False,
         limits=httpx.Limits(
-            max_connections=None, max_keepalive_connections=10, keepalive_expiry=IDLE_SECONDS
+            max_connections=None,
+            max_keepalive_connections=MOST_IDLE,
+            keepalive_expiry=IDLE_SECONDS,
         ),
-        socket_options=keep_alive,
+        socket_options=keep_alive_options(),
     )
     return httpx.AsyncClient(
         transport=transport,
@@ -169,13 +164,6 @@ def _make_client(address: Address) -> "httpx.AsyncClient":
         follow_redirects=False,
         trust_env=False,
     )
-
-
-def _load_authorities() -> ssl.SSLContext:
-    """Those that come with httpx, and this system's."""
-    context: ssl.SSLContext = httpx.create_ssl_context(trust_env=False)
-    context.load_default_certs()
-    return context
 
 
 def _explain(error: "httpx.HTTPError") -> str:

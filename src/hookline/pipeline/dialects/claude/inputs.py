@@ -64,7 +64,9 @@ def write_document(document: EventDocument) -> bytes:
     """What a hook reads; raises HooklineError where nobody could show it whole."""
     payload, original = document.payload, document.facts.original
     if original is not None:
-        fields, base = dict(original), {**payload, **original}
+        # A host that fires the event by its name may leave it open where it is.
+        placed = {field: payload[field] for field in _BASE if original.get(field) is None}
+        fields, base = dict(original), {**original, **placed}
         name = str(original.get("hook_event_name") or name_event(document))
         if name in _WITH_CALL_ID and "tool_use_id" not in fields:
             fields["tool_use_id"] = _name_call(document)

@@ -1,0 +1,155 @@
+"""Where an http hook may be sent: its URL, the patterns that allow it, and the addresses behind it.
+
+A name is no place: whoever answers for it in the DNS says where it leads, now here, now there. So
+the address that is connected to decides, and a ``Reach`` says which addresses are within bounds.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from enum import Enum
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import unquote
+
+import msgspec
+
+from hookline.web.address import AddressError, netloc_of, split_url
+
+_HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?")
+_PORTS = {"http": 80, "https": 443}
+
+# What the registries of special addresses have, as Python's own judgement of an address differs
+# from release to release. 192.88.99.0/24 and 2002::/16 lead through relays to any IPv4 address.
+_SPECIAL_V4 = [
+    ip_network(network)
+    for network in (
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
+        *("172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16"),
+        *("198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
+    )
+]
+# Beyond it there are only addresses of this machine, of its networks, of groups, and those that
+# stand for IPv4 addresses (::ffff:0:0/96, 64:ff9b::/96).
+_UNICAST_V6 = ip_network("2000::/3")
+_SPECIAL_V6 = [
+    ip_network(network) for network in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+]
+
+
+class Reach(Enum):
+    """Which addresses a hook may be sent to."""
+
+    ANYWHERE = "anywhere"
+    # What is said in plain HTTP stays on this machine.
+    THIS_MACHINE = "this machine"
+    # What a project names may not lead into the networks that its user is in.
+    PUBLIC = "public"
+
+    def includes(self, address: IPv4Address | IPv6Address) -> bool:
+        """Whether a connection may be made to that address."""
+        if self is Reach.THIS_MACHINE:
+            return address.is_loopback
+        return self is Reach.ANYWHERE or is_public(address)
+
+
+class Target(msgspec.Struct, frozen=True):
+    """A URL in the parts that a request needs. ``host`` has no brackets, ``netloc`` is the Host
+    header, ``path`` has the query."""
+
+    scheme: str
+    host: str
+    port: int
+    netloc: str
+    path: str
+
+    @property
+    def shown(self) -> str:
+        """For people, without what may be secret."""
+        return f"{self.scheme}://{self.netloc}{self.path.partition('?')[0]}"
+
+
+@lru_cache(maxsize=256)
+def read_target(url: str) -> Target:
+    """Raises ``AddressError`` for what no hook can be sent to."""
+    parts = split_url(url)
+    if parts is None:
+        raise AddressError("its url is not https://HOST/PATH, or http:// on this machine")
+    if parts.username is not None or parts.password is not None:
+        raise AddressError(
+            "its url has a name or a password in it; put them into a header, as a variable that "
+            "allowedEnvVars names"
+        )
+    host = (parts.hostname or "").rstrip(".")
+    if ":" in host:
+        with suppress(ValueError):
+            host = IPv6Address(host).compressed
+    if "%" in host or not (_HOST_NAME.fullmatch(host) or read_literal(host)):
+        raise AddressError("its url has a host that cannot be looked up")
+    if any(unquote(segment) in (".", "..") for segment in parts.path.split("/")):
+        raise AddressError("its url has . or .. in its path; write the path that they lead to")
+    path = parts.path or "/"
+    return Target(
+        scheme=parts.scheme,
+        host=host,
+        port=parts.port or _PORTS[parts.scheme],
+        netloc=netloc_of(host, parts.port),
+        path=f"{path}?{parts.query}" if parts.query else path,
+    )
+
+
+def fits(target: Target, patterns: Iterable[str]) -> bool:
+    """Whether one of the patterns allows the URL. Their ``*`` stands for anything, but before the
+    path for no slash: ``https://*.example.com/*`` does not fit ``https://other/x.example.com/``."""
+    head = f"{target.scheme}://{target.netloc}"
+    for pattern in patterns:
+        scheme, _, rest = pattern.strip().rpartition("://")
+        host, slash, path = rest.partition("/")
+        if not slash:
+            path = "*" if host.endswith("*") else ""
+        allowed = f"{scheme or '*'}://{host}".lower()
+        if _matches(head, allowed) and _matches(target.path, f"/{path}"):
+            return True
+    return False
+
+
+def _matches(text: str, pattern: str) -> bool:
+    """Whether all of a text is like the pattern. Each piece is taken where it comes first, so that
+    no pattern takes long."""
+    first, *pieces = pattern.split("*")
+    if not pieces:
+        return text == pattern
+    *between, last = pieces
+    end = len(text) - len(last)
+    if not text.startswith(first) or not text.endswith(last) or end < len(first):
+        return False
+    at = len(first)
+    for piece in between:
+        found = text.find(piece, at, end)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return True
+
+
+def is_named(host: str, names: Sequence[str]) -> bool:
+    """Whether a host is among names, however they are written."""
+    return any(name.strip().strip("[]").rstrip(".").lower() == host for name in names)
+
+
+def is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Whether an address is one of the internet's, that no network uses for itself."""
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in _SPECIAL_V4)
+    # One with a scope is of a network that this machine is in.
+    if address.scope_id is not None or address not in _UNICAST_V6:
+        return False
+    return not any(address in network for network in _SPECIAL_V6)
+
+
+def read_literal(host: str) -> IPv4Address | IPv6Address | None:
+    """The address that a URL names itself, None for a name."""
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None

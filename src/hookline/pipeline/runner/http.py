@@ -1,0 +1,256 @@
+"""Runs an http hook: one POST of the event, and a JSON object in the response is the answer.
+
+A response can say anything and so can a URL's owner: no status decides, no redirect is followed,
+and what is read is bounded in size and time. Nothing of a header's value is in any result.
+"""
+
+import os
+import re
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from hookline.hiding import Secrets
+from hookline.notices import one_line
+from hookline.pipeline.dialects import DIALECTS, HookAnswer
+from hookline.pipeline.dialects.stdout import may_repeat_field
+from hookline.pipeline.runner.addresses import Reach, Target, fits, is_named, read_target
+from hookline.pipeline.runner.context import InputDocument, RunContext
+from hookline.pipeline.runner.guard import owned_by_process
+from hookline.pipeline.runner.invocation import environment_of
+from hookline.web.address import TRANSPORT_HEADERS, AddressError, check_header
+from hookline.wire import codec
+from hookline.wire.hooks import HookSource, HttpHook
+from hookline.wire.results import HookExecutionResult
+
+# It needs httpx, which is an extra.
+if TYPE_CHECKING:
+    from hookline.pipeline.runner.http_client import Client, Response
+
+_JSON = "application/json"
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+_MISSING = "http hooks need httpx; run pip install 'hookline[http]'"
+
+# Clients of a process that this one was forked from. What they hold is shared with it: to close it
+# here would disturb the connections there.
+_abandoned: list[object] = []
+
+
+class HttpRunner:
+    """Runs http hooks, and owns the connections that serve them from call to call."""
+
+    def __init__(self, *, is_disposed: bool = False) -> None:
+        self._lock = threading.Lock()
+        self._client: Client | None = None
+        self._is_disposed = is_disposed
+        owned_by_process.add(self)
+
+    async def run(
+        self, hook: HttpHook, document: InputDocument, context: RunContext
+    ) -> HookExecutionResult:
+        """Send the input to the hook's URL and read the response in the hook's dialect."""
+        started = time.perf_counter()
+        headers = _Headers(hook, context)
+        text = ""
+        try:
+            answer, text = await self._ask(hook, document, context, headers)
+        except AddressError as error:
+            answer = HookAnswer(success=False, failed="error", error=str(error))
+        return HookExecutionResult(
+            hook=hook,
+            event_name=document.event,
+            success=answer.success,
+            output=answer.output,
+            output_format=answer.output_format,
+            stdout=text,
+            failed=answer.failed,
+            error=answer.error,
+            duration=(time.perf_counter() - started) * 1000,
+            warnings=(*headers.warnings, *answer.warnings),
+        )
+
+    def dispose(self) -> None:
+        """Close the connections, at the latest with the last request."""
+        with self._lock:
+            self._is_disposed = True
+            unused = self._give_up_client()
+        if unused is not None:
+            unused.finish()
+
+    def forget(self) -> None:
+        """In a process forked from this one: have nothing to do with what is its parent's."""
+        self._lock = threading.Lock()
+        _abandoned.append(self._client)
+        self._client = None
+
+    async def _ask(
+        self, hook: HttpHook, document: InputDocument, context: RunContext, headers: "_Headers"
+    ) -> tuple[HookAnswer, str]:
+        """The answer, and the body of the response for people to see."""
+        target = read_target(hook.url)
+        if hook.allowed_urls is not None and not fits(target, hook.allowed_urls):
+            raise AddressError(f"{target.shown} fits none of the URLs that settings allow hooks")
+        reach = _choose_reach(hook, target, context)
+        body = document.encoded(hook.dialect)
+        sent = headers.make(target, body)
+        try:
+            from hookline.pipeline.runner.http_client import Request, Unanswered
+        except ImportError:
+            return HookAnswer(success=False, failed="spawn", error=_MISSING), ""
+        request = Request(
+            target=target,
+            reach=reach,
+            headers=sent,
+            body=body,
+            seconds=hook.timeout / 1000,
+            limit=context.limits.max_stdout,
+        )
+        try:
+            with self._borrow_client() as client:
+                response = await client.send(request)
+        except Unanswered as error:
+            return HookAnswer(success=False, failed=error.failed, error=str(error)), ""
+        text = response.body.decode("utf-8", "replace")
+        return _read_response(hook, document, target, response, text, headers.secrets)
+
+    @contextmanager
+    def _borrow_client(self) -> "Iterator[Client]":
+        from hookline.pipeline.runner.http_client import Client
+
+        with self._lock:
+            client = self._client
+            if client is None:
+                client = self._client = Client()
+                # For runners that nobody disposes of, and for the end of the program.
+                client.finish = weakref.finalize(self, client.close)
+            client.users += 1
+        try:
+            yield client
+        finally:
+            with self._lock:
+                client.users -= 1
+                unused = self._give_up_client() if self._is_disposed else None
+            if unused is not None:
+                unused.finish()
+
+    def _give_up_client(self) -> "Client | None":
+        """The client to close, if there is one that nobody uses."""
+        client = self._client
+        if client is None or client.users:
+            return None
+        self._client = None
+        return client
+
+
+class _Headers:
+    """The headers of a request, with what they took from the environment: ``secrets`` hides that
+    wherever the hook's server repeats it."""
+
+    def __init__(self, hook: HttpHook, context: RunContext) -> None:
+        self.warnings: list[str] = []
+        self.secrets = Secrets()
+        self._hook = hook
+        self._context = context
+
+    def make(self, target: Target, body: bytes) -> list[tuple[bytes, bytes]]:
+        """Raises ``AddressError`` for a header that would be more than that."""
+        made = {
+            "host": target.netloc,
+            "user-agent": "hookline",
+            "accept": _JSON,
+            # Without compression what comes over the wire is what is kept.
+            "accept-encoding": "identity",
+            "content-type": _JSON,
+            "content-length": str(len(body)),
+        }
+        for name, value in self._hook.headers.items():
+            name, value = check_header(name, self._fill(name, value))
+            if name.lower() not in TRANSPORT_HEADERS:
+                made[name.lower()] = value
+            elif value.partition(";")[0].strip().lower() != made.get(name.lower()):
+                self.warnings.append(f"the header {name} is set by hookline itself")
+        return [(name.encode(), value.encode()) for name, value in made.items()]
+
+    def _fill(self, header: str, value: str) -> str:
+        """The value with variables in the place of their names."""
+        if "$" not in value:
+            return value
+        environment = environment_of(self._context.redaction, {}, {}, self._context.inherited)
+        shared = self._context.shared_env if self._hook.dialect != "native" else {}
+
+        def find(match: re.Match[str]) -> str:
+            name = match[1] or match[2]
+            if name not in self._hook.allowed_env:
+                why = "allowedEnvVars does not have"
+            elif (found := shared.get(name, environment.get(name))) is not None:
+                # What is secret shows in the name of the variable or of the header.
+                self.secrets.learn({f"{header}: {name}": found})
+                return found
+            else:
+                kept = name in os.environ
+                why = "redaction keeps from hooks" if kept else "is not set"
+            self.warnings.append(f"the header {header} lacks the variable {name}, which {why}")
+            return ""
+
+        return _VARIABLE.sub(find, value)
+
+
+def _choose_reach(hook: HttpHook, target: Target, context: RunContext) -> Reach:
+    is_free = hook.source is not HookSource.PROJECT or is_named(target.host, context.private_hosts)
+    if target.scheme == "https":
+        return Reach.ANYWHERE if is_free else Reach.PUBLIC
+    if not is_free:
+        raise AddressError(
+            f"{target.shown}: plain http is for this machine, where a project's hook is sent only "
+            f"if the user's or the system's settings allow {target.host}; use https"
+        )
+    return Reach.THIS_MACHINE
+
+
+def _read_response(
+    hook: HttpHook,
+    document: InputDocument,
+    target: Target,
+    response: "Response",
+    text: str,
+    secrets: Secrets,
+) -> tuple[HookAnswer, str]:
+    shown = secrets.hidden(text)
+    if not response.is_success:
+        error = f"{target.shown} answered with {_describe_status(response)}"
+        return HookAnswer(success=False, failed="error", error=error), shown
+    said = text.strip().strip("\ufeff").strip()
+    if not said:
+        return HookAnswer(success=True), shown
+    try:
+        value = codec.decode(said)
+    except codec.DecodeError:
+        value = None
+    if not isinstance(value, dict):
+        error = f"{target.shown} answered with something else than a JSON object or nothing"
+        return HookAnswer(success=False, failed="malformed", error=error), shown
+    dialect, strict = DIALECTS[hook.dialect], hook.on_failure == "block"
+    if may_repeat_field(said):
+        # Only the text tells that a field was given twice, and then the stricter one counts.
+        said = secrets.hidden(said)
+        return dialect.read_answer(document, hook.name, 0, said, "", strict=strict), shown
+    return dialect.read_value(document, secrets.hidden(value), strict=strict), shown
+
+
+def _describe_status(response: "Response") -> str:
+    try:
+        status = f"status {response.status} ({HTTPStatus(response.status).phrase})"
+    except ValueError:
+        status = f"status {response.status}"
+    if not 300 <= response.status < 400:
+        return status
+    try:
+        host = urlsplit(response.location).hostname or "the same host"
+    except ValueError:
+        host = "nowhere"
+    return f"{status}, a redirect to {one_line(host[:200])}; hooks follow none, so write its url"

@@ -1,0 +1,1 @@
+"""What all HTTP that hookline itself sends has in common: to MCP servers, and to hooks."""

@@ -1,0 +1,57 @@
+"""Which URLs and headers a request may have; what refuses them shows nothing that may be secret."""
+
+import re
+from urllib.parse import SplitResult, urlsplit
+
+from hookline.errors import HooklineError
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
+# The transport sets them, or they would change which bytes a message has.
+TRANSPORT_HEADERS = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "expect",
+        "host",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+
+
+class AddressError(HooklineError):
+    """A URL or header that cannot be used; its text has no secret."""
+
+
+def split_url(url: str) -> SplitResult | None:
+    """The parts of the URL of an HTTP server, None for any other text."""
+    try:
+        parts = urlsplit(url)
+        has_place = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    is_plain = url.isascii() and url.isprintable() and " " not in url
+    return parts if parts.scheme in ("http", "https") and has_place and is_plain else None
+
+
+def netloc_of(host: str, port: int | None) -> str:
+    """A host and the port that a URL names, as they stand in it."""
+    netloc = f"[{host}]" if ":" in host else host
+    return netloc if port is None else f"{netloc}:{port}"
+
+
+def check_header(name: str, value: str) -> tuple[str, str]:
+    """A header as it is sent. Raises ``AddressError`` for one that would be more than that."""
+    if not _HEADER_NAME.fullmatch(name):
+        raise AddressError("the name of a header has letters, digits and hyphens")
+    if not _HEADER_VALUE.fullmatch(value):
+        raise AddressError(f"the header {name} has a character that no header can have")
+    return name, value.strip()

@@ -311,7 +311,7 @@ def read_named_event(
     is_claudes = any(
         event == known and input.get(field) == word for known, field, word in _CLAUDES_TRIGGERS
     )
-    if event == name and not is_claudes:
+    if event == name and isinstance(event, HookEventName) and not is_claudes:
         return read_fired_event(event, input, sdk_objects=sdk_objects)
     from hookline.pipeline.dialects.claude.reading import read_claude_event
 

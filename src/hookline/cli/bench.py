@@ -180,7 +180,8 @@ def run(options: Options, screen: Screen) -> int:
         )
     else:
         target = payload.get(EVENTS[entry.event].target or "")
-        on = f"{entry.event.value} {target}" if target else entry.event.value
+        event = hook.dialect_event or entry.event.value
+        on = f"{event} {target}" if target else event
         number = count(len(startup.durations), "run")
         screen.line((hook.name, "name"), f"  {on}  ", (number, "faint"))
         _show_times(screen, hook, {**found, _START: startup}, share, baseline.words)

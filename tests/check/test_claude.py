@@ -66,6 +66,7 @@ def test_every_key_that_claude_code_knows_is_known(project: Project) -> None:
         (hook(url="x"), "misplaced-key", WARNING, "url is for http hooks and means nothing"),
         (hook(matcher="x"), "misplaced-key", WARNING, 'beside "hooks"'),
         (hook(timeout=5000), "timeout-milliseconds", WARNING, "looks like milliseconds; write 5 "),
+        (hook("true ${user_config.key}"), "not-supported", WARNING, "has no value here"),
         (hook(once=True), "not-supported", HINT, "the hook runs every time"),
         (hook(shell="powershell"), "not-supported", WARNING, "so the hook is skipped"),
         (hook(asyncRewake=True), "not-supported", WARNING, "wakes nobody here"),
@@ -95,8 +96,8 @@ def test_a_field_of_a_hook(
     [
         ("PermissionRequest", None, ""),
         ("SubagentStop", HINT, 'hooks.fire_claude_event("SubagentStop", …) does that'),
-        ("TaskCompleted", WARNING, "is not fired by this host unless it fires it by name"),
-        ("WorktreeCreate", WARNING, "is not fired by this host unless it fires it by name"),
+        ("TaskCompleted", WARNING, "is not fired by this host unless the agent fires it by name"),
+        ("WorktreeCreate", WARNING, "is not fired by this host unless the agent fires it by name"),
     ],
 )
 def test_events_that_this_host_does_not_fire(

@@ -176,6 +176,50 @@ def test_two_fields_for_one_of_the_host_s_are_no_event(call: Call, project: Proj
     assert "absolute_path" in done.document["errors"][0]["message"]
 
 
+def test_check_reads_claude_codes_files_when_asked(call: Call, project: Project) -> None:
+    hook = {"type": "command", "command": "true", "tiemout": 5}
+    on_claude(project, PreToolUse={"matcher": "Bash", "hooks": [hook]}, TaskCreated="true")
+    place = ".claude/settings.json"
+    done = call("check")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.splitlines()[0] == (
+        f"{place}:2:12: hint: Claude Code's hooks are here, and are not read; "
+        'pass --claude, or write "claude": true into your settings'
+    )
+    done = call("check", "--claude")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.splitlines() == [
+        (
+            f"{place}:10:13: warning: 'tiemout' is not a key of a hook and means nothing; "
+            "did you mean timeout?"
+        ),
+        (
+            f"{place}:15:5: warning: TaskCreated is not fired by this host unless the agent fires it by name; "
+            'hooks.fire_claude_event("TaskCreated", …) does that'
+        ),
+        "",
+        "2 hooks in 1 file: 2 warnings",
+        "`hookline check --fix` mends 1 of these; --diff shows how",
+        "the project's hooks run after you trust them with `hookline trust --claude`",
+    ]
+    assert call("check", "--claude", "--fix").status == 0
+    assert '"timeout": 5' in (project.path / place).read_text()
+    assert call("trust", "--claude", "--yes").status == 0
+    assert "after you trust them" not in call("check", "--claude").out
+
+
+def test_check_reads_a_plugin_and_a_file_that_is_given(call: Call, project: Project) -> None:
+    plugin(project.path / "plug", hooks("python3 $CLAUDE_PLUGIN_ROOT/gone.py"))
+    os.chdir(project.path)
+    done = call("check", "--plugin", "plug", "--json")
+    assert done.status == 1
+    (finding,) = done.document["findings"]
+    assert (finding["rule"], finding["event"]) == ("script-missing", "PreToolUse")
+    given = project.settings(hooks("true", event="BeforeTool"), file="other/.claude/settings.json")
+    done = call("check", "--settings", str(given), "--json")
+    assert [each["rule"] for each in done.document["findings"]] == ["unknown-event"]
+
+
 def test_bench_measures_a_hook_whatever_calls_it_is_for(call: Call, project: Project) -> None:
     guarded(project)
     for event in ("PreToolUse", "BeforeTool"):

@@ -27,7 +27,7 @@ RULES: tuple[Rule, ...] = (
     *(fields.disabled_names, fields.disabled_hooks, fields.overreach, scripts, noise, warmth),
     *(missing_programs, syntax, code_arguments, uncovered, fields.prompts, servers),
     *(claude.unread_files, claude.unfired_events, claude.kinds, claude.switches),
-    *(claude.unsupported_fields, claude.conditions, claude_matchers),
+    *(claude.unsupported_fields, claude.user_config, claude.conditions, claude_matchers),
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from hookline.check.findings import Finding, Severity
 from hookline.check.reading import Checked, CheckedFile, HookSite, event_keys, raw_hooks
 from hookline.pipeline.matcher import MatchTimeout
+from hookline.pipeline.programs import find_user_config
 from hookline.pipeline.settings import SettingsFileError, read_settings_file
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import LAYER_ORDER, HookSource
@@ -47,7 +48,7 @@ def unfired_events(checked: Checked) -> Iterator[Finding]:
             if is_fired or not file.value(path):
                 continue
             severity = Severity.HINT if key in _OF_SUBAGENTS else Severity.WARNING
-            what = f"{key} is not fired by this host unless it fires it by name"
+            what = f"{key} is not fired by this host unless the agent fires it by name"
             remedy = f'hooks.fire_claude_event("{key}", …) does that'
             yield file.finding("event-not-fired", severity, path, what, remedy, at_key=True)
 
@@ -98,6 +99,15 @@ def unsupported_fields(checked: Checked) -> Iterator[Finding]:
                 if is_asked:
                     at = (*raw.path, field)
                     yield file.finding("not-supported", severity, at, what, remedy, event=raw.key)
+
+
+def user_config(checked: Checked) -> Iterator[Finding]:
+    """Commands of plugins with what their users were asked for, which nobody is here."""
+    for site in checked.commands:
+        if site.file.is_claude and (found := find_user_config(site.hook)) is not None:
+            what = f"{found} has no value here, so the hook fails"
+            remedy = "write the value in its place"
+            yield site.finding("not-supported", Severity.WARNING, ("command",), what, remedy)
 
 
 def conditions(checked: Checked) -> Iterator[Finding]:

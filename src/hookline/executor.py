@@ -85,7 +85,7 @@ class LocalExecutor:
     def answer_at_once(self, fired: FiredEvent) -> Answer | None:
         """The answer if no hook matches, None if one does."""
         try:
-            if self._planner.create_execution_plan(fired.event, fired.matched) is not None:
+            if self._planner.plan(fired) is not None:
                 return None
         except Exception as error:
             return self.fail(error, "planning", fired)
@@ -94,7 +94,7 @@ class LocalExecutor:
     def needs_asyncio(self, fired: FiredEvent) -> bool:
         """True if one of the hooks runs on a loop of asyncio's: a function may await what is."""
         try:
-            plan = self._planner.create_execution_plan(fired.event, fired.matched)
+            plan = self._planner.plan(fired)
             if plan is None or not any(hook.needs_asyncio for hook in plan.hooks):
                 return False
             kinds = {hook.type for hook in plan.hooks if hook.needs_asyncio}
@@ -117,7 +117,7 @@ class LocalExecutor:
         """Run the hooks that match an event and merge what they answer."""
         stage, started = "planning", 0.0
         try:
-            plan = self._planner.create_execution_plan(fired.event, fired.matched)
+            plan = self._planner.plan(fired)
             if plan is None:
                 return self._answer_unmatched(fired)
             stage, started, spec = "translation", time.perf_counter(), EVENTS[fired.event]

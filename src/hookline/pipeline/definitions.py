@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # A prompt that says no name is called by its beginning.
 _LONGEST_NAME = 60
+# What stands behind the address may be a key, and is nothing to be called by.
+_WEB_NAME = re.compile(r"[?#]")
 _WEB_ADDRESS = re.compile(r"https?://[^/?#\s]", re.IGNORECASE)
 _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (type(None), "null"),
@@ -404,7 +406,9 @@ class _Reader:
             message = "must be a list of the names of variables"
             self.report((*path, "allowedEnvVars"), "bad-field", message, "it was ignored")
         return HttpHook(
-            **self.read_common(config, path, key, name=url, kind="http"),
+            **self.read_common(
+                config, path, key, name=_WEB_NAME.split(url.strip(), 1)[0], kind="http"
+            ),
             url=url.strip(),
             headers=texts,
             allowed_env=tuple(allowed) if is_list else (),

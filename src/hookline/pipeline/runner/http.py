@@ -207,7 +207,8 @@ def _choose_reach(hook: HttpHook, target: Target, context: RunContext) -> Reach:
     if not is_free:
         raise AddressError(
             f"{target.shown}: plain http is for this machine, where a project's hook is sent only "
-            f"if the user's or the system's settings allow {target.host}; use https"
+            f"if the user's or the system's settings name {target.host} in "
+            "security.privateHookHosts; use https"
         )
     return Reach.THIS_MACHINE
 

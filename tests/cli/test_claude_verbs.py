@@ -194,8 +194,8 @@ def test_check_reads_claude_codes_files_when_asked(call: Call, project: Project)
             "did you mean timeout?"
         ),
         (
-            f"{place}:15:5: warning: TaskCreated is not fired by this host unless the agent fires it by name; "
-            'hooks.fire_claude_event("TaskCreated", …) does that'
+            f"{place}:15:5: warning: TaskCreated is not fired by this host unless the agent fires "
+            'it by name; hooks.fire_claude_event("TaskCreated", …) does that'
         ),
         "",
         "2 hooks in 1 file: 2 warnings",

@@ -291,14 +291,28 @@ def find_named_event(name: object) -> EventName:
         return event
 
 
+# What Claude Code alone says of events that both families call the same.
+_CLAUDES_TRIGGERS = (
+    *(("SessionStart", "source", "compact"), ("SessionStart", "source", "fork")),
+    ("SessionEnd", "reason", "resume"),
+)
+
+
 def read_named_event(
-    name: object, input: Mapping[str, Any], tools: "Mapping[str, ToolAlias] | None"
+    name: object,
+    input: Mapping[str, Any],
+    tools: "Mapping[str, ToolAlias] | None",
+    *,
+    sdk_objects: bool = True,
 ) -> FiredEvent:
     """An event whose name, ours or Claude Code's, and fields are at hand as data; raises
-    UnknownEventError or InvalidPayloadError."""
+    UnknownEventError, InvalidPayloadError or AmbiguousInputError."""
     event = find_named_event(name)
-    if event == name:
-        return read_fired_event(event, input, sdk_objects=True)
+    is_claudes = any(
+        event == known and input.get(field) == word for known, field, word in _CLAUDES_TRIGGERS
+    )
+    if event == name and isinstance(event, HookEventName) and not is_claudes:
+        return read_fired_event(event, input, sdk_objects=sdk_objects)
     from hookline.pipeline.dialects.claude.reading import read_claude_event
 
     return read_claude_event(str(name), input, tools)

@@ -113,17 +113,19 @@ def test_events_that_this_host_does_not_fire(
 
 
 @pytest.mark.parametrize(
-    ("event", "said"),
+    ("event", "severity", "said"),
     [
-        ("PreToolUs", "did you mean PreToolUse?"),
-        ("BeforeTool", "call it PreToolUse, and write timeouts in seconds"),
-        ("AfterTool", "call it PostToolUse"),
-        ("Zzz", "the events are PreToolUse, PostToolUse"),
+        ("PreToolUs", ERROR, "did you mean PreToolUse?"),
+        ("BeforeTool", ERROR, "call it PreToolUse, and write timeouts in seconds"),
+        ("AfterTool", ERROR, "call it PostToolUse"),
+        ("Zzz", WARNING, "the events are PreToolUse, PostToolUse"),
     ],
 )
-def test_an_event_that_is_not_claude_codes(project: Project, event: str, said: str) -> None:
+def test_an_event_that_is_not_claude_codes(
+    project: Project, event: str, severity: Severity, said: str
+) -> None:
     finding = only(review_claude(project, on(event, hook())), "unknown-event")
-    assert finding.severity is ERROR
+    assert finding.severity is severity
     assert said in finding.text
 
 
@@ -315,6 +317,14 @@ def test_claude_codes_files_that_nobody_asked_for_are_told_once_each(project: Pr
     assert finding.file.endswith(".claude/settings.json")
     assert 'pass --claude, or write "claude": true into your settings' in finding.text
     assert len(read.hooks) == 1
+
+
+def test_a_required_hook_that_nobody_waits_for_is_an_error(project: Project) -> None:
+    native = project.settings({"claude": True, "hooks": {"required": ["guard"]}})
+    guard = hook("true", **{"name": "guard", "async": True})
+    project.settings(on("Stop", guard), file=".claude/settings.json")
+    findings = check(checked((native, HookSource.PROJECT), project=project))
+    assert "async is not for a hook that is required" in only(findings, "settings").message
 
 
 @pytest.mark.parametrize("said", [True, False])

@@ -292,6 +292,8 @@ TESTS = """{
     {"name": "a look", "tool_input": {"command": "git log"}, "expect": {"no_hooks": true}},
     {"name": "ours", "event": "BeforeTool", "tool": "run_shell_command",
      "tool_input": {"command": "git push"}, "expect": {"blocked": true}},
+    {"name": "a result", "event": "PostToolUse", "tool_input": {"command": "ls"},
+     "input": {"tool_response": {}}, "expect": {"no_hooks": true}},
     {"name": "off", "claude": false, "tool_input": {"command": "git push"},
      "expect": {"no_hooks": true}}
   ]
@@ -308,16 +310,22 @@ def test_hook_tests_are_worded_in_either_family_s_names(call: Call, project: Pro
     guarded(project).write("claude.hooktest.json", TESTS)
     done = call("test", "--trust", "--json")
     assert done.status == 0, done.out
-    assert done.document["summary"]["passed"] == 4
+    assert done.document["summary"]["passed"] == 5
 
 
 def test_a_hook_that_nobody_trusts_fails_the_test_that_needs_it(
     call: Call, project: Project
 ) -> None:
-    guarded(project).write("claude.hooktest.json", TESTS)
+    on_failure = {"hooks": [{"type": "command", "command": "true"}]}
+    hook = {"type": "command", "command": GUARD, "name": "guard", "if": "Bash(git push:*)"}
+    guard = {"matcher": "Bash", "hooks": [hook]}
+    on_claude(project, PreToolUse=guard, PostToolUseFailure=on_failure)
+    project.write("claude.hooktest.json", TESTS)
     done = call("test", "--json")
     statuses = {test["name"]: test["status"] for test in done.document["tests"]}
-    assert statuses == {"a push": "failed", "a look": "failed", "ours": "failed", "off": "passed"}
+    passed = {name for name, status in statuses.items() if status == "passed"}
+    assert passed == {"off", "a result"}
+    assert len(statuses) == 5
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,24 @@ _FIRED = frozenset({"PermissionRequest"})
 _OF_SUBAGENTS = frozenset({"SubagentStart", "SubagentStop"})
 # Types that Claude Code runs and that are not run here.
 _NOT_RUN = frozenset({"agent", "mcp_tool"})
+# A field, the value that asks for something, and what to say about that.
+_UNSUPPORTED: tuple[tuple[str, object, Severity, str, str], ...] = (
+    (
+        *("shell", "powershell", Severity.WARNING),
+        "powershell is not run here, so the hook is skipped",
+        "write the command for bash",
+    ),
+    (
+        *("asyncRewake", True, Severity.WARNING),
+        "asyncRewake wakes nobody here: the hook runs as one that is async",
+        "let the hook be waited for if its answer matters",
+    ),
+    (
+        *("once", True, Severity.HINT),
+        "once counts in the frontmatter of a skill alone; the hook runs every time",
+        "remove it",
+    ),
+)
 
 
 def unread_files(checked: Checked) -> Iterator[Finding]:
@@ -72,31 +90,8 @@ def unsupported_fields(checked: Checked) -> Iterator[Finding]:
     """Fields that do not do here what they do in Claude Code."""
     for file in _claude_files(checked):
         for raw in raw_hooks(file):
-            config = raw.config
-            for field, is_asked, severity, what, remedy in (
-                (
-                    "shell",
-                    config.get("shell") == "powershell",
-                    Severity.WARNING,
-                    "powershell is not run here, so the hook is skipped",
-                    "write the command for bash",
-                ),
-                (
-                    "asyncRewake",
-                    config.get("asyncRewake") is True,
-                    Severity.WARNING,
-                    "asyncRewake wakes nobody here: the hook runs as one that is async",
-                    "let the hook be waited for if its answer matters",
-                ),
-                (
-                    "once",
-                    config.get("once") is True,
-                    Severity.HINT,
-                    "once counts in the frontmatter of a skill alone; the hook runs every time",
-                    "remove it",
-                ),
-            ):
-                if is_asked:
+            for field, value, severity, what, remedy in _UNSUPPORTED:
+                if raw.config.get(field) == value:
                     at = (*raw.path, field)
                     yield file.finding("not-supported", severity, at, what, remedy, event=raw.key)
 
@@ -152,19 +147,16 @@ def _is_met(site: HookSite, tool: str, checked: Checked) -> bool:
 
 def switches(checked: Checked) -> Iterator[Finding]:
     """Files that disable hooks of Claude Code's altogether."""
+    only_managed = ("allowManagedHooksOnly",)
     for file in _claude_files(checked):
-        if file.is_plugin:
-            continue
-        only_managed = ("allowManagedHooksOnly",)
-        if file.value(only_managed) is True and file.source is not HookSource.SYSTEM:
-            what = "only the managed settings can keep all other hooks off; this is ignored"
-            yield file.finding(
-                "overreach", Severity.WARNING, only_managed, what, "remove it", at_key=True
-            )
-        for path in (("disableAllHooks",), only_managed):
-            if file.value(path) is not True or (
-                path == only_managed and file.source is not HookSource.SYSTEM
-            ):
+        for path in (("disableAllHooks",), only_managed) if not file.is_plugin else ():
+            if file.value(path) is not True:
+                continue
+            if path == only_managed and file.source is not HookSource.SYSTEM:
+                what = "only the managed settings can keep all other hooks off; this is ignored"
+                yield file.finding(
+                    "overreach", Severity.WARNING, path, what, "remove it", at_key=True
+                )
                 continue
             number = sum(
                 site.file.is_claude

@@ -109,6 +109,7 @@ def unknown_events(checked: Checked) -> Iterator[Finding]:
             if file.dialect.event_for(name) is not None:
                 continue
             fixes: tuple[Fix, ...] = ()
+            severity = Severity.ERROR
             if name in _CLAUDE_EVENTS and not file.is_claude:
                 message = f"{name} is Claude Code's name of an event"
                 remedy = f"call it {_CLAUDE_EVENTS[name]}, and write timeouts in milliseconds"
@@ -119,13 +120,20 @@ def unknown_events(checked: Checked) -> Iterator[Finding]:
                 events = file.dialect.event_names()
                 names = [*events, *file.dialect.reserved_keys]
                 message = f"{name!r} is not a hook event, so its hooks never run"
-                remedy = ask_which(name, names) or f"the events are {', '.join(events)}"
+                remedy = ask_which(name, names)
+                if not remedy:
+                    fired = [
+                        e for e in events if isinstance(file.dialect.event_for(e), HookEventName)
+                    ]
+                    remedy = f"the events are {', '.join(fired)}"
+                    # Another version of Claude Code's may have more of them.
+                    severity = Severity.WARNING if file.is_claude else Severity.ERROR
                 if one := only_one(name, names):
                     fixes = file.renamed_key(path, one)
                     if not fixes:
                         remedy = f"move what is in it into {one}, which is there too"
             yield file.finding(
-                "unknown-event", Severity.ERROR, path, message, remedy, at_key=True, fixes=fixes
+                "unknown-event", severity, path, message, remedy, at_key=True, fixes=fixes
             )
 
 

@@ -85,7 +85,7 @@ class LocalExecutor:
     def answer_at_once(self, fired: FiredEvent) -> Answer | None:
         """The answer if no hook matches, None if one does."""
         try:
-            if self._planner.create_execution_plan(fired.event, fired.matched) is not None:
+            if self._planner.plan(fired) is not None:
                 return None
         except Exception as error:
             return self.fail(error, "planning", fired)
@@ -94,7 +94,7 @@ class LocalExecutor:
     def needs_asyncio(self, fired: FiredEvent) -> bool:
         """True if one of the hooks runs on a loop of asyncio's: a function may await what is."""
         try:
-            plan = self._planner.create_execution_plan(fired.event, fired.matched)
+            plan = self._planner.plan(fired)
             if plan is None or not any(hook.needs_asyncio for hook in plan.hooks):
                 return False
             kinds = {hook.type for hook in plan.hooks if hook.needs_asyncio}
@@ -117,7 +117,7 @@ class LocalExecutor:
         """Run the hooks that match an event and merge what they answer."""
         stage, started = "planning", 0.0
         try:
-            plan = self._planner.create_execution_plan(fired.event, fired.matched)
+            plan = self._planner.plan(fired)
             if plan is None:
                 return self._answer_unmatched(fired)
             stage, started, spec = "translation", time.perf_counter(), EVENTS[fired.event]
@@ -291,14 +291,28 @@ def find_named_event(name: object) -> EventName:
         return event
 
 
+# What Claude Code alone says of events that both families call the same.
+_CLAUDES_TRIGGERS = (
+    *(("SessionStart", "source", "compact"), ("SessionStart", "source", "fork")),
+    ("SessionEnd", "reason", "resume"),
+)
+
+
 def read_named_event(
-    name: object, input: Mapping[str, Any], tools: "Mapping[str, ToolAlias] | None"
+    name: object,
+    input: Mapping[str, Any],
+    tools: "Mapping[str, ToolAlias] | None",
+    *,
+    sdk_objects: bool = True,
 ) -> FiredEvent:
     """An event whose name, ours or Claude Code's, and fields are at hand as data; raises
-    UnknownEventError or InvalidPayloadError."""
+    UnknownEventError, InvalidPayloadError or AmbiguousInputError."""
     event = find_named_event(name)
-    if event == name:
-        return read_fired_event(event, input, sdk_objects=True)
+    is_claudes = any(
+        event == known and input.get(field) == word for known, field, word in _CLAUDES_TRIGGERS
+    )
+    if event == name and isinstance(event, HookEventName) and not is_claudes:
+        return read_fired_event(event, input, sdk_objects=sdk_objects)
     from hookline.pipeline.dialects.claude.reading import read_claude_event
 
     return read_claude_event(str(name), input, tools)

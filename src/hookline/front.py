@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
     from hookline.config import HookOptions, LoadOptions, Options
     from hookline.modelcall import ModelGate, ModelOutcome
+    from hookline.pipeline.dialects.tools import ToolAlias
     from hookline.pipeline.runner.context import Judge
     from hookline.translate import HookTranslator
     from hookline.wire.hooks import HookFunction, HookSource
@@ -966,6 +967,15 @@ def place_of(hooks: HookSession) -> tuple[str, str]:
     config = hooks._engine.config
     session_id = hooks._session_id
     return config.get_session_id() if session_id is None else session_id, config.get_working_dir()
+
+
+def find_tools(hooks: HookSession) -> "Mapping[str, ToolAlias] | None":
+    """What the host's tools are in Claude Code; None where none but the known ones are."""
+    try:
+        return hooks._engine.config.get_tools()
+    except Exception:
+        # The first event says so.
+        return None
 
 
 def find_files(hooks: HookSession, dialect: str) -> "list[tuple[HookSource, str]]":

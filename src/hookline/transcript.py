@@ -32,7 +32,7 @@ class TranscriptWriter:
         self.path = os.path.abspath(path)
         self._session_id = session_id
         self._cwd = os.path.abspath(cwd)
-        self._tools = tools
+        self.tools = tools
         self._parent: str | None = None
         self._is_broken = False
 
@@ -43,7 +43,7 @@ class TranscriptWriter:
     def add_call(self, id: str, name: str, tool_input: Mapping[str, Any]) -> None:
         """The model calls a tool."""
         try:
-            shown = show_as_claude(name, tool_input, tools=self._tools, cwd=self._cwd)
+            shown = show_as_claude(name, tool_input, tools=self.tools, cwd=self._cwd)
             name, tool_input = shown.name, shown.input
         except HooklineError:
             # Nobody can say which of two fields is meant, so both stay.

@@ -87,6 +87,7 @@ async def test_what_hooks_say_of_a_tool_that_raised_counts(
     [done] = await ToolScheduler(config, tools).run([FunctionCall("broken", {})])
     assert done.result.llm_content == read
     assert done.result.stop_reason == stop
+    assert ("full" in repr(done)) == ("full" in read)
 
 
 async def test_what_tool_selection_left_out_is_not_executed() -> None:

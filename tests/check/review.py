@@ -1,23 +1,35 @@
 """Settings and scripts as an author wrote them, and what the rules say about them."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from hookline.check import Checked, Finding, Severity, check, read
-from hookline.pipeline.settings import SettingsFile
+from hookline.pipeline.settings import SettingsFile, find_claude_files
+from hookline.places import home_dir
 from hookline.wire.hooks import HookSource
 from tests.harness.scratch import Project
 
 ERROR, WARNING, HINT = Severity.ERROR, Severity.WARNING, Severity.HINT
 
 
-def checked(*files: tuple[Path, HookSource], project: Project, cwd: Path | None = None) -> Checked:
+def checked(
+    *files: tuple[Path, HookSource],
+    project: Project,
+    cwd: Path | None = None,
+    claude: bool | None = None,
+    plugins: Iterable[Path] = (),
+) -> Checked:
+    """What is read of native files, and of those that a project has for Claude Code."""
     return read(
         [SettingsFile(str(path), source) for path, source in files],
         cwd=str(cwd or project.path),
         project_dir=str(project.path),
         environ=os.environ,
+        claude_files=find_claude_files(str(project.path), home_dir()),
+        claude=claude,
+        plugins=[str(folder) for folder in plugins],
     )
 
 
@@ -25,6 +37,12 @@ def review(project: Project, settings: object) -> list[Finding]:
     """What is said about the settings of a project."""
     file = project.settings(settings)
     return check(checked((file, HookSource.PROJECT), project=project))
+
+
+def review_claude(project: Project, settings: object) -> list[Finding]:
+    """What is said about the settings that a project has for Claude Code."""
+    project.settings(settings, file=".claude/settings.json")
+    return check(checked(project=project, claude=True))
 
 
 def hook(command: str = "true", **fields: Any) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def test_an_event_beside_its_misspelling_is_where_to_put_the_hooks(project: Proj
     ("settings", "rule", "severity", "said"),
     [
         ({"enableHook": True}, "unknown-key", WARNING, "did you mean enableHooks?"),
-        ({"colour": 1}, "unknown-key", WARNING, "the keys are $schema, enableHooks"),
+        ({"colour": 1}, "unknown-key", WARNING, "the keys are $schema, claude, enableHooks"),
         ({"BeforeTool": []}, "misplaced-key", ERROR, 'put it into "hooks"'),
         ({"hooksConfig": {"enable": True}}, "unknown-key", WARNING, "did you mean enabled?"),
         ({"security": {"redaction": {}}}, "unknown-key", WARNING, "of security"),

@@ -10,7 +10,8 @@ A case is a JSON object; what it does not say is as usual.
   (it says nothing to an input with this text in it), ``handler``.
 - ``settings``: more of ``.claude/settings.json``. ``files``: other files of the project, or of the
   home where the name begins with ``~/``. ``plugins``: folders of plugins among them.
-  ``environment``: variables of the agent's process.
+  ``environment``: variables of the agent's process. ``claude``, ``trusted``: options of
+  ``Config.load``, true if the case does not say so.
 - ``calls``: the tools that the model calls at first, ``{name, args}``. ``replies``: what it says
   then, in turn, to prompt hooks too. ``result``: what each of the tools returns; ``raises``: what
   it raises instead.
@@ -55,7 +56,7 @@ SESSION_ID = "session-1"
 _KEYS = {
     *("name", "event", "matcher", "handler", "says", "settings", "files", "plugins", "project"),
     *("environment", "calls", "replies", "result", "raises", "confirm", "steps", "source"),
-    *("reads", "runs", "does", "secret"),
+    *("reads", "runs", "does", "secret", "claude", "trusted"),
 }
 _USUAL_CALLS = [{"name": "run_shell_command", "args": {"command": "ls"}}]
 _USUAL_STEPS = [["prompt", "go"]]
@@ -123,8 +124,8 @@ class Session:
         case = self.case
         config = Config.load(
             self.project,
-            claude=True,
-            trusted=True,
+            claude=case.get("claude", True),
+            trusted=case.get("trusted", True),
             plugins=[self.project / name for name in case.get("plugins", ())],
             session_id=SESSION_ID,
             transcript_path=self._texts["transcript"],

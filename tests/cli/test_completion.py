@@ -31,10 +31,10 @@ OFFERED = {
     "hookline un": ["untrust"],
     "hookline list --ev": ["--event"],
     "hookline fire Se": ["SessionStart", "SessionEnd"],
-    "hookline fire --tool write_file Pre": ["PreCompress"],
+    "hookline fire --tool write_file Pre": ["PreCompress", "PreToolUse", "PreCompact"],
     "hookline fire Notification Pre": [],
-    "hookline list --event Pre": ["PreCompress"],
-    "hookline list --event=Pre": ["PreCompress"],
+    "hookline list --event Pre": ["PreCompress", "PreToolUse", "PreCompact"],
+    "hookline list --event=Pre": ["PreCompress", "PreToolUse", "PreCompact"],
     "hookline list --source us": ["user"],
     "hookline migrate --from c": ["claude"],
     "hookline completion f": ["fish"],
@@ -120,7 +120,8 @@ def test_fish_offers_names_that_stay_inert(hostile: Project, tmp_path: Path) -> 
         return [each.partition("\t")[0] for each in lines]
 
     assert "\\$\\(touch\\ ran\\)" in complete("hookline disable ")
-    assert complete("hookline fire Pre") == ["PreCompress"]
+    events = {"PreCompress", "PreToolUse", "PreCompact"}
+    assert {*complete("hookline fire Pre")} == events
     assert complete("hookline list --ev") == ["--event"]
     assert complete("hookline untr") == ["untrust"]
     assert not (hostile.path / "ran").exists()

@@ -96,8 +96,12 @@ def test_input_that_is_not_json_is_told_with_its_place(call: Call, text: str, pl
             "BeforeAgent input: hook_event_name is 'AfterAgent'; fire AfterAgent, or leave",
         ),
         (
-            ["BeforeAgent", "--input", '{"prompt": "", "hook_event_name": "UserPromptSubmit"}'],
-            "BeforeAgent input: hook_event_name is 'UserPromptSubmit'; leave it out, or write",
+            ["BeforeAgent", "--input", '{"prompt": "", "hook_event_name": "PreToolUse"}'],
+            "BeforeAgent input: hook_event_name is 'PreToolUse'; fire PreToolUse, or leave",
+        ),
+        (
+            ["BeforeAgent", "--input", '{"prompt": "", "hook_event_name": "OnPrompt"}'],
+            "BeforeAgent input: hook_event_name is 'OnPrompt'; leave it out, or write",
         ),
         (["SessionEnd", "--input", '{"reason": "tired"}'], "reason must be one of exit, clear"),
         (["BeforeTool", "--tool", "x", "--tool-input", "1"], "tool_input must be an object"),

@@ -27,6 +27,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "fire_pre_compress_hook": ("auto",),
     "fire_notification_hook": ("m",),
     "fire_tool_notification_hook": ({"type": "exec", "title": "t"},),
+    "fire_claude_event": ("SubagentStart", {"agent_id": "a", "agent_type": "t"}),
 }
 DEFAULTS = {
     "fire_before_model_hook": triggers.BeforeModelHookResult(),

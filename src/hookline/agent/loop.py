@@ -14,11 +14,27 @@ from hookline.agent.chat import Chat, Display
 from hookline.agent.providers import ModelProvider, ask_of
 from hookline.agent.scheduler import OnStatus, Publish, ToolScheduler
 from hookline.agent.tools import Tool
-from hookline.agent.turns import CallResult, FunctionCall, Text, Turn, result_of, text_turn
+from hookline.agent.turns import (
+    CallResult,
+    FunctionCall,
+    Text,
+    Turn,
+    name_call,
+    result_of,
+    text_turn,
+)
 from hookline.answer import Answer, most_sent_back
 from hookline.config import Config
 from hookline.errors import describe
-from hookline.front import HookSession, heard_by, hooks_of, offer_judge, place_of, recorded_at
+from hookline.front import (
+    HookSession,
+    find_tools,
+    heard_by,
+    hooks_of,
+    offer_judge,
+    place_of,
+    recorded_at,
+)
 from hookline.toolcall import Confirm, ConfirmationRequest
 from hookline.transcript import TranscriptWriter
 from hookline.triggers import tool_notification
@@ -123,6 +139,8 @@ class Agent:
         if not self._started:
             self._started = True
             await self._start_session(self._source)
+            if self._transcript is not None:
+                self._transcript.tools = find_tools(self._hooks)
 
     async def end(self, reason: SessionEndReason = SessionEndReason.EXIT) -> None:
         """End the session, once; a session that never began has no end either."""
@@ -236,7 +254,7 @@ class Agent:
         return TurnResult(text=turn.text, reason=reason)
 
     def _record(self, turns: Iterable[Turn]) -> None:
-        """Write turns into the transcript; calls without an id get one, their results the same."""
+        """Write turns into the transcript."""
         transcript = self._transcript
         if transcript is None:
             return
@@ -244,9 +262,9 @@ class Agent:
             if isinstance(part, Text):
                 transcript.add_text("assistant" if role == "model" else "user", part.text)
             elif isinstance(part, FunctionCall):
-                transcript.add_call(_recorded_id(part), part.name, part.args)
+                transcript.add_call(name_call(part), part.name, part.args)
             elif isinstance(part, CallResult):
-                transcript.add_result(_recorded_id(part.call), part.text, is_error=part.is_error)
+                transcript.add_result(name_call(part.call), part.text, is_error=part.is_error)
 
     async def _confirm(self, request: ConfirmationRequest) -> bool:
         """Tell hooks that the user is about to be asked, then ask."""
@@ -280,8 +298,3 @@ class Agent:
         ]
         place = begins[-self._keep_turns] if len(begins) >= self._keep_turns else 0
         return history[:place], history[place:]
-
-
-def _recorded_id(call: FunctionCall) -> str:
-    """What a call is known by in a transcript; one of an API without ids by what it is here."""
-    return call.id or f"call_{id(call):x}"

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from hookline.agent.tools import Tool
-from hookline.agent.turns import FunctionCall
+from hookline.agent.turns import FunctionCall, name_call
 from hookline.config import Config
 from hookline.errors import describe
 from hookline.front import HookSession, hooks_of
@@ -113,7 +113,7 @@ class ToolScheduler:
         if call.problem is not None:
             return _refused("bad_arguments", f"{call.name} was not called: {call.problem}")
         gate = await self._hooks.tool_gate(
-            call.name, call.args, confirm=self._confirm, call_id=call.id
+            call.name, call.args, confirm=self._confirm, call_id=name_call(call)
         )
         if gate.refusal is not None:
             return gate.refusal
@@ -124,13 +124,18 @@ class ToolScheduler:
             # The tool's own failure: the model is told, as it is of any other result, and of what
             # hooks say about it.
             outcome = await gate.finish(error=error)
-            if outcome.replaced:
+            if outcome.stop is not None:
                 return outcome.result
-            failed = f"{call.name} failed: "
+            if outcome.replaced:
+                return msgspec.structs.replace(
+                    outcome.result, error=ToolError("tool_failed", outcome.text)
+                )
+            failed = _refused("tool_failed", f"{call.name} failed: {describe(error)}")
             return msgspec.structs.replace(
                 outcome.result,
-                llm_content=failed + outcome.text,
-                return_display=failed + describe(error),
+                llm_content=f"{call.name} failed: {outcome.text}",
+                return_display=failed.return_display,
+                error=failed.error,
             )
         try:
             outcome = await gate.finish(result=value)

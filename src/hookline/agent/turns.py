@@ -48,6 +48,12 @@ class FunctionCall(msgspec.Struct, frozen=True, tag="call"):
     problem: str | None = None
 
 
+def name_call(call: FunctionCall) -> str:
+    """What a call is known by to hooks and in a transcript; one of an API without ids by what it
+    is here."""
+    return call.id or f"call_{id(call):x}"
+
+
 class CallResult(msgspec.Struct, frozen=True, tag="result"):
     """What came of a tool call; ``attached`` is what a result holds beside its text."""
 

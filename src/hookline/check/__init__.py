@@ -7,12 +7,14 @@ a function there and a row in ``RULES``.
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from hookline.check import fields
+from hookline.check import claude, fields
+from hookline.check.claude_matchers import claude_matchers
 from hookline.check.findings import Finding, Severity
 from hookline.check.matchers import matchers
 from hookline.check.noise import noise
 from hookline.check.reading import Checked, read
 from hookline.check.scripts import scripts, uncovered, warmth
+from hookline.check.servers import servers
 from hookline.check.shells import code_arguments, missing_programs, syntax
 
 __all__ = ["RULES", "Checked", "Finding", "Severity", "check", "read"]
@@ -23,8 +25,9 @@ RULES: tuple[Rule, ...] = (
     *(fields.unknown_events, fields.unknown_keys, fields.types, fields.timeouts),
     *(fields.environments, fields.arguments, matchers, fields.duplicates, fields.switches),
     *(fields.disabled_names, fields.disabled_hooks, fields.overreach, scripts, noise, warmth),
-    fields.prompts,
-    *(missing_programs, syntax, code_arguments, uncovered),
+    *(missing_programs, syntax, code_arguments, uncovered, fields.prompts, servers),
+    *(claude.unread_files, claude.unfired_events, claude.kinds, claude.switches),
+    *(claude.unsupported_fields, claude.user_config, claude.conditions, claude_matchers),
 )
 
 
@@ -32,29 +35,29 @@ def check(checked: Checked) -> list[Finding]:
     """Everything there is to say, by file and place."""
     found = [finding for rule in RULES for finding in rule(checked)]
     said = {(finding.settings, finding.path) for finding in found}
-    mend = "until that is mended, none of its hooks run"
-    problems = [(each, "syntax", f"the file {each.message}", mend, "") for each in checked.broken]
-    # What the engine warns of when it reads the settings, and no rule has said better.
-    problems += (
-        (each, "settings", each.text, "", file.path)
-        for file in checked.files
-        for each in file.layer.problems
-        if (file.path, each.path) not in said
-    )
-    found += (
-        Finding(
-            kind=kind,
-            severity=Severity.ERROR,
-            message=message,
-            remedy=remedy,
-            file=problem.file,
-            line=problem.line or 1,
-            column=problem.column or 1,
-            path=problem.path,
-            settings=settings,
+    for problem in checked.problems:
+        kind, message, remedy, settings = "settings", problem.text, "", problem.file
+        if problem.kind == "bad-plugin":
+            kind = "plugin"
+        elif problem.broken:
+            kind, message, settings = "syntax", f"the file {problem.message}", ""
+            remedy = "until that is mended, none of its hooks run"
+        elif (problem.file, problem.path) in said:
+            # A rule has said it better than the engine.
+            continue
+        found.append(
+            Finding(
+                kind=kind,
+                severity=Severity.ERROR,
+                message=message,
+                remedy=remedy,
+                file=problem.file,
+                line=problem.line or 1,
+                column=problem.column or 1,
+                path=problem.path,
+                settings=settings,
+            )
         )
-        for problem, kind, message, remedy, settings in problems
-    )
     unique = {(f.kind, f.file, f.line, f.column, f.message): f for f in reversed(found)}
     # Settings in the order of their layers, then scripts by name.
     ranks = {file.path: rank for rank, file in enumerate(checked.files)}

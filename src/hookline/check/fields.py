@@ -9,8 +9,18 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from hookline.check.findings import Finding, Fix, Replace, Severity
-from hookline.check.reading import Checked, CheckedFile, HookSite, definitions, raw_hooks
+from hookline.check.reading import (
+    Checked,
+    CheckedFile,
+    HookSite,
+    RawHook,
+    definitions,
+    event_keys,
+    raw_hooks,
+)
 from hookline.nearest import ask_which, only_one
 from hookline.pipeline.arguments import code_in
 from hookline.pipeline.jsonc import Path, spoken
@@ -18,38 +28,37 @@ from hookline.pipeline.programs import directory_names, hook_variables
 from hookline.pipeline.settings import SWITCHES, find_disabled_names
 from hookline.pipeline.shell import NAME, VARIABLE
 from hookline.wire.events import HookEventName
-from hookline.wire.hooks import HookSource
+from hookline.wire.hooks import CommandHook, HookSource
 
 _TOP_LEVEL = frozenset(
     {
         *("$schema", "enableHooks", "hooks", "hooksConfig", "hookline", "security", "strict"),
-        "tools",
+        *("tools", "claude", "plugins"),
     }
 )
 _SECTIONS: dict[Path, frozenset[str]] = {
     ("hooksConfig",): frozenset({"enabled", "disabled", "notifications"}),
     ("hookline",): frozenset({"trace"}),
-    ("security",): frozenset({"environmentVariableRedaction"}),
+    ("security",): frozenset({"environmentVariableRedaction", "privateHookHosts"}),
     ("security", "environmentVariableRedaction"): frozenset({"enabled", "allowed", "blocked"}),
 }
 _DEFINITION = frozenset({"matcher", "sequential", "hooks", "description"})
-_HOOK = frozenset(
-    {
-        *("type", "command", "args", "name", "description", "timeout", "env", "onFailure"),
-        *("managed", "warm"),
-    }
-)
-# Type -> what hooks of it alone have.
+# What hooks of any type have, and type -> what those of it have besides.
+_COMMON = frozenset({"type", "name", "description", "timeout", "onFailure", "managed"})
 _OF_TYPE: dict[str, frozenset[str]] = {
-    "command": frozenset({"async"}),
-    "prompt": frozenset({"continueOnBlock", "model", "prompt"}),
+    "command": frozenset({"command", "args", "env", "warm", "async"}),
+    "http": frozenset({"url", "headers", "allowedEnvVars"}),
+    "prompt": frozenset({"prompt", "model", "continueOnBlock"}),
 }
-_OF_CLAUDE_CODE = frozenset(
-    {
-        *("async", "asyncRewake", "continueOnBlock", "headers", "if", "model", "once", "prompt"),
-        *("shell", "statusMessage", "url"),
-    }
-)
+_OF_CLAUDE_CODE: dict[str, frozenset[str]] = {
+    "command": _OF_TYPE["command"] | {"shell", "asyncRewake"},
+    "http": _OF_TYPE["http"],
+    "prompt": _OF_TYPE["prompt"],
+    "agent": frozenset({"prompt", "model"}),
+    "mcp_tool": frozenset({"server", "tool", "input"}),
+}
+_OF_ANY_CLAUDE_HOOK = frozenset({"if", "once", "statusMessage"})
+_HOOK = _COMMON.union(*_OF_TYPE.values())
 # Claude Code's events that have one of ours for them.
 _CLAUDE_EVENTS = {
     "PreToolUse": "BeforeTool",
@@ -59,6 +68,8 @@ _CLAUDE_EVENTS = {
     "Stop": "AfterAgent",
     "PreCompact": "PreCompress",
 }
+# The same the other way round; the first is meant.
+_CLAUDE_NAMES = {ours: theirs for theirs, ours in reversed(_CLAUDE_EVENTS.items())}
 _EVENTS = [event.value for event in HookEventName]
 # Keys in the wrong object: what to say about each, and what to do.
 _AT_THE_TOP = dict.fromkeys(
@@ -77,16 +88,14 @@ _CLAUDES = (
     "remove it, and see to it in the script",
 )
 _IN_DEFINITION = dict.fromkeys(_HOOK - _DEFINITION, _OF_A_HOOK)
-_IN_HOOK = {
-    **dict.fromkeys(_DEFINITION - _HOOK, _OF_A_DEFINITION),
-    **dict.fromkeys(_OF_CLAUDE_CODE, _CLAUDES),
-}
 
 # No process can be relied on to be done in so few milliseconds, and people wait that many seconds.
 _SURELY_SECONDS = 60
 # Round in seconds and odd in milliseconds, but possible.
 _ROUND_SECONDS = frozenset({90, 120, 180, 240, 300, 600, 900})
 _HOUR = 3_600_000
+# Nobody waits that many seconds for a hook.
+_SURELY_MILLISECONDS = 1_000
 
 # Words that are something to a shell when they stand alone, or by how they begin.
 _SHELL_WORDS = r"[|&;<>]+|\d?>.*|<.+|&>.*|~(?:/.*)?|.*(?:\$\(|`).*"
@@ -96,25 +105,35 @@ _GLOB = r"[^=\\]*(?:\*|\?)[^\\]*"
 def unknown_events(checked: Checked) -> Iterator[Finding]:
     """Keys of ``hooks`` that name no event."""
     for file in checked.files:
-        hooks = file.value(("hooks",))
-        for name in hooks if isinstance(hooks, Mapping) else ():
-            if name in file.dialect.reserved_keys or file.dialect.event_for(name) is not None:
+        for name, path in event_keys(file):
+            if file.dialect.event_for(name) is not None:
                 continue
-            path: Path = ("hooks", name)
             fixes: tuple[Fix, ...] = ()
-            if name in _CLAUDE_EVENTS:
+            severity = Severity.ERROR
+            if name in _CLAUDE_EVENTS and not file.is_claude:
                 message = f"{name} is Claude Code's name of an event"
                 remedy = f"call it {_CLAUDE_EVENTS[name]}, and write timeouts in milliseconds"
+            elif name in _CLAUDE_NAMES and file.is_claude:
+                message = f"{name} is not an event of Claude Code's, so its hooks never run"
+                remedy = f"call it {_CLAUDE_NAMES[name]}, and write timeouts in seconds"
             else:
-                names = [*_EVENTS, *file.dialect.reserved_keys]
+                events = file.dialect.event_names()
+                names = [*events, *file.dialect.reserved_keys]
                 message = f"{name!r} is not a hook event, so its hooks never run"
-                remedy = ask_which(name, names) or f"the events are {', '.join(_EVENTS)}"
+                remedy = ask_which(name, names)
+                if not remedy:
+                    fired = [
+                        e for e in events if isinstance(file.dialect.event_for(e), HookEventName)
+                    ]
+                    remedy = f"the events are {', '.join(fired)}"
+                    # Another version of Claude Code's may have more of them.
+                    severity = Severity.WARNING if file.is_claude else Severity.ERROR
                 if one := only_one(name, names):
                     fixes = file.renamed_key(path, one)
                     if not fixes:
                         remedy = f"move what is in it into {one}, which is there too"
             yield file.finding(
-                "unknown-event", Severity.ERROR, path, message, remedy, at_key=True, fixes=fixes
+                "unknown-event", severity, path, message, remedy, at_key=True, fixes=fixes
             )
 
 
@@ -138,9 +157,29 @@ def unknown_keys(checked: Checked) -> Iterator[Finding]:
                 'put it into a list: {"matcher": …, "hooks": [{"type": "command", "command": …}]}',
             )
         for raw in raw_hooks(file):
-            own = _OF_TYPE.get(str(raw.config.get("type")), frozenset())
-            misplaced = {name: said for name, said in _IN_HOOK.items() if name not in own}
-            yield from _keys_of(file, raw.path, _HOOK | own, "of a hook", misplaced=misplaced)
+            known, misplaced = _keys_for(raw)
+            yield from _keys_of(file, raw.path, known, "of a hook", misplaced=misplaced)
+
+
+def _keys_for(raw: RawHook) -> tuple[frozenset[str], dict[str, tuple[str, str]]]:
+    """The keys that a hook of its type may have, and what to say about others that are known."""
+    is_claude, kind = raw.file.is_claude, str(raw.config.get("type"))
+    by_type = _OF_CLAUDE_CODE if is_claude else _OF_TYPE
+    # Of a type that nobody knows all keys may be meant.
+    is_known = kind in _OF_CLAUDE_CODE
+    own = by_type.get(kind, frozenset()) if is_known else frozenset().union(*by_type.values())
+    misplaced = dict.fromkeys(_DEFINITION - _COMMON, _OF_A_DEFINITION)
+    for other, keys in by_type.items():
+        for name in keys - own:
+            what = f"is for {other} hooks and means nothing in one of type {kind}"
+            misplaced.setdefault(name, (what, f'remove it, or write "type": "{other}"'))
+    known = _COMMON | own
+    if is_claude:
+        known |= _OF_ANY_CLAUDE_HOOK
+    else:
+        theirs = _OF_ANY_CLAUDE_HOOK.union(*_OF_CLAUDE_CODE.values()) - _HOOK
+        misplaced |= dict.fromkeys(theirs, _CLAUDES)
+    return known, misplaced
 
 
 def _keys_of(
@@ -166,13 +205,15 @@ def _keys_of(
                 "misplaced-key", severity, here, f"{name} {what}", remedy, at_key=True, **about
             )
         elif name not in known and not name.startswith(("//", "$comment", "_comment")):
-            one = only_one(name, known)
+            one, asked = only_one(name, known), ask_which(name, known)
+            # Claude Code's files have keys for other readers as well.
+            is_meant = asked or not file.is_claude
             yield file.finding(
                 "unknown-key",
-                Severity.WARNING,
+                Severity.WARNING if is_meant else Severity.HINT,
                 here,
                 f"{name!r} is not a key {where} and means nothing",
-                ask_which(name, known) or f"the keys are {', '.join(sorted(known))}",
+                asked or f"the keys are {', '.join(sorted(known))}",
                 at_key=True,
                 fixes=file.renamed_key(here, one) if one else (),
             )
@@ -209,10 +250,15 @@ def timeouts(checked: Checked) -> Iterator[Finding]:
     """Times that were hardly meant in the unit they are in."""
     for site in checked.hooks:
         value = site.raw.config.get("timeout")
-        in_milliseconds = site.file.dialect.timeout_ms(1) == 1
-        if isinstance(value, bool) or not isinstance(value, int | float) or not in_milliseconds:
+        if isinstance(value, bool) or not isinstance(value, int | float):
             continue
-        if 0 < value < 100 or value in _ROUND_SECONDS:
+        if site.file.is_claude:
+            if value >= _SURELY_MILLISECONDS:
+                what = f"timeout {value:g} is in seconds, and looks like milliseconds"
+                remedy = f"write {value / 1000:g} for {value / 1000:g} s"
+                where = ("timeout",)
+                yield site.finding("timeout-milliseconds", Severity.WARNING, where, what, remedy)
+        elif 0 < value < 100 or value in _ROUND_SECONDS:
             thousandfold = round(value * 1000)
             is_sure = value <= _SURELY_SECONDS
             at = (*site.raw.path, "timeout")
@@ -234,8 +280,13 @@ def timeouts(checked: Checked) -> Iterator[Finding]:
 def environments(checked: Checked) -> Iterator[Finding]:
     """Variables that will not hold what is written, or that a shell cannot name."""
     ours = hook_variables(project_dir="", cwd="", session_id="", event="")
-    for site in checked.hooks:
+    for site in checked.commands:
+        written = site.raw.config.get("env")
+        # A hook of Claude Code's has the variables of its settings besides.
+        named = written if isinstance(written, Mapping) else {}
         for name, value in site.hook.env.items():
+            if name not in named:
+                continue
             if not re.fullmatch(NAME, name):
                 what = f"no shell can read a variable called {name!r}"
                 remedy = "use letters, digits and underscores"
@@ -258,7 +309,7 @@ def arguments(checked: Checked) -> Iterator[Finding]:
     """With ``args`` there is no shell; what only a shell understands stays as it is."""
     ours = hook_variables(project_dir="", cwd="", session_id="", event="")
     of_events = {name for name in ours if name.endswith(("_SESSION_ID", "_EVENT"))}
-    for site in checked.hooks:
+    for site in checked.commands:
         code = code_in((site.hook.command, *(site.hook.args or ())))
         directories = directory_names(site.hook)
         for index, word in enumerate(site.hook.args or ()):
@@ -282,7 +333,7 @@ def arguments(checked: Checked) -> Iterator[Finding]:
 
 def switches(checked: Checked) -> Iterator[Finding]:
     """Files that disable hooks altogether, and whether that reaches any."""
-    for file in checked.files:
+    for file in _native_files(checked):
         for path in SWITCHES:
             if file.value(path) is not False:
                 continue
@@ -300,7 +351,7 @@ def switches(checked: Checked) -> Iterator[Finding]:
 
 def disabled_names(checked: Checked) -> Iterator[Finding]:
     """Names among the disabled that disable nothing."""
-    for file in checked.files:
+    for file in _native_files(checked):
         for path, name in find_disabled_names(file.document.value):
             named = [site for site in checked.hooks if site.hook.name == name]
             if any(_reaches(file.source, site) for site in named):
@@ -328,6 +379,10 @@ def disabled_names(checked: Checked) -> Iterator[Finding]:
             yield file.finding(rule, severity, path, what, remedy, fixes=fixes, hook=name)
 
 
+def _native_files(checked: Checked) -> Iterator[CheckedFile]:
+    return (file for file in checked.files if not file.is_claude)
+
+
 def _reaches(source: HookSource, site: HookSite) -> bool:
     if source is HookSource.SYSTEM:
         return True
@@ -339,7 +394,7 @@ def _reaches(source: HookSource, site: HookSite) -> bool:
 def disabled_hooks(checked: Checked) -> Iterator[Finding]:
     """Hooks that are disabled by name, with the place that does it."""
     places: dict[str, list[tuple[CheckedFile, int]]] = {}
-    for file in checked.files:
+    for file in _native_files(checked):
         for path, name in find_disabled_names(file.document.value):
             places.setdefault(name, []).append((file, file.document.place(path)[0]))
     for site in checked.hooks:
@@ -362,8 +417,9 @@ _NOT_FOR_A_PROJECT: dict[Path, str] = {
 def overreach(checked: Checked) -> Iterator[Finding]:
     """Fields that count only in settings that are trusted more."""
     for file in checked.files:
+        is_projects = file.source is HookSource.PROJECT and not file.is_claude
         for path, decision in _NOT_FOR_A_PROJECT.items():
-            if file.source is HookSource.PROJECT and file.value(path) is not None:
+            if is_projects and file.value(path) is not None:
                 what = f"a project does not decide {decision}; this is ignored"
                 remedy = "move it into the user's settings"
                 yield file.finding("overreach", Severity.WARNING, path, what, remedy, at_key=True)
@@ -394,8 +450,13 @@ def duplicates(checked: Checked) -> Iterator[Finding]:
     for site in checked.hooks:
         hook, matcher = site.hook, site.entry.matcher
         names = matcher.strip() if isinstance(matcher, str) else ""
-        env = tuple(sorted(hook.env.items()))
-        identity = (site.event, "" if names == "*" else names, hook.command, hook.args, env)
+        names = "" if names == "*" else names
+        # Whatever they are called.
+        unnamed = msgspec.structs.replace(hook, name="")
+        words: object = unnamed.identity()
+        if isinstance(hook, CommandHook) and not hook.dialect_event:
+            words = (hook.command, hook.args, tuple(sorted(hook.env.items())))
+        identity = (site.event, names, words)
         earlier = first.setdefault(identity, site)
         if earlier is site:
             continue

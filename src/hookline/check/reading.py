@@ -6,8 +6,8 @@ registers it, for what will come of it.
 
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,36 +17,49 @@ from hookline.pipeline.jsonc import Document, Path, value_at
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import (
     GivenTrust,
-    Layer,
     SettingsFile,
     SettingsFileError,
     combine,
-    read_layer,
+    find_tools,
     read_settings_file,
 )
+from hookline.pipeline.sources import Sources
 from hookline.problem import Problem
 from hookline.wire import codec
 from hookline.wire.events import EventName
-from hookline.wire.hooks import CommandHook, HookSource
+from hookline.wire.hooks import CommandHook, HookConfig, HookSource, HttpHook, PromptHook
+
+if TYPE_CHECKING:
+    from hookline.pipeline.dialects.tools import ToolAlias
 
 # Files of other programs, which have keys of their own.
 _FOREIGN_FOLDERS = frozenset({".gemini", ".llxprt", ".claude"})
+# Keys that a plugin may have beside its events.
+_BESIDE_EVENTS = frozenset({"description", "$schema"})
 
 
 class CheckedFile(msgspec.Struct, frozen=True, eq=False):
-    """A settings file that could be parsed."""
+    """A settings file that could be parsed, or one of a plugin; ``bases`` lead to its objects of
+    events."""
 
     path: str
     source: HookSource
     dialect: Dialect
     raw: bytes
     document: Document
-    layer: Layer
+    bases: tuple[Path, ...] = (("hooks",),)
+    is_plugin: bool = False
+
+    @property
+    def is_claude(self) -> bool:
+        """Whether it is written for Claude Code."""
+        return self.dialect.name == "claude"
 
     @property
     def is_own(self) -> bool:
         """Whether every key in it is ours."""
-        return os.path.basename(os.path.dirname(self.path)) not in _FOREIGN_FOLDERS
+        folder = os.path.basename(os.path.dirname(self.path))
+        return not self.is_claude and folder not in _FOREIGN_FOLDERS
 
     def value(self, path: Path) -> Any:
         """The value at a path, None where there is none."""
@@ -110,7 +123,7 @@ class HookSite(msgspec.Struct, frozen=True, eq=False):
 
     raw: RawHook
     entry: HookRegistryEntry
-    hook: CommandHook
+    hook: HookConfig
 
     @property
     def file(self) -> CheckedFile:
@@ -132,76 +145,168 @@ class HookSite(msgspec.Struct, frozen=True, eq=False):
         fixes: Sequence[Fix] = (),
     ) -> Finding:
         """A finding about one of its fields, or about it as a whole."""
-        path, event, hook = (*self.raw.path, *field), self.event.value, self.hook.name
+        path, hook = (*self.raw.path, *field), self.hook.name
+        event = self.hook.dialect_event or self.event.value
         return self.file.finding(
             rule, severity, path, message, remedy, fixes=fixes, event=event, hook=hook
         )
 
 
+class CommandSite(HookSite, frozen=True, eq=False):
+    """The same of a hook that is a process."""
+
+    hook: CommandHook
+
+
 class Checked(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """Everything there is to check; ``broken`` are the files that nobody can read."""
+    """Everything there is to check.
+
+    ``problems`` are what the engine has to say about it, files that nobody can read included.
+    ``tools`` are the host's as far as settings say what they are in Claude Code, and ``unread`` are
+    files of Claude Code's that nobody asked for.
+    """
 
     files: tuple[CheckedFile, ...]
     hooks: tuple[HookSite, ...]
-    broken: tuple[Problem, ...]
+    problems: tuple[Problem, ...]
+    tools: "Mapping[str, ToolAlias]"
+    private_hosts: tuple[str, ...]
+    unread: tuple[str, ...]
     cwd: str
     project_dir: str
     environ: Mapping[str, str]
 
+    @property
+    def broken(self) -> tuple[Problem, ...]:
+        """The files that nobody can read."""
+        return tuple(each for each in self.problems if each.broken and each.kind != "bad-plugin")
+
+    @property
+    def commands(self) -> Iterator[CommandSite]:
+        """The hooks that are processes."""
+        return (site for site in self.hooks if isinstance(site, CommandSite))
+
 
 def read(
-    files: Sequence[SettingsFile], *, cwd: str, project_dir: str, environ: Mapping[str, str]
+    files: Sequence[SettingsFile],
+    *,
+    cwd: str,
+    project_dir: str,
+    environ: Mapping[str, str],
+    claude_files: Iterable[SettingsFile] = (),
+    claude: bool | None = None,
+    plugins: Iterable[str] = (),
 ) -> Checked:
-    """Read the files there are, highest priority first; never raises."""
-    checked: list[CheckedFile] = []
-    broken: list[Problem] = []
-    for file in files:
-        try:
-            found = read_settings_file(file.path)
-        except SettingsFileError as error:
-            broken.append(error.problem)
-            continue
-        if found is not None:
-            raw, document = found
-            layer = read_layer(document.value, file.source, file.path, document, file.dialect)
-            dialect = DIALECTS[file.dialect]
-            checked.append(CheckedFile(file.path, file.source, dialect, raw, document, layer))
-    settings = combine([file.layer for file in checked], trust=GivenTrust(True))
-    entries = deque(entry for entry in settings.entries if isinstance(entry.hook, CommandHook))
-    # Both what is written and what was registered are in the order of the files.
-    sites: list[HookSite] = []
-    for written in (written for file in checked for written in raw_hooks(file)):
-        if not entries:
-            break
-        entry, hook, home = entries[0], entries[0].hook, written.file
-        assert isinstance(hook, CommandHook)
-        if (
-            entry.file == home.path
-            and written.config.get("type") == "command"
-            and written.config.get("command") == hook.command
-            and home.dialect.event_for(written.key) is entry.event
-            and home.document.place(written.path)[0] == entry.line
-        ):
-            sites.append(HookSite(written, entry, hook))
-            entries.popleft()
+    """Read the files there are, highest priority first, and of Claude Code's files and plugins what
+    an agent would; never raises."""
+    claude_files = tuple(claude_files)
+    sources = Sources(
+        files, project_dir=project_dir, claude_files=claude_files, claude=claude, plugins=plugins
+    )
+    found = sources.read()
+    layers = [*found.layers, *found.in_code]
+    settings = combine(layers, trust=GivenTrust(True))
+    problems = list(settings.problems)
+    if any(layer.rules is not None for layer in layers):
+        from hookline.pipeline.claude_settings import make_tools
+
+        tools, refused = make_tools(found.layers, given=None, of_project=find_tools(found.layers))
+        sources.share_tools(tools)
+        problems += refused
+    checked = [
+        each
+        for file in sources.files
+        if (each := _read_file(file.path, file.source, file.dialect)) is not None
+    ]
+    for source, places in sources.plugins:
+        by_file: dict[str, list[Path]] = {}
+        for path, base in places:
+            by_file.setdefault(path, []).append(base)
+        for path, bases in by_file.items():
+            each = _read_file(path, source, "claude")
+            if each is not None:
+                of_plugin = msgspec.structs.replace(each, bases=tuple(bases), is_plugin=True)
+                checked.append(of_plugin)
+    asked = {file.path for file in sources.files}
+    unread = () if found.claude is False else (f.path for f in claude_files if f.path not in asked)
     return Checked(
         files=tuple(checked),
-        hooks=tuple(sites),
-        broken=tuple(broken),
+        hooks=tuple(_find_sites(checked, settings.entries)),
+        problems=tuple(problems),
+        tools=sources.tools,
+        private_hosts=settings.private_hosts,
+        unread=tuple(path for path in unread if os.path.isfile(path)),
         cwd=cwd,
         project_dir=project_dir,
         environ=dict(environ),
     )
 
 
+def _read_file(path: str, source: HookSource, dialect: str) -> CheckedFile | None:
+    try:
+        found = read_settings_file(path)
+    except SettingsFileError:
+        # It is among the problems.
+        return None
+    if found is None:
+        return None
+    raw, document = found
+    return CheckedFile(path, source, DIALECTS[dialect], raw, document)
+
+
+def _find_sites(
+    files: Iterable[CheckedFile], entries: Iterable[HookRegistryEntry]
+) -> Iterator[HookSite]:
+    """What is written and what was registered of it, which are in the same order in each file."""
+    registered: dict[str | None, deque[HookRegistryEntry]] = {}
+    for entry in entries:
+        registered.setdefault(entry.file, deque()).append(entry)
+    for file in files:
+        left = registered.get(file.path, deque())
+        for written in raw_hooks(file):
+            if left and _is_read_as(written, left[0]):
+                entry = left.popleft()
+                hook = entry.hook
+                if isinstance(hook, CommandHook):
+                    yield CommandSite(written, entry, hook)
+                else:
+                    yield HookSite(written, entry, hook)
+
+
+def _is_read_as(written: RawHook, entry: HookRegistryEntry) -> bool:
+    hook, config = entry.hook, written.config
+    said: object = None
+    if isinstance(hook, CommandHook):
+        said = config.get("command") == hook.command
+    elif isinstance(hook, HttpHook):
+        said = str(config.get("url")).strip() == hook.url.strip()
+    elif isinstance(hook, PromptHook):
+        said = config.get("prompt") == hook.prompt
+    return (
+        bool(said)
+        and config.get("type") == hook.type
+        and written.file.dialect.event_for(written.key) is entry.event
+        and written.file.document.place(written.path)[0] == entry.line
+    )
+
+
+def event_keys(file: CheckedFile) -> Iterator[tuple[str, Path]]:
+    """The keys of a file that stand where events do, each with its path."""
+    for base in file.bases:
+        hooks = file.value(base)
+        for key in hooks if isinstance(hooks, Mapping) else ():
+            is_beside = not base and key in _BESIDE_EVENTS
+            if key not in file.dialect.reserved_keys and not is_beside:
+                yield key, (*base, key)
+
+
 def definitions(file: CheckedFile) -> Iterator[tuple[str, Path, Mapping[str, Any]]]:
     """The definitions of a file: the key of the event, the path, the object."""
-    hooks = file.value(("hooks",))
-    for key, listed in hooks.items() if isinstance(hooks, Mapping) else ():
-        if key not in file.dialect.reserved_keys and isinstance(listed, list):
-            for index, definition in enumerate(listed):
-                if isinstance(definition, Mapping):
-                    yield key, ("hooks", key, index), definition
+    for key, path in event_keys(file):
+        listed = file.value(path)
+        for index, definition in enumerate(listed) if isinstance(listed, list) else ():
+            if isinstance(definition, Mapping):
+                yield key, (*path, index), definition
 
 
 def raw_hooks(file: CheckedFile) -> Iterator[RawHook]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from hookline.check.findings import Finding, Fix, MakeExecutable, Severity, UnixLineEnds
-from hookline.check.reading import Checked, HookSite
+from hookline.check.reading import Checked, CommandSite
 from hookline.files import open_regular
 from hookline.pipeline.programs import (
     Started,
@@ -38,7 +38,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     ``shebang`` are the words that run it by its first line, None where that names nothing.
     """
 
-    site: HookSite
+    site: CommandSite
     started: Started
     path: str
     content: bytes
@@ -97,7 +97,7 @@ def uncovered(checked: Checked) -> Iterator[Finding]:
     """What of a project's hooks no review can cover, and the form that one could."""
     from hookline.pipeline.trust.coverage import cover
 
-    for site in checked.hooks:
+    for site in checked.commands:
         if site.hook.source is not HookSource.PROJECT:
             continue
         found = cover(
@@ -121,12 +121,17 @@ def warmth(checked: Checked) -> Iterator[Finding]:
             what = f"the hook cannot start warm, so it runs cold: {why}"
             remedy = 'write it as "python3 SCRIPT", or remove warm'
             yield site.finding("warm", Severity.WARNING, ("warm",), what, remedy)
-        elif asked is None and is_python and _why_cold(site, checked) is None:
+        elif (
+            asked is None
+            and is_python
+            and not site.file.is_claude
+            and _why_cold(site, checked) is None
+        ):
             what = "this Python script would start in a millisecond or two if it were kept warm"
             yield site.finding("warm", Severity.HINT, ("command",), what, 'add "warm": true')
 
 
-def _why_cold(site: HookSite, checked: Checked) -> str | None:
+def _why_cold(site: CommandSite, checked: Checked) -> str | None:
     from hookline.pipeline.runner.warm.script import python_script
 
     argv = argv_of(site.hook, variables_of(site, checked))
@@ -142,11 +147,13 @@ def _why_cold(site: HookSite, checked: Checked) -> str | None:
 
 
 @functools.lru_cache(maxsize=1)
-def found_scripts(checked: Checked) -> tuple[tuple[HookSite, Started | None, Script | None], ...]:
+def found_scripts(
+    checked: Checked,
+) -> tuple[tuple[CommandSite, Started | None, Script | None], ...]:
     """For each hook what it starts, and its script if there is one to read."""
     # Kept for the other rules that look at scripts.
     found = []
-    for site in checked.hooks:
+    for site in checked.commands:
         variables = variables_of(site, checked)
         started = started_by(
             site.hook,
@@ -168,7 +175,7 @@ def found_scripts(checked: Checked) -> tuple[tuple[HookSite, Started | None, Scr
     return tuple(found)
 
 
-def variables_of(site: HookSite, checked: Checked) -> dict[str, str]:
+def variables_of(site: CommandSite, checked: Checked) -> dict[str, str]:
     """What the hook finds in its environment, beside what it inherits."""
     variables = hook_variables(
         project_dir=checked.project_dir,
@@ -180,7 +187,7 @@ def variables_of(site: HookSite, checked: Checked) -> dict[str, str]:
     return {**variables, **own_variables(site.hook, variables)}
 
 
-def _unusable(site: HookSite, started: Started, name: str) -> Finding:
+def _unusable(site: CommandSite, started: Started, name: str) -> Finding:
     """What makes the script no file that can be read."""
     path = started.script_file or ""
     if os.path.isfile(path):

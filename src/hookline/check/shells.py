@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from hookline.check.findings import Finding, Severity
-from hookline.check.reading import Checked, HookSite
+from hookline.check.reading import Checked, CommandSite
 from hookline.check.scripts import LANGUAGES, MOST_READ, Script, found_scripts, variables_of
 from hookline.check.uses import GRAMMAR, find_uses
 from hookline.files import open_regular
@@ -74,7 +74,7 @@ def missing_programs(checked: Checked) -> Iterator[Finding]:
 class _ShellScript(msgspec.Struct, frozen=True):
     """All of a script, and the name of the shell that reads it."""
 
-    site: HookSite
+    site: CommandSite
     path: str
     content: bytes
     shell: str
@@ -107,7 +107,7 @@ def _shell_scripts(checked: Checked) -> Iterator[_ShellScript]:
                 yield _ShellScript(site, path, content, shell)
 
 
-def _shell_text(site: HookSite) -> tuple[str, Path]:
+def _shell_text(site: CommandSite) -> tuple[str, Path]:
     """What a shell reads of a command, empty where none does, and in which field that is."""
     if site.hook.args is None:
         return site.hook.command, ("command",)
@@ -118,7 +118,7 @@ def _shell_text(site: HookSite) -> tuple[str, Path]:
     return words[code], ("args", code - 1)
 
 
-def _missing(text: str, site: HookSite, checked: Checked) -> Iterator[tuple[str, str, str]]:
+def _missing(text: str, site: CommandSite, checked: Checked) -> Iterator[tuple[str, str, str]]:
     path = checked.environ.get("PATH", os.defpath)
     uses = find_uses(text, {"PATH": path, **variables_of(site, checked)})
     for name in uses.names:
@@ -172,7 +172,7 @@ def _shell_of(script: Script) -> str | None:
     return name if name in _SHELLS else None
 
 
-def _parse_command(site: HookSite, text: str, at: Path, checked: Checked) -> Iterator[Finding]:
+def _parse_command(site: CommandSite, text: str, at: Path, checked: Checked) -> Iterator[Finding]:
     shell = _find_shell("bash", checked) or _find_shell("sh", checked)
     error = shell and _parse([shell, "-n", "-c", "--", text], None)
     if error:
@@ -260,7 +260,7 @@ def _parse_python(script: Script) -> Iterator[Finding]:
 
 def code_arguments(checked: Checked) -> Iterator[Finding]:
     """Variables in an argument that is read as code, where they are not replaced."""
-    for site in checked.hooks:
+    for site in checked.commands:
         words = [site.hook.command, *(site.hook.args or ())]
         at = code_at(words)
         if at is None:

@@ -10,17 +10,18 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from hookline.cli.failures import CommandError, unknown_hook
-from hookline.cli.firing import load_config, read_payload, run_to_end
-from hookline.cli.options import SOURCES, Option, Options, event_options, flag
+from hookline.cli.firing import load_config, read_event, read_payload, run_to_end
+from hookline.cli.options import SOURCES, Option, Options, event_options, flag, read_event_name
 from hookline.cli.progress import Progress
 from hookline.cli.screen import Row, Screen, count
 from hookline.config import Config
 from hookline.debuglog import DebugLogger
+from hookline.fired import FiredEvent
 from hookline.notices import heard_warnings
 from hookline.pipeline.matcher import MatchTimeout
 from hookline.pipeline.programs import (
@@ -35,9 +36,12 @@ from hookline.pipeline.programs import (
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.system import HookSystem
 from hookline.trace.queries import percentile
-from hookline.wire.events import EVENTS, narrow_event
+from hookline.wire.events import EVENTS
 from hookline.wire.hooks import CommandHook, HookConfig
 from hookline.wire.results import HookExecutionResult
+
+if TYPE_CHECKING:
+    from hookline.pipeline.dialects.tools import ToolAlias
 
 
 def _read_number(text: str) -> int:
@@ -127,8 +131,14 @@ def run(options: Options, screen: Screen) -> int:
     config = load_config(options, warm=True, debug_logger=DebugLogger(), trusted=options.trust)
     entry = _find_entry(config, options, screen)
     hook = entry.hook
-    assert isinstance(hook, CommandHook)
-    payload = _make_payload(entry, options)
+    if not isinstance(hook, CommandHook):
+        raise CommandError(
+            f"{options.name} is a hook of type {hook.type}, which starts no process to measure; "
+            "`hookline trace --stats` shows how long it took"
+        )
+    tools = config.get_settings().tools
+    payload = _make_payload(entry, options, tools)
+    fired = read_event(hook.dialect_event or entry.event, payload, tools)
     variables = hook_variables(
         project_dir=config.get_project_dir(),
         cwd=config.get_working_dir(),
@@ -149,7 +159,7 @@ def run(options: Options, screen: Screen) -> int:
         }
     hooks = {**ways, _START: baseline.hook}
     with Progress(sys.stderr) as progress, heard_warnings():
-        found = _run_in_turn(config, entry, hooks, payload, options.runs, progress)
+        found = _run_in_turn(config, entry, hooks, fired, options.runs, progress)
     startup = found.pop(_START)
     share = min(startup.times["p50"] / next(iter(found.values())).times["p50"], 1.0)
     if options.json:
@@ -170,7 +180,8 @@ def run(options: Options, screen: Screen) -> int:
         )
     else:
         target = payload.get(EVENTS[entry.event].target or "")
-        on = f"{entry.event.value} {target}" if target else entry.event.value
+        event = hook.dialect_event or entry.event.value
+        on = f"{event} {target}" if target else event
         number = count(len(startup.durations), "run")
         screen.line((hook.name, "name"), f"  {on}  ", (number, "faint"))
         _show_times(screen, hook, {**found, _START: startup}, share, baseline.words)
@@ -211,13 +222,20 @@ def _find_entry(config: Config, options: Options, screen: Screen) -> HookRegistr
     named = [entry for entry in settings.entries if entry.name == options.name]
     if not named:
         raise unknown_hook(options.name, settings, screen)
-    events = " and ".join(dict.fromkeys(entry.event.value for entry in named))
+    keys = [entry.hook.dialect_event or entry.event.value for entry in named]
+    events = " and ".join(dict.fromkeys(keys))
     if options.event is not None:
-        event = narrow_event(options.event)
-        named = [entry for entry in named if entry.event is event]
+        event = read_event_name("--event: ", options.event)
+        # By Claude Code's name a hook of its own must have just that.
+        named = [
+            entry
+            for entry in named
+            if entry.event is event
+            and (event == options.event or entry.hook.dialect_event in ("", options.event))
+        ]
         if not named:
-            raise CommandError(f"{options.name} is not for {event.value} but for {events}")
-    elif len({entry.event for entry in named}) > 1:
+            raise CommandError(f"{options.name} is not for {options.event} but for {events}")
+    elif len({*keys}) > 1:
         raise CommandError(f"{options.name} is for {events}; name one of them by --event")
     if not named[0].trusted:
         raise CommandError(
@@ -227,15 +245,35 @@ def _find_entry(config: Config, options: Options, screen: Screen) -> HookRegistr
     return named[0]
 
 
-def _make_payload(entry: HookRegistryEntry, options: Options) -> dict[str, Any]:
-    """The event as the options give it, or one made up that the hook's matcher matches."""
+def _make_payload(
+    entry: HookRegistryEntry, options: Options, tools: "Mapping[str, ToolAlias] | None"
+) -> dict[str, Any]:
+    """The event as the options give it, or one made up that the hook's matcher matches, in the
+    words of its dialect."""
+    key = entry.hook.dialect_event
     if options.input or options.tool or options.tool_input:
-        return read_payload(entry.event, options)
+        return read_payload(key or entry.event, options)
+    session = {"session_id": options.session_id} if options.session_id else {}
+    payload: dict[str, Any] | None
+    if key:
+        from hookline.cli.samples import make_fields
+
+        payload = make_fields(entry, tools)
+    else:
+        payload = _make_native_payload(entry)
+    if payload is None:
+        raise CommandError(
+            f"cannot make up a name that {entry.matcher!r} matches; "
+            "give the event's fields by --input"
+        )
+    return payload | session
+
+
+def _make_native_payload(entry: HookRegistryEntry) -> dict[str, Any] | None:
     spec = EVENTS[entry.event]
     payload = {name: _VALUES[name] for name in spec.required if name in _VALUES}
-    session = {"session_id": options.session_id} if options.session_id else {}
     if spec.target is None or spec.target not in spec.required:
-        return payload | session
+        return payload
     import re
 
     likely: list[str] = [*re.findall(r"[\w-]+", str(entry.matcher or "")), *_TARGETS]
@@ -243,17 +281,15 @@ def _make_payload(entry: HookRegistryEntry, options: Options) -> dict[str, Any]:
         if spec.trigger is None or name in list(spec.trigger):
             with suppress(MatchTimeout):
                 if entry.matches(name):
-                    return {**payload, spec.target: name, **session}
-    raise CommandError(
-        f"cannot make up a name that {entry.matcher!r} matches; give the event's fields by --input"
-    )
+                    return {**payload, spec.target: name}
+    return None
 
 
 def _run_in_turn(
     config: Config,
     entry: HookRegistryEntry,
     hooks: Mapping[str, HookConfig],
-    payload: Mapping[str, Any],
+    fired: FiredEvent,
     asked: int | None,
     progress: Progress,
 ) -> dict[str, Runs]:
@@ -263,8 +299,9 @@ def _run_in_turn(
         system.initialize_blocking()
         hook = hooks[name]
         if isinstance(hook, CommandHook):
-            # What is measured is how long it takes, whether somebody waits for it or not.
-            hook = msgspec.structs.replace(hook, background=False)
+            # What is measured is how long it takes, on whatever calls it runs and whether somebody
+            # waits for it or not.
+            hook = msgspec.structs.replace(hook, background=False, condition=None)
         alone = msgspec.structs.replace(entry, hook=hook, matches=lambda _: True, enabled=True)
         system.get_registry().load([alone])
     results: dict[str, list[HookExecutionResult]] = {name: [] for name in systems}
@@ -277,7 +314,7 @@ def _run_in_turn(
                 break
             progress.show(f"{entry.name}: {max(number, 0)} of {wanted} runs")
             for name, system in systems.items():
-                answer = await system.get_event_handler().fire(entry.event, payload)
+                answer = await system.execute(fired)
                 if number >= 0:
                     results[name] += answer.results
 

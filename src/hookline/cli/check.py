@@ -10,10 +10,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from hookline.check import Checked, Finding, Severity, check, read
-from hookline.cli.options import Options, flag
+from hookline.cli.options import SOURCES, Options, find_sources, flag
 from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
 from hookline.pipeline.jsonc import spoken
-from hookline.pipeline.settings import find_project_dir, find_settings_files
+from hookline.pipeline.settings import find_claude_files, find_project_dir, find_settings_files
 from hookline.places import home_dir
 from hookline.wire.hooks import HookSource
 
@@ -25,12 +25,14 @@ EXAMPLES = (
     "hookline check --diff",
     "hookline check --fix",
     "hookline check --strict --json",
+    "hookline check --claude",
 )
 OPTIONS = (
     flag("--fix", "mend what has only one remedy, and show the changes", one_of="fixing"),
     flag("--diff", "show what --fix would change, and change nothing", one_of="fixing"),
     flag("--strict", "exit with 1 on warnings too"),
     flag("--quiet", "leave out the hints"),
+    *SOURCES,
 )
 
 _ROLES = {Severity.ERROR: "bad", Severity.WARNING: "care", Severity.HINT: "matcher"}
@@ -77,7 +79,7 @@ def run(options: Options, screen: Screen) -> int:
             screen.line()
         for file, group in groupby(findings, key=lambda finding: finding.file):
             _show_file(screen, file, list(group))
-        _show_summary(screen, findings, checked, fix=options.fix or options.diff)
+        _show_summary(options, screen, findings, checked)
     fatal = {Severity.ERROR, Severity.WARNING} if options.strict else {Severity.ERROR}
     return 1 if any(finding.severity in fatal for finding in findings) else 0
 
@@ -85,9 +87,19 @@ def run(options: Options, screen: Screen) -> int:
 def _read_settings(options: Options) -> Checked:
     here = os.path.abspath(options.cwd or os.getcwd())
     home = home_dir()
-    project = find_project_dir(here, home)
-    files = find_settings_files(project, home, given=options.settings)
-    return read(files, cwd=here, project_dir=project, environ=os.environ)
+    project = find_project_dir(here, home, claude=options.claude or False)
+    claude_files = find_claude_files(project, home)
+    if options.settings is not None:
+        claude_files = [file for file in claude_files if file.source is HookSource.SYSTEM]
+    return read(
+        find_settings_files(project, home, given=options.settings),
+        cwd=here,
+        project_dir=project,
+        environ=os.environ,
+        claude_files=claude_files,
+        claude=options.claude,
+        plugins=options.plugin or (),
+    )
 
 
 def _diff(change: "Change") -> Iterator[str]:
@@ -129,7 +141,7 @@ def _show_file(screen: Screen, file: str, findings: Sequence[Finding]) -> None:
 
 
 def _show_summary(
-    screen: Screen, findings: Sequence[Finding], checked: Checked, *, fix: bool
+    options: Options, screen: Screen, findings: Sequence[Finding], checked: Checked
 ) -> None:
     """The last lines: how much was looked at, what was found, and what to do next."""
     if not checked.files and not checked.broken:
@@ -144,7 +156,7 @@ def _show_summary(
         role = _ROLES[worst] if worst is not Severity.HINT else "good"
         verdict = (", ".join(text for text, _ in said), role)
     screen.line(f"{count(len(checked.hooks), 'hook')} in {looked_at}: ", verdict)
-    if not fix and any(finding.fixes for finding in findings):
+    if not options.fix and not options.diff and any(finding.fixes for finding in findings):
         from hookline.check.fixing import is_fixable
 
         fixable = sum(is_fixable(finding, checked) for finding in findings)
@@ -154,23 +166,19 @@ def _show_summary(
     is_projects = any(site.hook.source is HookSource.PROJECT for site in checked.hooks)
     if not is_projects or any(finding.severity is Severity.ERROR for finding in findings):
         return
-    from hookline.pipeline.trust.review import TrustError, review
+    from hookline.config import Config
+    from hookline.pipeline.trust.review import TrustError
     from hookline.pipeline.trust.store import TrustStore
 
-    entries = [
-        entry
-        for site in checked.files
-        if site.source is HookSource.PROJECT
-        for entry in site.layer.entries
-    ]
     try:
         known = TrustStore().read(checked.project_dir)
-        now = review(entries, project_dir=checked.project_dir, cwd=checked.cwd)
+        now = Config.load(options.cwd, **find_sources(options)).review_project()
     except TrustError as error:
         screen.warning(str(error))
         return
     if known is None or known.changes_of(now):
-        screen.line("the project's hooks run after you trust them with `hookline trust`")
+        trust = "hookline trust --claude" if options.claude else "hookline trust"
+        screen.line(f"the project's hooks run after you trust them with `{trust}`")
 
 
 def _count(findings: Sequence[Finding]) -> list[tuple[Severity, int]]:

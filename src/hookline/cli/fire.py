@@ -28,7 +28,7 @@ from hookline.errors import InvalidPayloadError, UnknownEventError
 from hookline.fired import FiredEvent
 from hookline.notices import Notice, heard_warnings
 from hookline.wire import codec
-from hookline.wire.events import HookEventName, narrow_event
+from hookline.wire.events import HookEventName
 from hookline.wire.results import HookExecutionResult, build_failure_envelope
 
 if TYPE_CHECKING:
@@ -41,10 +41,13 @@ EXAMPLES = (
     """hookline fire SessionStart --input '{"source": "startup"}'""",
     """hookline fire BeforeTool --tool write_file --tool-input '{"content": "hi"}'""",
     """echo '{"prompt": "Fix the tests"}' | hookline fire BeforeAgent --input - --json""",
+    """hookline fire PreToolUse --claude --tool Bash --tool-input '{"command": "ls"}'""",
     """hookline fire BeforeAgent --input '{"prompt": "Hi"}' --bus nats://localhost:4222""",
 )
 OPTIONS = (
-    Option("event", "EVENT", ", ".join(HookEventName)),
+    Option(
+        "event", "EVENT", f"{', '.join(HookEventName)}; or one of Claude Code's, such as PreToolUse"
+    ),
     *event_options("the event's fields; - reads them from stdin"),
     Option(
         "--on-ask",
@@ -76,21 +79,14 @@ _MOST_LINES = 20
 def run(options: Options, screen: Screen) -> int:
     """Fire the event; 0 go on, 2 blocked or stopped, 3 a hook asks, 1 it could not be fired."""
     try:
-        event = narrow_event(options.event)
-        fired = read_event(event, read_payload(event, options))
+        payload = read_payload(options.event, options)
     except (UnknownEventError, InvalidPayloadError) as error:
-        if options.json:
-            envelope = build_failure_envelope(error, "validation")
-            answer = process_common_hook_output_fields(envelope)
-            screen.document(answer.document(options.event))
-        if isinstance(error, UnknownEventError):
-            raise CommandError(explain_unknown_event(error)) from None
-        raise CommandError(str(error)) from None
+        raise _refuse(options, screen, error) from None
     if options.bus is None:
         config = load_config(
             options, trusted=options.trust, strict=options.strict, required=options.require or ()
         )
-        return _fire(options, screen, config, fired)
+        return _fire(options, screen, config, payload)
     bus = open_bus(options.bus, name="hookline fire")
     try:
         config = load_config(
@@ -101,13 +97,30 @@ def run(options: Options, screen: Screen) -> int:
             remote_bus=bus,
             on_unavailable=options.on_unavailable,
         )
-        return _fire(options, screen, config, fired)
+        return _fire(options, screen, config, payload)
     finally:
         bus.close_blocking()
 
 
-def _fire(options: Options, screen: Screen, config: Config, fired: FiredEvent) -> int:
+def _refuse(
+    options: Options, screen: Screen, error: UnknownEventError | InvalidPayloadError
+) -> CommandError:
+    """What ends the command; a program is told the failure as that of an event."""
+    if options.json:
+        envelope = build_failure_envelope(error, "validation")
+        answer = process_common_hook_output_fields(envelope)
+        screen.document(answer.document(options.event))
+    if isinstance(error, UnknownEventError):
+        return CommandError(explain_unknown_event(error))
+    return CommandError(str(error))
+
+
+def _fire(options: Options, screen: Screen, config: Config, payload: dict[str, Any]) -> int:
     settings = config.get_settings()
+    try:
+        fired = read_event(options.event, payload, settings.tools)
+    except InvalidPayloadError as error:
+        raise _refuse(options, screen, error) from None
     if settings.problems:
         # What is wrong in the settings is told before a hook can hang.
         tell_problems(screen, settings.problems)

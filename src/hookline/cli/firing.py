@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,19 +14,21 @@ from hookline.answer import Answer
 from hookline.cli.failures import CommandError, Interrupted
 from hookline.cli.options import Options, find_sources
 from hookline.config import Config
-from hookline.errors import InvalidPayloadError
+from hookline.errors import HooklineError, InvalidPayloadError, UnknownEventError
+from hookline.executor import find_named_event, read_named_event
 from hookline.files import read_bounded
-from hookline.fired import FiredEvent, read_fired_event
+from hookline.fired import FiredEvent
 from hookline.pipeline.runner.loop import Cancelled, PollLoop
 from hookline.system import HookSystem
 from hookline.wire import codec
-from hookline.wire.events import EventName, HookEventName
+from hookline.wire.events import EVENTS, EventName, HookEventName
 
 if TYPE_CHECKING:
     import asyncio
 
     from hookline.bus.nats import NatsMessageBus
     from hookline.cli.progress import Waiting
+    from hookline.pipeline.dialects.tools import ToolAlias
     from hookline.pipeline.runner.loop import Loop
 
 T = TypeVar("T")
@@ -36,7 +38,7 @@ _RESPONSE = (
     '"model_response": {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}}]}'
 )
 # Arguments that work, for each event.
-_EXAMPLES: dict[EventName, str] = {
+_EXAMPLES: dict[str, str] = {
     HookEventName.BEFORE_TOOL: """--tool write_file --tool-input '{"content": "hi"}'""",
     HookEventName.AFTER_TOOL: "--tool read_file --tool-input '{}' "
     """--input '{"tool_response": "hi"}'""",
@@ -58,43 +60,70 @@ _A_MOMENT = 0.3
 _MOST_INPUT = 32 * 1024 * 1024
 
 
-def example(event: EventName) -> str:
-    """A command line that fires the event."""
-    return f"hookline fire {event.value} {_EXAMPLES[event]}"
+def example(name: str) -> str:
+    """A command line that fires the event of a name, ours or Claude Code's."""
+    if name in _EXAMPLES:
+        return f"hookline fire {name} {_EXAMPLES[name]}"
+    from hookline.cli.samples import sample_arguments
+
+    return f"hookline fire {name} {sample_arguments(name)}"
 
 
-def read_payload(event: EventName, options: Options) -> dict[str, Any]:
-    """The input that the options describe; raises InvalidPayloadError for what is no object, or
-    is another event's."""
-    payload = {} if options.input is None else _read_json(event, "--input", options.input)
+def read_payload(name: str, options: Options) -> dict[str, Any]:
+    """The input that the options describe for the event of a name; raises InvalidPayloadError for
+    what is no object, or is another event's."""
+    event = find_named_event(name)
+    payload = {} if options.input is None else _read_json(name, "--input", options.input)
     if not isinstance(payload, dict):
-        raise _invalid(event, "must be a JSON object")
+        raise _invalid(name, "must be a JSON object")
     named = payload.get("hook_event_name")
-    if named is not None and named != event.value:
-        is_event = isinstance(named, str) and named in list(HookEventName)
-        remedy = f"fire {named}, or leave it out" if is_event else f"leave it out, or write {event}"
-        raise InvalidPayloadError(event.value, f"hook_event_name is {named!r}; {remedy}")
+    if named is not None and not _is_name_of(named, event, name):
+        is_event = isinstance(named, str) and _find_event(named) is not None
+        remedy = f"fire {named}, or leave it out" if is_event else f"leave it out, or write {name}"
+        raise InvalidPayloadError(name, f"hook_event_name is {named!r}; {remedy}")
     given: dict[str, Any] = {}
     if options.tool is not None:
         given["tool_name"] = options.tool
     if options.tool_input is not None:
-        given["tool_input"] = _read_json(event, "--tool-input", options.tool_input)
-    if given and event not in (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL):
+        given["tool_input"] = _read_json(name, "--tool-input", options.tool_input)
+    if given and "tool_name" not in EVENTS[event].required:
         raise CommandError(
-            f"--tool and --tool-input are for BeforeTool and AfterTool; try: {example(event)}"
+            "--tool and --tool-input are for BeforeTool and AfterTool, or those of Claude Code's; "
+            f"try: {example(name)}"
         )
     if options.session_id is not None:
         given["session_id"] = options.session_id
     return {**payload, **given}
 
 
-def read_event(event: EventName, payload: dict[str, Any]) -> FiredEvent:
-    """The event of an input; raises InvalidPayloadError, with a command line that works, for an
-    input that is none."""
+def _is_name_of(named: object, event: EventName, name: str) -> bool:
+    """Whether an input may say that name of its event where it is fired by another one."""
+    if not isinstance(named, str) or _find_event(named) is not event:
+        return False
+    # Two of Claude Code's may be one of ours.
+    return event.value in (named, name) or named == name
+
+
+def _find_event(name: str) -> EventName | None:
     try:
-        return read_fired_event(event, payload)
+        return find_named_event(name)
+    except UnknownEventError:
+        return None
+
+
+def read_event(
+    name: str, payload: dict[str, Any], tools: "Mapping[str, ToolAlias] | None" = None
+) -> FiredEvent:
+    """The event of an input, in the words of the name that it says itself, or else is fired by;
+    ``tools`` are the host's as Claude Code calls them. Raises InvalidPayloadError, with a command
+    line that works, for an input that is none."""
+    worded = payload.get("hook_event_name") or name
+    try:
+        return read_named_event(worded, payload, tools, sdk_objects=False)
     except InvalidPayloadError as error:
-        raise _invalid(event, error.problem) from None
+        raise _invalid(name, error.problem) from None
+    except HooklineError as error:
+        raise InvalidPayloadError(name, str(error)) from None
 
 
 def load_config(options: Options, *, warm: bool = False, **further: Any) -> Config:
@@ -254,7 +283,7 @@ def _handle_signals(end: Callable[[int, Any], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _read_json(event: EventName, option: str, value: str) -> Any:
+def _read_json(name: str, option: str, value: str) -> Any:
     """What an argument stands for: itself, the content of ``@FILE`` or, as ``-``, of stdin."""
     text, what = value, ""
     if value == "-" or value.startswith("@"):
@@ -285,13 +314,13 @@ def _read_json(event: EventName, option: str, value: str) -> Any:
 
         if len(text) > MAX_BYTES:
             # Places take memory, many times that of the text.
-            raise _invalid(event, f"{option}: {what or 'it'} is not JSON: {error}") from None
+            raise _invalid(name, f"{option}: {what or 'it'} is not JSON: {error}") from None
     try:
         return parse(text).value
     except JsoncError as error:
         place = f"line {error.line}, column {error.column}"
-        raise _invalid(event, f"{option} is not JSON at {place}: {error.problem}") from None
+        raise _invalid(name, f"{option} is not JSON at {place}: {error.problem}") from None
 
 
-def _invalid(event: EventName, problem: str) -> InvalidPayloadError:
-    return InvalidPayloadError(event.value, f"{problem}; try: {example(event)}")
+def _invalid(name: str, problem: str) -> InvalidPayloadError:
+    return InvalidPayloadError(name, f"{problem}; try: {example(name)}")

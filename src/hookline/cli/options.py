@@ -16,7 +16,7 @@ import msgspec
 from hookline.cli.failures import CommandError, report_unwritten
 from hookline.cli.screen import Screen, shown_path
 from hookline.errors import UnknownEventError
-from hookline.wire.events import EventName, HookEventName, narrow_event
+from hookline.wire.events import EventName, HookEventName
 
 if TYPE_CHECKING:
     import argparse
@@ -74,7 +74,7 @@ def event_options(fields: str, **more: Any) -> tuple[Option, ...]:
     """What ``firing.read_event`` makes an event of; ``fields`` says what ``--input`` is."""
     return (
         Option("--input", "JSON|@FILE|-", fields, **more),
-        Option("--tool", "NAME", "the tool, for BeforeTool and AfterTool", **more),
+        Option("--tool", "NAME", "the tool, for events of tools", **more),
         Option("--tool-input", "JSON", "what the tool is called with", **more),
         Option("--session-id", "ID", "the session the event belongs to", **more),
     )
@@ -232,14 +232,23 @@ def read_quickly(table: Sequence[Option], arguments: Sequence[str]) -> Options |
 
 
 def explain_unknown_event(error: UnknownEventError) -> str:
-    """What to do about a name that is no event: the nearest, or all there are."""
-    return str(error) if error.nearest else f"{error}; the events are {', '.join(HookEventName)}"
+    """What to do about a name that is no event: the nearest of either family, or all of ours."""
+    from hookline.nearest import nearest
+    from hookline.pipeline.dialects.claude.names import EVENT_NAMES
+
+    found = nearest(str(error.name), dict.fromkeys((*HookEventName, *EVENT_NAMES)))
+    if found:
+        return str(UnknownEventError(error.name, found))
+    return f"{error}; the events are {', '.join(HookEventName)}, and Claude Code's (PreToolUse, …)"
 
 
 def read_event_name(option: str, name: str) -> EventName:
-    """The event that an option names; raises CommandError for a name that is none."""
+    """The event that an option names, by our name or Claude Code's; raises CommandError for a name
+    that is none."""
+    from hookline.executor import find_named_event
+
     try:
-        return narrow_event(name)
+        return find_named_event(name)
     except UnknownEventError as error:
         raise CommandError(option + explain_unknown_event(error)) from None
 

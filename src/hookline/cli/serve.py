@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Any
 from hookline.cli.failures import CommandError
 from hookline.cli.firing import ENDING_SIGNALS, open_bus
 from hookline.cli.logs import make_handler
-from hookline.cli.options import SOURCES, TRUST, Option, Options, find_sources, flag
+from hookline.cli.options import (
+    SOURCES,
+    TRUST,
+    Option,
+    Options,
+    find_sources,
+    flag,
+    read_event_name,
+)
 from hookline.cli.screen import Screen, count, duration
 from hookline.config import Config
 from hookline.notices import warn
-from hookline.wire.events import narrow_event
 
 if TYPE_CHECKING:
     from hookline.bus.nats import NatsMessageBus
@@ -81,7 +88,7 @@ def run(options: Options, screen: Screen) -> int:
         raise CommandError("--events: name at least one, or leave it out to serve all")
     serving = ServingOptions(
         queue=options.queue,
-        events=tuple(narrow_event(name.strip()).value for name in names) or None,
+        events=tuple(read_event_name("--events: ", n.strip()).value for n in names) or None,
         concurrency=options.concurrency or 4 * (os.cpu_count() or 1),
     )
     wait = _LONGEST_RECONNECT_WAIT

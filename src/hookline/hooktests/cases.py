@@ -7,15 +7,15 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
-from hookline.errors import HooklineError, InvalidPayloadError, UnknownEventError
+from hookline.errors import HooklineError, UnknownEventError
+from hookline.executor import find_named_event, read_named_event
 from hookline.files import open_regular
 from hookline.hooktests.comparing import Failure, find_bad_word
 from hookline.nearest import name_hint
 from hookline.pipeline.definitions import Origin
 from hookline.pipeline.jsonc import MAX_BYTES, Document, JsoncError, Path, parse, text_of
 from hookline.problem import Problem
-from hookline.wire.events import EVENTS, EventName, HookEventName, narrow_event
-from hookline.wire.validators import find_problem
+from hookline.wire.events import EVENTS, EventName, HookEventName
 
 SUFFIX = ".hooktest.json"
 # Copies of other people's projects, caches, and the insides of version control.
@@ -38,8 +38,11 @@ class HookTestError(HooklineError):
 class HookTest(msgspec.Struct, frozen=True, kw_only=True):
     """One event, where it happens, and what is expected of the hooks.
 
-    ``hooks`` are the only ones that take part, None for all. ``files`` are the content of the
-    scratch directory the hooks then run in. A variable of ``env`` that is None is taken away.
+    ``worded`` is the name that the test has for the event, in whose words the input is; ours where
+    it is left out. ``hooks`` are the only ones that take part, None for all. ``files`` are the
+    content of the scratch directory the hooks then run in. A variable of ``env`` that is None is
+    taken away. ``claude`` is whether Claude Code's settings are read, None to go by what is asked
+    for elsewhere.
     """
 
     name: str
@@ -48,10 +51,17 @@ class HookTest(msgspec.Struct, frozen=True, kw_only=True):
     event: EventName
     input: Mapping[str, Any]
     expect: Mapping[str, Any]
+    worded: str = ""
+    claude: bool | None = None
     hooks: tuple[str, ...] | None = None
     env: Mapping[str, str | None] = {}
     files: Mapping[str, str] | None = None
     skip: str | None = None
+
+    @property
+    def event_name(self) -> str:
+        """What the test calls its event."""
+        return self.worded or self.event.value
 
     @property
     def code(self) -> str:
@@ -113,6 +123,7 @@ _FIELDS: dict[str, tuple[str, Any]] = {
     "tool": ("a string", str),
     "tool_input": ("an object", dict),
     "session_id": ("a string", str),
+    "claude": ("true or false", bool),
     "hooks": ("a list of hook names", Annotated[list[str], msgspec.Meta(min_length=1)]),
     "env": ("an object of strings, or null for a variable to take away", dict[str, str | None]),
     "files": ("an object of file contents", dict[str, str]),
@@ -201,22 +212,24 @@ def _read_test(
     both = [name for name in _MERGED if name in shared and name in fields]
     merged = {name: {**shared[name], **fields[name]} for name in both}
     fields = {**shared, **fields, **merged}
-    events = f"there are {', '.join(HookEventName)}"
+    events = f"there are {', '.join(HookEventName)}, and Claude Code's (PreToolUse, …)"
     if "event" not in fields:
         raise _Wrong(at, f"event is missing; {events}")
     try:
-        event = narrow_event(fields["event"])
+        event = find_named_event(fields["event"])
     except UnknownEventError as error:
         hint = "" if error.nearest else f"; {events}"
         raise _Wrong((*at, "event"), f"{error}{hint}") from None
     if "tool_name" not in EVENTS[event].required and "tool" in fields:
-        raise _Wrong((*at, "tool"), f"tool is for BeforeTool and AfterTool, not for {event.value}")
+        where = f"not for {fields['event']}"
+        raise _Wrong((*at, "tool"), f"tool is for BeforeTool and AfterTool, {where}")
     names = {"tool": "tool_name", "tool_input": "tool_input", "session_id": "session_id"}
     short = {names[name]: fields[name] for name in names if name in fields}
     payload = {**fields.get("input", {}), **short}
-    problem = find_problem(event, payload)
-    if problem is not None:
-        raise _Wrong((*at, "input"), str(InvalidPayloadError(event.value, problem)))
+    try:
+        read_named_event(fields["event"], payload, None, sdk_objects=False)
+    except HooklineError as error:
+        raise _Wrong((*at, "input"), str(error)) from None
     if "expect" not in fields:
         raise _Wrong(at, 'expect is missing: say what the hooks should do, as {"decision": "deny"}')
     bad = find_bad_word(event, fields["expect"])
@@ -234,6 +247,8 @@ def _read_test(
         event=event,
         input=payload,
         expect=fields["expect"],
+        worded=fields["event"],
+        claude=fields.get("claude"),
         hooks=tuple(fields["hooks"]) if "hooks" in fields else None,
         env=fields.get("env", {}),
         files=fields.get("files"),

@@ -27,6 +27,7 @@ _DECISIONS = {"allow": "allow", "approve": "allow", "ask": "ask"}
 _DECISIONS |= {"deny": "deny", "block": "deny", "stop": "stop"}
 # Fields that say how a hook ended: who expects one of them knows that the hook may fail.
 _ENDS = ("failed", "success", "exit_code", "signal")
+_SWITCHES = ("blocked", "ask", "stop", "no_hooks", "keep_history")
 _FIELDS = (
     *("event", "plan", "results", "success", "errors", "all_outputs", "final_output", "view"),
     *("should_stop", "stop_reason", "system_message", "suppress_output", "total_duration_ms"),
@@ -195,6 +196,9 @@ _WORDS: dict[str, Callable[[Answer], Any]] = {
     "context": lambda answer: answer.context,
     # What the tool is called with in the end.
     "tool_input": lambda answer: answer.tool_input or {},
+    "tool_output": lambda answer: answer.tool_output,
+    "exports": lambda answer: answer.exports,
+    "keep_history": lambda answer: answer.keep_history,
     "output": lambda answer: answer.final_output and answer.final_output.to_wire(),
     "hooks": lambda answer: {
         result.hook.name: result_document(result) for result in answer.results
@@ -215,7 +219,7 @@ def find_bad_word(event: EventName, expect: Mapping[str, Any]) -> tuple[str, str
             if _DECISIONS[value] in ("deny", "stop") and not EVENTS[event].blockable:
                 never = f"so its decision is never {value}"
                 return word, f"{event.value} cannot be blocked or stopped, {never}"
-        if word in ("blocked", "ask", "stop", "no_hooks") and not isinstance(value, bool):
+        if word in _SWITCHES and not isinstance(value, bool):
             return word, f"{word} must be true or false"
         if word == "hooks" and not isinstance(value, dict):
             of_what = "an object of hook names, each with what is expected of its result"
@@ -241,7 +245,7 @@ def unmet(test: "HookTest", answer: Answer, document: Mapping[str, Any]) -> Iter
     if nobody_ran and expected_words.isdisjoint({"no_hooks", "plan", "results"}):
         target = EVENTS[test.event].target
         name = test.input.get(target) if target else None
-        on = f"{test.event.value} of {name}" if name else test.event.value
+        on = f"{test.event_name} of {name}" if name else test.event_name
         yield Failure(
             message=f"no hook ran on {on}; look at the matchers, "
             'or expect {"no_hooks": true} if none should'

@@ -28,7 +28,7 @@ from hookline.wire.outputs import ModelCall
 # What hooks say beside the fields that have a word of their own.
 _OUTPUTS = (
     *("llm_request", "llm_response", "toolConfig", "updatedToolOutput"),
-    *("clearContext", "tailToolCallRequest"),
+    *("clearContext", "tailToolCallRequest", "removeToolInput"),
 )
 _ENDS = ("failed", "exit_code", "signal")
 _BASE_FIELDS = ("session_id", "transcript_path", "cwd", "hook_event_name", "timestamp")
@@ -68,13 +68,16 @@ def recording_place(name: str, project: str) -> tuple[str, str]:
 
 def recorded_test(
     name: str,
-    event: EventName,
+    event: str,
     payload: Mapping[str, Any],
     answer: Answer,
     ends: Mapping[str, Mapping[str, Any]],
     places: Mapping[str, str],
+    *,
+    claude: bool = False,
 ) -> dict[str, Any]:
-    """A test that expects what hooks answered to an event; ``ends`` says how each of them ended."""
+    """A test that expects what hooks answered to an event, whose name says in whose words the
+    payload is; ``ends`` says how each of them ended."""
     if answer.word == "failed":
         raise HookTestError(f"the event failed: {answer.why}")
     expect: dict[str, Any] = {"no_hooks": True}
@@ -87,6 +90,8 @@ def recorded_test(
             "reason": reason if answer.decision != "allow" else None,
             "context": answer.context,
             "tool_input": specific.get("tool_input"),
+            "exports": answer.exports,
+            "keep_history": answer.keep_history,
             "system_message": answer.system_message,
             "suppress_output": answer.suppress_output,
             "output": {"hookSpecificOutput": outputs} if outputs else None,
@@ -98,7 +103,8 @@ def recorded_test(
     rest = {field: value for field, value in payload.items() if field not in names}
     test = {
         "name": name,
-        "event": event.value,
+        "event": str(event),
+        **({"claude": True} if claude else {}),
         **{names[field]: payload[field] for field in names if field in payload},
         **({"input": rest} if rest else {}),
         **({"hooks": list(ends)} if ends else {}),

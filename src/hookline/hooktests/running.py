@@ -16,7 +16,8 @@ from hookline.answer import Answer
 from hookline.config import Config
 from hookline.debuglog import DebugLogger
 from hookline.errors import HooklineError
-from hookline.fired import FiredEvent, read_fired_event
+from hookline.executor import read_named_event
+from hookline.fired import FiredEvent
 from hookline.hooktests.cases import HookTest, Outcome
 from hookline.hooktests.comparing import Failure, unmet
 from hookline.nearest import name_hint
@@ -27,7 +28,6 @@ from hookline.pipeline.settings import find_project_dir
 from hookline.places import home_dir
 from hookline.problem import Problem
 from hookline.system import HookSystem
-from hookline.wire.events import EVENTS
 
 # Fires an event and gives the document of ``hookline fire --json``.
 Fire: TypeAlias = Callable[[HookSystem, FiredEvent], Answer]
@@ -105,7 +105,8 @@ class HookTestRunner:
         """Fire a test's event: the test with its places filled in, the answer and its document,
         and what people were warned of; raises HooklineError or OSError if its hooks cannot run."""
         place = self._cwd or os.path.dirname(os.path.abspath(test.file))
-        project = project_of(place, claude=self._claude)
+        claude = self._claude if test.claude is None else test.claude
+        project = project_of(place, claude=claude)
         with working_dir(test.files, self._cwd or project) as cwd:
             places = {"cwd": cwd, "project": project}
             test = msgspec.structs.replace(
@@ -118,7 +119,7 @@ class HookTestRunner:
                 cwd,
                 project_dir=project,
                 settings_files=self._settings_files,
-                claude=self._claude,
+                claude=claude,
                 plugins=self._plugins,
                 session_id=_SESSION,
                 # What tests do is no part of what happened.
@@ -127,13 +128,15 @@ class HookTestRunner:
             )
             assert isinstance(config, _TestConfig)
             config.inherited = _read_variables(test.env)
-            system = self._prepare(test, config)
+            tools = config.get_settings().tools
+            fired = read_named_event(test.event_name, test.input, tools, sdk_objects=False)
+            system = self._prepare(test, config, fired)
             with heard_warnings() as heard:
-                answer = self._fire(system, read_fired_event(test.event, test.input))
+                answer = self._fire(system, fired)
             document = answer.document(test.event.value, config.get_translator())
             return test, answer, document, heard
 
-    def _prepare(self, test: HookTest, config: Config) -> HookSystem:
+    def _prepare(self, test: HookTest, config: Config, fired: FiredEvent) -> HookSystem:
         """A system with the hooks that the test is about; raises CannotRun."""
         settings = config.get_settings()
         for problem in settings.problems:
@@ -160,13 +163,14 @@ class HookTestRunner:
             if not any(entry.enabled for entry in named):
                 raise CannotRun(f"{name!r} is disabled, so it did not run")
         chosen = [e for e in entries if test.hooks is None or e.name in test.hooks]
-        target = EVENTS[test.event].target
-        compared = (test.input.get(target) or "") if target else ""
         held_back: list[str] = []
         for entry in chosen:
-            if entry.enabled and not entry.trusted and entry.event is test.event:
+            # Two events of Claude Code's may be one of ours.
+            is_named = test.event_name in (test.event, entry.hook.dialect_event)
+            is_fired = entry.event is test.event and (is_named or not entry.hook.dialect_event)
+            if entry.enabled and not entry.trusted and is_fired:
                 try:
-                    is_matched = entry.matches(compared)
+                    is_matched = entry.matches(fired.matched)
                 except MatchTimeout:
                     is_matched = True
                 held_back += [entry.name] if is_matched else []

@@ -109,11 +109,13 @@ class _PluginError(Exception):
 
 class Plugin(msgspec.Struct, frozen=True):
     """A plugin's hooks, a layer for each place that has some, and the files that say so, whether
-    they are there or not; what is wrong with it."""
+    they are there or not; what is wrong with it. ``places`` are the objects of events: each with
+    its file and the path in it."""
 
     layers: tuple[Layer, ...]
     files: tuple[str, ...]
     problems: tuple[Problem, ...]
+    places: tuple[tuple[str, Path], ...] = ()
 
 
 def read_plugin(
@@ -125,11 +127,13 @@ def read_plugin(
     root = find_root(folder)
     manifest, default = os.path.join(root, _MANIFEST), os.path.join(root, _DEFAULT_HOOKS)
     layers: list[Layer] = []
+    places: list[tuple[str, Path]] = []
     files, problems = {manifest: None, default: None}, list[Problem]()
 
     def add(file: str, document: Document, base: Path, value: Mapping[str, Any]) -> None:
         origin = Origin(file, document, base, plugin_root=root, plugin_data=data)
         layers.append(_read_hooks(value, source, origin, tools))
+        places.append((file, (*base, "hooks") if "hooks" in value else base))
 
     def report(error: _PluginError) -> None:
         problem = msgspec.structs.replace(
@@ -155,7 +159,7 @@ def read_plugin(
             elif document is None:
                 message = f"{folder} has neither {_MANIFEST} nor {_DEFAULT_HOOKS}"
                 raise _PluginError(message, "name the folder of a plugin")
-            return Plugin(tuple(layers), tuple(files), ())
+            return Plugin(tuple(layers), tuple(files), (), tuple(places))
     except _PluginError as error:
         report(error)
         return Plugin((), tuple(files), tuple(problems))
@@ -178,7 +182,7 @@ def read_plugin(
             add(file, hooks, (), hooks.value)
         except _PluginError as error:
             report(error)
-    return Plugin(tuple(layers), tuple(files), tuple(problems))
+    return Plugin(tuple(layers), tuple(files), tuple(problems), tuple(places))
 
 
 def find_root(folder: str) -> str:

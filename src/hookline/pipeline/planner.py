@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from hookline.errors import EventHeldError
-from hookline.fired import Target
+from hookline.fired import FiredEvent, Target
 from hookline.pipeline.dialects import DIALECTS, EventDocument
 from hookline.pipeline.matcher import MatchTimeout, may_name_mcp_tools
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, HookSnapshot
@@ -113,14 +113,23 @@ class HookPlanner:
         plans.known[key] = plan
         return plan
 
+    def plan(self, fired: FiredEvent) -> HookExecutionPlan | None:
+        """The plan for an event as it was fired, which other dialects may know by another name."""
+        is_native = self._registry.snapshot().is_native
+        return self.create_execution_plan(fired.event, fired.target if is_native else fired.matched)
+
     def may_match(self, event: str, target: str) -> bool:
         """False if it is certain that such an event runs nothing. A name alone does not tell
         whether an MCP server has the tool, which other dialects call otherwise then."""
         if self.create_execution_plan(event, target) is not None:
             return True
-        return EVENTS[event].search and any(
-            entry.enabled and entry.hook.dialect_event and may_name_mcp_tools(entry.matcher)
-            for entry in self._registry.snapshot().by_event.get(event, ())
+        snapshot = self._registry.snapshot()
+        return not snapshot.is_native and any(
+            entry.enabled
+            and entry.hook.dialect_event
+            and EVENTS[event].search
+            and may_name_mcp_tools(entry.matcher)
+            for entry in snapshot.by_event.get(event, ())
         )
 
     def must_answer(

@@ -32,13 +32,15 @@ class HookSnapshot(msgspec.Struct, frozen=True, eq=False):
     """All entries in the order they were registered, and by event in the order they run, as the
     rules want them.
 
-    ``hold`` is why no event that can be blocked may go on, "" if it may; ``required`` are the
-    entries that have to stay in force for that.
+    ``is_native`` says that all hooks are of our own dialect. ``hold`` is why no event that can be
+    blocked may go on, "" if it may; ``required`` are the entries that have to stay in force for
+    that.
     """
 
     entries: tuple[HookRegistryEntry, ...]
     by_event: dict[str, tuple[HookRegistryEntry, ...]]
     has_functions: bool
+    is_native: bool
     strict: bool
     hold: str
     required: tuple[HookRegistryEntry, ...]
@@ -169,6 +171,7 @@ def _snapshot(entries: Iterable[HookRegistryEntry], rules: Rules) -> HookSnapsho
         entries,
         {event: tuple(found) for event, found in by_event.items()},
         any(entry.hook.type == "runtime" for entry in entries),
+        not any(entry.hook.dialect_event for entry in entries),
         rules.strict,
         "\n".join(holds),
         tuple(

@@ -16,6 +16,7 @@ from hookline.wire.hooks import LAYER_ORDER, HookSource
 
 if TYPE_CHECKING:
     from hookline.pipeline.dialects.tools import ToolAlias
+    from hookline.pipeline.jsonc import Path
 
 _EVERYBODY = frozenset({HookSource.PROJECT, HookSource.USER, HookSource.SYSTEM})
 
@@ -43,6 +44,8 @@ class Sources:
         # The files that were last read, and those of plugins, whether they are there or not.
         self.files = self._own_files = tuple(files)
         self.plugin_files: tuple[str, ...] = ()
+        # Where plugins have their hooks: the layer, and files with the path of an object of events.
+        self.plugins: tuple[tuple[HookSource, tuple[tuple[str, Path], ...]], ...] = ()
         # Matchers keep it, and look into it each time.
         self.tools: dict[str, ToolAlias] = {}
         self._claude_files = tuple(claude_files)
@@ -121,13 +124,14 @@ class Sources:
                 folder = os.path.abspath(os.path.join(base, os.path.expanduser(folder)))
                 named.append((layer.source, folder, place))
         if not named:
-            self.plugin_files = ()
+            self.plugin_files = self.plugins = ()
             return {}
         from hookline.pipeline.claude_settings import find_root, read_plugin
 
         named.sort(key=lambda each: _NAMING.index(each[0]))
         by_source: dict[HookSource, list[Layer]] = {}
         files: list[str] = []
+        plugins: list[tuple[HookSource, tuple[tuple[str, Path], ...]]] = []
         done: set[str] = set()
         for namer, folder, place in named:
             root = find_root(folder)
@@ -137,6 +141,7 @@ class Sources:
             source = HookSource.USER if namer is HookSource.RUNTIME else namer
             read = read_plugin(folder, source, place, self.tools)
             files += read.files
+            plugins.append((source, read.places))
             found = read.layers
             if read.problems:
                 kept = self._last_good.get(root, ())
@@ -145,5 +150,5 @@ class Sources:
             else:
                 self._last_good[root] = found
             by_source.setdefault(namer, []).extend(found)
-        self.plugin_files = tuple(files)
+        self.plugin_files, self.plugins = tuple(files), tuple(plugins)
         return by_source

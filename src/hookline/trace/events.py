@@ -9,7 +9,7 @@ import msgspec
 from hookline.answer import Answer, hook_word
 from hookline.fired import FiredEvent
 from hookline.trace.log import Record
-from hookline.wire.events import EVENTS, EventName, HookEventName
+from hookline.wire.events import EVENTS, EventName, find_event
 
 # A hook's word -> what it makes of the event where its end was never written, strongest first.
 _STRONGEST = {"stop": "stop", "deny": "blocked", "block": "blocked", "answers": "blocked"}
@@ -107,7 +107,7 @@ class Assembler:
 
 def event_named(name: str) -> EventName | None:
     """The event of that name; a log of a later version may have more of them."""
-    return HookEventName(name) if name in EVENTS else None
+    return find_event(name)
 
 
 def _event(records: list[Record], batch: Record | None) -> TracedEvent:

@@ -310,13 +310,20 @@ def test_lone_surrogates_and_deep_nesting_do_not_hide_an_answer() -> None:
         *("answers", "repeated", "fields", "commas", "escapes"),
     ],
 )
-@pytest.mark.parametrize("end", ["", '\n{"decision": "deny", "reason": "no"}'])
-def test_megabytes_of_hostile_text_are_read_in_bounded_time(text: str, end: str) -> None:
+def test_megabytes_of_hostile_text_are_read_in_bounded_time(text: str) -> None:
     started = time.process_time()
-    said = parse_stdout(text + end)
+    said = parse_stdout(text + '\n{"decision": "deny", "reason": "no"}')
     assert time.process_time() - started < 5
-    if end:
-        assert said.object == DENY or said.garbled is not None
+    assert said.object == DENY or said.garbled is not None
+
+
+@pytest.mark.parametrize(
+    "text", ["{" + "," * (10 * MEGABYTE), '"' + "\\" * (10 * MEGABYTE)], ids=["commas", "escapes"]
+)
+def test_megabytes_that_hold_no_answer_are_too(text: str) -> None:
+    started = time.process_time()
+    parse_stdout(text)
+    assert time.process_time() - started < 5
 
 
 @given(NOISE, NOISE, st.sampled_from([None, 1]), st.sampled_from(["\n", "\r\n", "\r"]))

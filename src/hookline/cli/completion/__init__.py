@@ -42,7 +42,12 @@ _KINDS: Mapping[str, Kind] = {
     "JSON|@FILE|-": "input",
 }
 _WORDS: Mapping[str, tuple[str, ...]] = {
-    "event": tuple(event.value for event in HookEventName),
+    # Ours, and of Claude Code's those that are fired here.
+    "event": (
+        *(event.value for event in HookEventName),
+        *("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest"),
+        *("UserPromptSubmit", "Stop", "PreCompact", "SubagentStart", "SubagentStop"),
+    ),
     "shell": _SHELLS,
 }
 _HOOKS = ("name", "--hook")

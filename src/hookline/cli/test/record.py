@@ -46,6 +46,8 @@ def record(options: Options, screen: Screen, fire: Fire) -> int:
         shown = value if isinstance(value, str) else codec.encode(value).decode()
         screen.line((f"expects {word}: ", "name"), shown, indent=2)
     trust = " --trust" if options.trust else ""
+    # A test does not name plugins: their hooks would run in the name of the user.
+    trust += "".join(f" --plugin {shlex.quote(folder)}" for folder in options.plugin or ())
     where = shlex.quote(path.removeprefix(os.path.join(os.getcwd(), "")))
     screen.line(f"read it, keep what matters, and run it: hookline test{trust} ", where)
     return 0
@@ -59,16 +61,22 @@ def _record_live(
         line = example(HookEventName.BEFORE_TOOL).replace("hookline fire", recording, 1)
         raise CommandError(f"--record needs one event, as fire does: {line}")
     event = read_event_name("", options.places[0])
-    payload = read_payload(event, options)
-    read_event(event, payload)
+    payload = read_payload(options.places[0], options)
+    read_event(options.places[0], payload)
+    # The test says in whose words its input is.
+    worded = payload.pop("hook_event_name", None) or options.places[0]
     runner = HookTestRunner(
         fire, cwd=options.cwd or project, trusted=options.trust, **find_sources(options)
     )
-    asked = HookTest(name=name, file=path, line=1, event=event, input=payload, expect={})
+    asked = HookTest(
+        name=name, file=path, line=1, event=event, input=payload, expect={}, worded=worded
+    )
     try:
         _, answer, _, _ = runner.fire(asked)
     except NotTrusted as error:
         hint = "review the project's hooks with `hookline trust`, or pass --trust"
         raise CommandError(f"{error}; {hint}") from None
     places = {"project": project, "cwd": os.path.abspath(options.cwd or project)}
-    return recorded_test(name, event, payload, answer, ends_of(answer), places)
+    return recorded_test(
+        name, worded, payload, answer, ends_of(answer), places, claude=options.claude or False
+    )

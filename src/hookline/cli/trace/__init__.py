@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from hookline.cli.failures import CommandError
-from hookline.cli.options import SOURCES, Option, Options, find_sources, flag
+from hookline.cli.options import SOURCES, Option, Options, find_sources, flag, read_event_name
 from hookline.cli.screen import Screen, count, shown_path
 from hookline.cli.trace.screen import (
     only_session,
@@ -39,7 +39,7 @@ OPTIONS = (
     flag("--follow", "show events as they come, until ^C", one_of="what"),
     flag("--stats", "show how long each hook takes", one_of="what"),
     Option("--html", "FILE", "write one page to look at in a browser", one_of="what"),
-    Option("--event", "NAME", "again for more of them", again=True, group=_WHICH),
+    Option("--event", "NAME", "by either name; again for more", again=True, group=_WHICH),
     Option("--hook", "NAME", "with a hook of this name, or part of it", group=_WHICH),
     Option("--session", "ID", "of a session, by the beginning of its id", group=_WHICH),
     flag("--failures", "where something went wrong", group=_WHICH),
@@ -67,10 +67,8 @@ def run(options: Options, screen: Screen) -> int:
         raise CommandError(f"--limit: {options.limit} is not a number of events; write 1 or more")
     if options.log is not None and not os.path.exists(options.log):
         raise CommandError(f"--log: there is no file {options.log}")
-    from hookline.wire.events import narrow_event
-
     wanted = Filter(
-        events=frozenset(narrow_event(name).value for name in options.event or ()),
+        events=frozenset(read_event_name("--event: ", n).value for n in options.event or ()),
         hook=options.hook,
         session=options.session,
         failures=options.failures,

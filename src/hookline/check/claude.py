@@ -1,0 +1,174 @@
+"""Settings of Claude Code's: what this host does not do of what they ask for, and files of them
+that nobody asked for."""
+
+from collections.abc import Iterator, Mapping
+
+from hookline.check.findings import Finding, Severity
+from hookline.check.reading import Checked, CheckedFile, HookSite, event_keys, raw_hooks
+from hookline.pipeline.matcher import MatchTimeout
+from hookline.pipeline.programs import find_user_config
+from hookline.pipeline.settings import SettingsFileError, read_settings_file
+from hookline.wire.events import HookEventName
+from hookline.wire.hooks import LAYER_ORDER, HookSource
+
+# The events of Claude Code's alone that agents fire here: one always, some for their subagents.
+_FIRED = frozenset({"PermissionRequest"})
+_OF_SUBAGENTS = frozenset({"SubagentStart", "SubagentStop"})
+# Types that Claude Code runs and that are not run here.
+_NOT_RUN = frozenset({"agent", "mcp_tool"})
+# A field, the value that asks for something, and what to say about that.
+_UNSUPPORTED: tuple[tuple[str, object, Severity, str, str], ...] = (
+    (
+        *("shell", "powershell", Severity.WARNING),
+        "powershell is not run here, so the hook is skipped",
+        "write the command for bash",
+    ),
+    (
+        *("asyncRewake", True, Severity.WARNING),
+        "asyncRewake wakes nobody here: the hook runs as one that is async",
+        "let the hook be waited for if its answer matters",
+    ),
+    (
+        *("once", True, Severity.HINT),
+        "once counts in the frontmatter of a skill alone; the hook runs every time",
+        "remove it",
+    ),
+)
+
+
+def unread_files(checked: Checked) -> Iterator[Finding]:
+    """Files with hooks of Claude Code's that are there, and that nobody has asked for."""
+    for path in checked.unread:
+        try:
+            found = read_settings_file(path)
+        except SettingsFileError:
+            continue
+        hooks = None if found is None else found[1].value.get("hooks")
+        if found is not None and isinstance(hooks, Mapping) and any(hooks.values()):
+            line, column = found[1].place(("hooks",))
+            yield Finding(
+                kind="not-read",
+                severity=Severity.HINT,
+                message="Claude Code's hooks are here, and are not read",
+                remedy='pass --claude, or write "claude": true into your settings',
+                file=path,
+                line=line,
+                column=column,
+            )
+
+
+def unfired_events(checked: Checked) -> Iterator[Finding]:
+    """Events with hooks that nothing here fires by itself."""
+    for file in _claude_files(checked):
+        for key, path in event_keys(file):
+            event = file.dialect.event_for(key)
+            is_fired = event is None or isinstance(event, HookEventName) or key in _FIRED
+            if is_fired or not file.value(path):
+                continue
+            severity = Severity.HINT if key in _OF_SUBAGENTS else Severity.WARNING
+            what = f"{key} is not fired by this host unless the agent fires it by name"
+            remedy = f'hooks.fire_claude_event("{key}", …) does that'
+            yield file.finding("event-not-fired", severity, path, what, remedy, at_key=True)
+
+
+def kinds(checked: Checked) -> Iterator[Finding]:
+    """Types of hooks that are not run here, or that Claude Code does not take on the event."""
+    for file in _claude_files(checked):
+        for raw in raw_hooks(file):
+            kind = raw.config.get("type")
+            if not isinstance(kind, str) or file.dialect.event_for(raw.key) is None:
+                continue
+            refused = file.dialect.refuse_kind(raw.key, kind)
+            if refused is not None:
+                what, _, remedy = refused.partition("; ")
+                severity = Severity.WARNING if kind in _NOT_RUN else Severity.ERROR
+                at = (*raw.path, "type")
+                yield file.finding("type", severity, raw.path, what, remedy, at=at, event=raw.key)
+
+
+def unsupported_fields(checked: Checked) -> Iterator[Finding]:
+    """Fields that do not do here what they do in Claude Code."""
+    for file in _claude_files(checked):
+        for raw in raw_hooks(file):
+            for field, value, severity, what, remedy in _UNSUPPORTED:
+                if raw.config.get(field) == value:
+                    at = (*raw.path, field)
+                    yield file.finding("not-supported", severity, at, what, remedy, event=raw.key)
+
+
+def user_config(checked: Checked) -> Iterator[Finding]:
+    """Commands of plugins with what their users were asked for, which nobody is here."""
+    for site in checked.commands:
+        if site.file.is_claude and (found := find_user_config(site.hook)) is not None:
+            what = f"{found} has no value here, so the hook fails"
+            remedy = "write the value in its place"
+            yield site.finding("not-supported", Severity.WARNING, ("command",), what, remedy)
+
+
+def conditions(checked: Checked) -> Iterator[Finding]:
+    """The ``if`` of hooks that never holds, or that nobody can read."""
+    for site in checked.hooks:
+        text = site.raw.config.get("if")
+        if not site.file.is_claude or not isinstance(text, str) or not text:
+            continue
+        from hookline.pipeline.dialects.claude.names import CALL_EVENTS
+        from hookline.pipeline.dialects.claude.rules import Rule, read_rule
+
+        at, key = ("if",), site.raw.key
+        if key not in CALL_EVENTS:
+            what = f"the hook never runs: if is for events of tools, which {key} is not"
+            yield site.finding("condition", Severity.ERROR, at, what, "remove it")
+            continue
+        rule = read_rule(text)
+        if not isinstance(rule, Rule):
+            what = f"{rule}, so the hook runs on every call that it matches"
+            remedy = 'write a rule such as "Bash(git push:*)"'
+            yield site.finding("condition", Severity.WARNING, at, what, remedy)
+        elif not _is_met(site, rule.tool, checked):
+            what = f"no tool that the hook is for is {rule.tool}, so it never runs"
+            remedy = "have the matcher and the rule name the same tool"
+            yield site.finding("condition", Severity.WARNING, at, what, remedy)
+
+
+def _is_met(site: HookSite, tool: str, checked: Checked) -> bool:
+    """Whether the matcher picks the tool of a rule, or none that is known."""
+    from hookline.pipeline.dialects.claude.rules import Rule, covers
+    from hookline.pipeline.dialects.tools import claude_names
+
+    if tool.startswith(("mcp__", "*")):
+        return True
+    try:
+        picked = [host for host in checked.tools if site.entry.matches(host)]
+    except MatchTimeout:
+        return True
+    named = (claude_names(host, tools=checked.tools) for host in picked)
+    return not picked or any(covers(Rule(tool), names, {}, checked.cwd) for names in named)
+
+
+def switches(checked: Checked) -> Iterator[Finding]:
+    """Files that disable hooks of Claude Code's altogether."""
+    only_managed = ("allowManagedHooksOnly",)
+    for file in _claude_files(checked):
+        for path in (("disableAllHooks",), only_managed) if not file.is_plugin else ():
+            if file.value(path) is not True:
+                continue
+            if path == only_managed and file.source is not HookSource.SYSTEM:
+                what = "only the managed settings can keep all other hooks off; this is ignored"
+                yield file.finding(
+                    "overreach", Severity.WARNING, path, what, "remove it", at_key=True
+                )
+                continue
+            number = sum(
+                site.file.is_claude
+                and not site.entry.enabled
+                and LAYER_ORDER[site.hook.source] <= LAYER_ORDER[file.source]
+                for site in checked.hooks
+            )
+            what = "Claude Code's hooks are disabled here"
+            if number:
+                what += ": 1 hook does not run" if number == 1 else f": {number} hooks do not run"
+            yield file.finding("disabled", Severity.HINT, path, what, "remove it to enable them")
+
+
+def _claude_files(checked: Checked) -> Iterator[CheckedFile]:
+    return (file for file in checked.files if file.is_claude)

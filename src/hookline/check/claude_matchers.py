@@ -1,0 +1,170 @@
+"""Matchers of Claude Code's: a list of exact names, or an expression that is searched in one.
+
+What they are compared with is what Claude Code calls the host's tools, as far as these are
+declared.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from hookline.check.findings import Finding, Severity
+from hookline.check.matchers import (
+    LONGEST,
+    OF_FILES,
+    PERMISSION_RULE,
+    Verdict,
+    does_match,
+    exploding_name,
+    find_words,
+    with_word,
+)
+from hookline.check.reading import Checked, definitions
+from hookline.nearest import ask_which, did_you_mean, only_one
+from hookline.pipeline.matcher import Match
+from hookline.problem import Problem
+from hookline.wire.events import EVENTS, EventSpec
+
+if TYPE_CHECKING:
+    from hookline.pipeline.dialects.tools import ToolAlias
+
+# What Claude Code's triggers are, where its events have a list of them.
+_TRIGGERS: Mapping[str, tuple[str, ...]] = {
+    "SessionStart": ("startup", "resume", "clear", "compact", "fork"),
+    "SessionEnd": ("clear", "resume", "logout", "prompt_input_exit", "other"),
+    "PreCompact": ("manual", "auto"),
+    "PostCompact": ("manual", "auto"),
+    "Setup": ("init", "maintenance"),
+    "ConfigChange": (
+        *("user_settings", "project_settings", "local_settings", "policy_settings", "skills"),
+    ),
+    "InstructionsLoaded": (
+        *("session_start", "nested_traversal", "path_glob_match", "include", "compact"),
+    ),
+    "DirectoryAdded": ("slash_command", "register_repo_root"),
+}
+# Those that no host of ours has a word for.
+_NEVER_HERE = {"SessionStart": "fork", "SessionEnd": "resume"}
+_NAME_LIST = re.compile(r"[A-Za-z0-9_\- ,|]*")
+
+
+def claude_matchers(checked: Checked) -> Iterator[Finding]:
+    """What is wrong with each matcher, the surest of it alone."""
+    for file in checked.files:
+        for key, path, definition in definitions(file) if file.is_claude else ():
+            event, text = file.dialect.event_for(key), definition.get("matcher")
+            is_text = isinstance(text, str) and text.strip() not in ("", "*")
+            if event is None or not isinstance(text, str) or not is_text or len(text) > LONGEST:
+                continue
+            matches, problem = file.dialect.compile_matcher(event, text, checked.tools)
+            spec = EVENTS[event]
+            verdict = _judge_form(text, key, spec, problem)
+            if verdict is None and key in _TRIGGERS:
+                verdict = _judge_trigger(text, key, matches)
+            elif verdict is None and spec.search:
+                verdict = _judge_tools(text, matches, checked.tools)
+            if verdict is not None:
+                rule, severity, message, remedy, instead = verdict
+                at = (*path, "matcher")
+                fixes = file.replaced(at, instead) if instead is not None else ()
+                yield file.finding(rule, severity, at, message, remedy, fixes=fixes, event=key)
+
+
+def _judge_form(text: str, key: str, spec: EventSpec, problem: Problem | None) -> Verdict | None:
+    if spec.target is None:
+        what = f"{key} has nothing to match, so its hooks run every time"
+        remedy = "remove the matcher, and look at the input in the script"
+        return Verdict("matcher-ignored", Severity.WARNING, what, remedy)
+    rule = re.fullmatch(PERMISSION_RULE, text.strip())
+    if rule is not None and spec.search:
+        what = f"{text!r} looks like a permission rule; a matcher sees the tool's name alone"
+        remedy = f'write {rule[1]}, and "if": "{text.strip()}" in the hook'
+        return Verdict("matcher-rule", Severity.ERROR, what, remedy)
+    if problem is not None and spec.search and re.match(OF_FILES, text):
+        return _name_of_files(text, Severity.ERROR)
+    if problem is not None:
+        remedy = "correct it; until then it matches all"
+        return Verdict("matcher-regex", Severity.ERROR, problem.message, remedy)
+    if re.search(r"[)\]][*+{]", text):
+        name = exploding_name(text, search=True)
+        if name is not None:
+            what = f"{text!r} can take for ever on names such as {name[:12]}…"
+            remedy = "do not repeat what is itself a repetition, or alternatives that overlap"
+            return Verdict("matcher-explodes", Severity.WARNING, what, remedy)
+    return None
+
+
+def _name_of_files(text: str, severity: Severity) -> Verdict:
+    what = f"{text!r} looks like the name of files; a matcher sees the name of the tool alone"
+    return Verdict("matcher-file", severity, what, 'name them in the hook: "if": "Edit(*.py)"')
+
+
+def _judge_trigger(text: str, key: str, matches: Match) -> Verdict | None:
+    known = _TRIGGERS[key]
+    here = [word for word in known if word != _NEVER_HERE.get(key)]
+    unknown = [word for word in _split(text) if word not in known]
+    one = only_one(unknown[0], known) if len(unknown) == 1 else None
+    remedy = ask_which(unknown[0], known) if unknown else ""
+    remedy = remedy or f"there is {', '.join(here)}"
+    instead = with_word(text, unknown[0], one) if one else None
+    if any(does_match(matches, word) for word in here):
+        if not unknown:
+            return None
+        what = f"{unknown[0]!r} never happens on {key}"
+        return Verdict("matcher-trigger", Severity.WARNING, what, remedy, instead)
+    if any(does_match(matches, word) for word in known):
+        what = f"{text!r} never happens on {key} in this host"
+        return Verdict("matcher-trigger", Severity.WARNING, what, remedy)
+    what = f"{text!r} never happens on {key}, so these hooks never run"
+    return Verdict("matcher-trigger", Severity.ERROR, what, remedy, instead)
+
+
+def _judge_tools(text: str, matches: Match, tools: "Mapping[str, ToolAlias]") -> Verdict | None:
+    from hookline.pipeline.dialects.tools import CLAUDE_NAMES, claude_names, split_mcp_name
+
+    words = _split(text)
+    hosts = (name for host in tools for name in claude_names(host, tools=tools))
+    known = dict.fromkeys([*CLAUDE_NAMES, *hosts])
+    for word in words:
+        if word.startswith("mcp__") and split_mcp_name(word) is None:
+            what = f"no tool is called {word!r}: names in a list are compared as they are"
+            meant = f"{word.rstrip('_')}__.*"
+            return Verdict("matcher-tool", Severity.WARNING, what, f"write {meant}")
+    if any(does_match(matches, host) for host in tools):
+        # One misspelt name may stand among good ones.
+        for word in (word for word in words if word not in known and "mcp" not in word):
+            one = only_one(word, known)
+            if one is not None:
+                what, meant = f"no known tool is called {word!r}", with_word(text, word, one)
+                return Verdict("matcher-tool", Severity.WARNING, what, did_you_mean([one]), meant)
+        return None
+    if "mcp" in text:
+        # The tools of MCP servers have their names whatever these are.
+        return None
+    if re.match(OF_FILES, text):
+        return _name_of_files(text, Severity.WARNING)
+    claudes = [name for name in CLAUDE_NAMES if does_match(matches, name) or name in words]
+    if claudes:
+        tool = claudes[0]
+        what = f"{text!r} matches no declared tool: none of this host's is {tool}"
+        remedy = f'say which is: "hooks": {{"tools": {{"my_tool": "{tool}"}}}}, or Hooks(tools=…)'
+        return Verdict("matcher-tool", Severity.WARNING, what, remedy)
+    for word in words or find_words(text):
+        one = only_one(word, known)
+        if one is not None:
+            slip = "case counts" if one.lower() == word.lower() else "a typing error"
+            what = f"{text!r} matches no declared tool ({slip}?)"
+            meant = with_word(text, word, one)
+            return Verdict("matcher-tool", Severity.WARNING, what, did_you_mean([one]), meant)
+    what = f"{text!r} matches no declared tool"
+    remedy = (
+        'fine for a tool that your agent calls so; others are declared in "hooks": {"tools": …}'
+    )
+    return Verdict("matcher-tool", Severity.HINT, what, remedy)
+
+
+def _split(text: str) -> list[str]:
+    """The names of a list; none for an expression."""
+    if _NAME_LIST.fullmatch(text) is None:
+        return []
+    return [word for each in re.split("[|,]", text) if (word := each.strip())]

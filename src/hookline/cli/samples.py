@@ -1,0 +1,114 @@
+"""Events of Claude Code's to try things with: values for the fields that each must have."""
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from hookline.pipeline.dialects.tools import ToolAlias, show_as_host
+from hookline.pipeline.matcher import MatchTimeout
+from hookline.pipeline.registry import HookRegistryEntry
+from hookline.wire import codec
+from hookline.wire.events import EVENTS, find_event
+
+_CALL = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
+# Those that are fired as one of ours.
+_MAPPED: Mapping[str, dict[str, Any]] = {
+    "PreToolUse": _CALL,
+    "PostToolUse": {**_CALL, "tool_response": {"stdout": "README.md", "stderr": ""}},
+    "PostToolUseFailure": {**_CALL, "error": "it failed"},
+    "UserPromptSubmit": {"prompt": "Fix the tests"},
+    "Stop": {"stop_hook_active": False, "last_assistant_message": "Done"},
+    "SessionStart": {"source": "startup"},
+    "SessionEnd": {"reason": "other"},
+    "PreCompact": {"trigger": "manual"},
+    "Notification": {"message": "Claude needs you", "notification_type": "permission_prompt"},
+}
+# Field -> a value; what differs from event to event is under its name with the event's.
+_VALUES: Mapping[str, Any] = {
+    **_CALL,
+    "tool_use_id": "toolu_1",
+    "tool_calls": [],
+    "reason": "not allowed",
+    "expansion_type": "slash_command",
+    "command_name": "review",
+    "command_args": "",
+    "prompt": "Fix the tests",
+    "Setup.trigger": "init",
+    "PostCompact.trigger": "manual",
+    "compact_summary": "The tests were fixed.",
+    "agent_id": "agent-1",
+    "agent_type": "Explore",
+    "agent_transcript_path": "",
+    "stop_hook_active": False,
+    "error": "rate_limit",
+    "from_model": "opus",
+    "to_model": "sonnet",
+    "requested_model": None,
+    "task_id": "1",
+    "task_subject": "Fix the tests",
+    "teammate_name": "ann",
+    "team_name": "tests",
+    "ConfigChange.source": "project_settings",
+    "DirectoryAdded.source": "slash_command",
+    "file_path": "README.md",
+    "memory_type": "Project",
+    "load_reason": "session_start",
+    "old_cwd": "/",
+    "new_cwd": "/tmp",
+    "directory": "/tmp",
+    "event": "change",
+    "name": "try",
+    "worktree_path": "/tmp/try",
+    "mcp_server_name": "github",
+    "message": "Which one?",
+    "action": "accept",
+    "turn_id": "1",
+    "message_id": "1",
+    "index": 0,
+    "final": True,
+    "delta": "Hi",
+}
+_TARGETS = ("Bash", "Write", "Edit", "Read", "startup", "other", "manual", "permission_prompt")
+
+
+def sample_fields(name: str) -> dict[str, Any]:
+    """The fields of an event by Claude Code's name."""
+    if name in _MAPPED:
+        return dict(_MAPPED[name])
+    event = find_event(name)
+    assert event is not None
+    required = EVENTS[event].required
+    return {field: _VALUES.get(f"{name}.{field}", _VALUES.get(field)) for field in required}
+
+
+def sample_arguments(name: str) -> str:
+    """Arguments of ``hookline fire`` that fire it."""
+    fields = sample_fields(name)
+    words = []
+    if "tool_name" in fields:
+        tool, called = fields.pop("tool_name"), codec.encode(fields.pop("tool_input")).decode()
+        words += ["--tool", tool, "--tool-input", f"'{called}'"]
+    if fields:
+        words += ["--input", f"'{codec.encode(fields).decode()}'"]
+    return " ".join(words)
+
+
+def make_fields(
+    entry: HookRegistryEntry, tools: Mapping[str, ToolAlias] | None
+) -> dict[str, Any] | None:
+    """The fields of an event that a hook of Claude Code's is for; None where no name comes to mind
+    that its matcher matches."""
+    fields, spec = sample_fields(entry.hook.dialect_event), EVENTS[entry.event]
+    if "tool_input" in fields:
+        # For whatever tool it is.
+        fields["tool_input"] = {"command": "ls", "file_path": "README.md", "content": "Hello\n"}
+    if spec.target is None:
+        return fields
+    sample = fields[spec.target]
+    for name in (sample, *re.findall(r"[\w-]+", str(entry.matcher or "")), *_TARGETS):
+        ours = show_as_host(name, {}, tools=tools).name if spec.search else name
+        with suppress(MatchTimeout):
+            if entry.matches(ours):
+                return {**fields, spec.target: name}
+    return None

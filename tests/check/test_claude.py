@@ -1,0 +1,380 @@
+"""Claude Code's settings and plugins, in their own dialect, and what this host makes of them."""
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from hookline.check import Finding, Severity, check
+from hookline.wire.hooks import HookSource
+from tests.check.review import (
+    ERROR,
+    HINT,
+    WARNING,
+    brief,
+    checked,
+    hook,
+    on,
+    only,
+    review,
+    review_claude,
+)
+from tests.harness.scratch import Project
+
+PROMPT = {"type": "prompt", "prompt": "Is it safe?"}
+
+
+def http(url: str = "https://hooks.example.org/x", **fields: Any) -> dict[str, Any]:
+    return {"type": "http", "url": url, **fields}
+
+
+def apart_from_httpx(findings: list[Finding]) -> list[Finding]:
+    """The findings but that its package is not installed."""
+    return [finding for finding in findings if finding.kind != "http"]
+
+
+def rules(findings: list[Finding]) -> set[str]:
+    return {finding.kind for finding in findings}
+
+
+def test_every_key_that_claude_code_knows_is_known(project: Project) -> None:
+    project.script("guard.sh", "#!/bin/sh\nexit 0\n")
+    guard = hook(
+        '"$CLAUDE_PROJECT_DIR"/guard.sh',
+        **{"if": "Bash(git push:*)"},
+        timeout=30,
+        statusMessage="looking",
+        shell="bash",
+        onFailure="block",
+    )
+    settings = {
+        "$schema": "x",
+        "model": "opus",
+        "permissions": {"allow": ["Bash(ls:*)"]},
+        "env": {"MODE": "strict"},
+        **on("PreToolUse", guard, hook("true", **{"args": ["-x"], "async": True}), matcher="Bash"),
+    }
+    assert brief(review_claude(project, settings)) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule", "severity", "said"),
+    [
+        (hook(tiemout=5), "unknown-key", WARNING, "did you mean timeout?"),
+        (hook(frobnicate=1), "unknown-key", HINT, "the keys are args, async, asyncRewake"),
+        (hook(url="x"), "misplaced-key", WARNING, "url is for http hooks and means nothing"),
+        (hook(matcher="x"), "misplaced-key", WARNING, 'beside "hooks"'),
+        (hook(timeout=5000), "timeout-milliseconds", WARNING, "looks like milliseconds; write 5 "),
+        (hook("true ${user_config.key}"), "not-supported", WARNING, "has no value here"),
+        (hook(once=True), "not-supported", HINT, "the hook runs every time"),
+        (hook(shell="powershell"), "not-supported", WARNING, "so the hook is skipped"),
+        (hook(asyncRewake=True), "not-supported", WARNING, "wakes nobody here"),
+        ({"type": "agent", "prompt": "x"}, "type", WARNING, "agent hooks are not run here"),
+        ({"type": "mcp_tool", "server": "s", "tool": "t"}, "type", WARNING, "are not run here"),
+        ({"command": "true"}, "type", ERROR, 'add "type": "command"'),
+        ({"type": "comand", "command": "true"}, "type", ERROR, 'write "command"'),
+        (PROMPT, "prompt", HINT, "is not run where the agent gives none; give one with Hooks(jud"),
+        (PROMPT | {"onFailure": "block"}, "prompt", HINT, "blocks where the agent gives none"),
+        (hook(onFailure="allow"), "settings", ERROR, 'must be "continue" or "block"'),
+        (
+            hook("true", **{"onFailure": "block", "async": True}),
+            *("settings", ERROR, "nobody would wait for its answer"),
+        ),
+    ],
+)
+def test_a_field_of_a_hook(
+    project: Project, fields: Any, rule: str, severity: str, said: str
+) -> None:
+    finding = only(review_claude(project, on("PreToolUse", fields)), rule)
+    assert finding.severity is severity
+    assert said in finding.text
+
+
+@pytest.mark.parametrize(
+    ("event", "severity", "said"),
+    [
+        ("PermissionRequest", None, ""),
+        ("SubagentStop", HINT, 'hooks.fire_claude_event("SubagentStop", …) does that'),
+        ("TaskCompleted", WARNING, "is not fired by this host unless the agent fires it by name"),
+        ("WorktreeCreate", WARNING, "is not fired by this host unless the agent fires it by name"),
+    ],
+)
+def test_events_that_this_host_does_not_fire(
+    project: Project, event: str, severity: Severity | None, said: str
+) -> None:
+    findings = review_claude(project, on(event, hook()))
+    if severity is None:
+        assert findings == []
+        return
+    finding = only(findings, "event-not-fired")
+    assert (finding.severity, finding.line) == (severity, 3)
+    assert said in finding.text
+
+
+@pytest.mark.parametrize(
+    ("event", "severity", "said"),
+    [
+        ("PreToolUs", ERROR, "did you mean PreToolUse?"),
+        ("BeforeTool", ERROR, "call it PreToolUse, and write timeouts in seconds"),
+        ("AfterTool", ERROR, "call it PostToolUse"),
+        ("Zzz", WARNING, "the events are PreToolUse, PostToolUse"),
+    ],
+)
+def test_an_event_that_is_not_claude_codes(
+    project: Project, event: str, severity: Severity, said: str
+) -> None:
+    finding = only(review_claude(project, on(event, hook())), "unknown-event")
+    assert finding.severity is severity
+    assert said in finding.text
+
+
+@pytest.mark.parametrize(
+    ("matcher", "rule", "severity", "said"),
+    [
+        ("bash", "matcher-tool", WARNING, "case counts?); did you mean Bash?"),
+        ("Wirte", "matcher-tool", WARNING, "did you mean Write?"),
+        ("Bash|Wirte", "matcher-tool", WARNING, "no known tool is called 'Wirte'"),
+        ("NotebookRead", "matcher-tool", WARNING, '"tools": {"my_tool": "NotebookRead"}'),
+        ("Bash(git push:*)", "matcher-rule", ERROR, '"if": "Bash(git push:*)" in the hook'),
+        ("mcp__memory", "matcher-tool", WARNING, "write mcp__memory__.*"),
+        ("frobnicate", "matcher-tool", HINT, "fine for a tool that your agent calls so"),
+        ("*.py", "matcher-file", ERROR, '"if": "Edit(*.py)"'),
+        (r".*\.py$", "matcher-file", WARNING, "sees the name of the tool alone"),
+        ("(Bash", "matcher-regex", ERROR, "until then it matches all"),
+        ("(a+)+$", "matcher-explodes", WARNING, "can take for ever"),
+    ],
+)
+def test_a_matcher_for_tools(
+    project: Project, matcher: str, rule: str, severity: str, said: str
+) -> None:
+    finding = only(review_claude(project, on("PreToolUse", hook(), matcher=matcher)), rule)
+    assert finding.severity is severity
+    assert said in finding.text
+
+
+@pytest.mark.parametrize(
+    "matcher",
+    [
+        *("", "*", ".*", "Bash", "Edit|MultiEdit|Write|NotebookEdit", "Edit, Write", "Task"),
+        *("run_shell_command", "mcp__memory__.*", "mcp__.*", "Write|Edit|mcp__.*slack_(a|b)"),
+        *(
+            "^Bash$",
+            "Notebook.*|Read",
+            "mcp__github__create_issue",
+            "Agent",
+            "write_*",
+            "MultiEdit",
+        ),
+    ],
+)
+def test_matchers_that_are_fine(project: Project, matcher: str) -> None:
+    assert review_claude(project, on("PostToolUse", hook(), matcher=matcher)) == []
+
+
+@pytest.mark.parametrize(
+    ("event", "matcher", "severity", "said"),
+    [
+        ("SessionStart", "startup|compact", None, ""),
+        ("SessionStart", "startup|compress", WARNING, "'compress' never happens"),
+        ("SessionStart", "fork", WARNING, "never happens on SessionStart in this host"),
+        ("SessionStart", "startupp", ERROR, "did you mean startup?"),
+        ("SessionEnd", "exit", ERROR, "so these hooks never run"),
+        ("PreCompact", "auto", None, ""),
+    ],
+)
+def test_a_trigger_is_one_of_claude_codes(
+    project: Project, event: str, matcher: str, severity: Severity | None, said: str
+) -> None:
+    findings = review_claude(project, on(event, hook(), matcher=matcher))
+    if severity is None:
+        assert findings == []
+        return
+    finding = only(findings, "matcher-trigger")
+    assert finding.severity is severity
+    assert said in finding.text
+
+
+def test_a_matcher_on_an_event_that_has_nothing_to_match(project: Project) -> None:
+    finding = only(review_claude(project, on("Stop", hook(), matcher="Bash")), "matcher-ignored")
+    assert finding.message == "Stop has nothing to match, so its hooks run every time"
+
+
+def test_a_tool_that_settings_declare_satisfies_a_matcher(project: Project) -> None:
+    native = project.settings({"claude": True, "hooks": {"tools": {"cells": "NotebookRead"}}})
+    project.settings(on("PreToolUse", hook(), matcher="NotebookRead"), file=".claude/settings.json")
+    assert check(checked((native, HookSource.USER), project=project)) == []
+
+
+@pytest.mark.parametrize(
+    ("event", "matcher", "condition", "severity", "said"),
+    [
+        ("PreToolUse", "Bash", "Bash(git push:*)", None, ""),
+        ("PreToolUse", "Edit|Write", "Edit(src/**)", None, ""),
+        ("PreToolUse", "*", "mcp__github__push", None, ""),
+        ("Stop", "", "Bash(git push:*)", ERROR, "the hook never runs: if is for events of tools"),
+        ("PreToolUse", "Bash", "Bash(git push", WARNING, "so the hook runs on every call"),
+        ("PreToolUse", "Write", "Bash(git push:*)", WARNING, "so it never runs"),
+    ],
+)
+def test_the_if_of_a_hook(
+    project: Project,
+    event: str,
+    matcher: str,
+    condition: str,
+    severity: Severity | None,
+    said: str,
+) -> None:
+    findings = review_claude(project, on(event, hook(**{"if": condition}), matcher=matcher))
+    if severity is None:
+        assert findings == []
+        return
+    finding = only(findings, "condition")
+    assert finding.severity is severity
+    assert said in finding.text
+
+
+@pytest.mark.parametrize("is_claude", [True, False])
+@pytest.mark.parametrize(
+    ("fields", "rule", "severity", "said"),
+    [
+        (http(), None, None, ""),
+        (http("http://hooks.example.org/x"), "http-url", ERROR, "for this machine alone"),
+        (http("http://127.0.0.1:8000/x"), "http-url", ERROR, "which is private; allow it under"),
+        (http("https://10.0.0.1/x"), "http-url", ERROR, "is not sent to 10.0.0.1"),
+        (http("https://a:b@example.org/"), "http-url", ERROR, "a name or a password in it"),
+        (http(headers={"X": "$TOKEN"}), "http-header", WARNING, "allowedEnvVars does not have"),
+        (http(headers={"X": "${TOKEN}"}, allowedEnvVars=["TOKEN"]), None, None, ""),
+        (http(headers={"X Y": "1"}), "http-header", ERROR, "letters, digits and hyphens"),
+        (http(command="true"), "misplaced-key", WARNING, "is for command hooks"),
+    ],
+)
+def test_a_hook_that_is_a_server(
+    project: Project,
+    is_claude: bool,
+    fields: Any,
+    rule: str | None,
+    severity: Severity | None,
+    said: str,
+) -> None:
+    if is_claude:
+        findings = review_claude(project, on("PreToolUse", fields))
+    else:
+        findings = review(project, on("BeforeTool", fields))
+    findings = apart_from_httpx(findings)
+    if rule is None:
+        assert findings == []
+        return
+    finding = only(findings, rule)
+    assert finding.severity is severity
+    assert said in finding.text
+
+
+def test_http_hooks_are_sent_by_a_package_of_its_own(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    findings = review_claude(project, on("PreToolUse", http(), http("https://b.example.org/")))
+    assert "pip install 'hookline[http]'" in only(findings, "http").text
+
+
+def test_urls_that_claude_codes_settings_do_not_allow(project: Project) -> None:
+    settings = {"allowedHttpHookUrls": ["https://other.org/*"], **on("PreToolUse", http())}
+    finding = only(apart_from_httpx(review_claude(project, settings)), "http-url")
+    assert "allowedHttpHookUrls has no pattern" in finding.text
+
+
+def test_hooks_that_claude_codes_settings_switch_off(project: Project) -> None:
+    settings = {"disableAllHooks": True, "allowManagedHooksOnly": True, **on("Stop", hook())}
+    findings = review_claude(project, settings)
+    assert brief(findings) == [("disabled", HINT), ("overreach", WARNING)]
+    assert "Claude Code's hooks are disabled here: 1 hook does not run" in findings[0].message
+
+
+def test_native_rules_keep_out_of_claude_codes_files(project: Project) -> None:
+    project.script("guard.py", "import json\nprint(json.dumps({}))\n")
+    settings = {
+        "enableHooks": False,
+        "hooks": {
+            "PreToolUse": [
+                {"matcher": "Edit, Write", "hooks": [hook("python3 guard.py", timeout=10)]}
+            ]
+        },
+    }
+    # A timeout of ten, a comma and a script that could be kept warm are worth a word natively.
+    assert rules(review_claude(project, settings)) <= {"uncovered"}
+    native = review(project, on("BeforeTool", hook("python3 guard.py", timeout=10), matcher="a, b"))
+    assert rules(native) >= {"timeout-seconds", "matcher-separator", "warm"}
+
+
+def test_claude_codes_files_that_nobody_asked_for_are_told_once_each(project: Project) -> None:
+    native = project.settings(on("BeforeAgent", hook()))
+    project.settings(on("Stop", hook()), file=".claude/settings.json")
+    project.settings({"model": "opus"}, file=".claude/settings.local.json")
+    read = checked((native, HookSource.PROJECT), project=project)
+    finding = only(check(read), "not-read")
+    assert finding.severity is HINT
+    assert finding.file.endswith(".claude/settings.json")
+    assert 'pass --claude, or write "claude": true into your settings' in finding.text
+    assert len(read.hooks) == 1
+
+
+def test_a_required_hook_that_nobody_waits_for_is_an_error(project: Project) -> None:
+    native = project.settings({"claude": True, "hooks": {"required": ["guard"]}})
+    guard = hook("true", **{"name": "guard", "async": True})
+    project.settings(on("Stop", guard), file=".claude/settings.json")
+    findings = check(checked((native, HookSource.PROJECT), project=project))
+    assert "async is not for a hook that is required" in only(findings, "settings").message
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_settings_say_whether_claude_codes_files_are_checked(project: Project, said: bool) -> None:
+    native = project.settings({"claude": said})
+    project.settings(on("Stop", hook(tiemout=5)), file=".claude/settings.json")
+    findings = check(checked((native, HookSource.USER), project=project))
+    assert rules(findings) == ({"unknown-key"} if said else set())
+
+
+@pytest.mark.parametrize("form", ["file", "flat file", "object", "list", "path"])
+def test_a_plugin_is_checked_wherever_its_hooks_are(project: Project, form: str) -> None:
+    guard = hook("python3 ${CLAUDE_PLUGIN_ROOT}/gone.py", tiemout=5)
+    hooks = {"PreToolUse": [{"matcher": "Bash", "hooks": [guard]}]}
+    manifest: dict[str, Any] = {"name": "guards"}
+    if form in ("file", "flat file"):
+        content = {"description": "d", **({"hooks": hooks} if form == "file" else hooks)}
+        project.write("guards/hooks/hooks.json", json.dumps(content))
+    elif form == "path":
+        manifest["hooks"] = ["./extra/hooks.json"]
+        project.write("guards/extra/hooks.json", json.dumps({"hooks": hooks}))
+        project.write("guards/hooks/hooks.json", json.dumps({"hooks": {"Nonsense": []}}))
+    else:
+        manifest["hooks"] = hooks if form == "object" else [hooks]
+    project.write("guards/.claude-plugin/plugin.json", json.dumps(manifest))
+    read = checked(project=project, plugins=[project.path / "guards"])
+    assert rules(check(read)) == {"unknown-key", "script-missing"}
+    missing = next(finding for finding in check(read) if finding.kind == "script-missing")
+    assert str(project.path / "guards" / "gone.py") in missing.message
+    assert len(read.hooks) == 1
+
+
+def test_a_script_of_a_plugin_that_cannot_be_executed(project: Project) -> None:
+    project.write("guards/run.sh", "#!/bin/sh\nexit 0\n")
+    hooks = {"Stop": [{"hooks": [hook("${CLAUDE_PLUGIN_ROOT}/run.sh")]}]}
+    project.write("guards/hooks/hooks.json", json.dumps({"hooks": hooks}))
+    findings = check(checked(project=project, plugins=[project.path / "guards"]))
+    assert only(findings, "script-not-executable").fixes
+
+
+def test_a_folder_that_is_no_plugin(project: Project) -> None:
+    (project.path / "empty").mkdir()
+    finding = only(check(checked(project=project, plugins=[project.path / "empty"])), "plugin")
+    assert finding.severity is ERROR
+    assert "neither .claude-plugin/plugin.json nor hooks/hooks.json" in finding.text
+
+
+def test_the_same_hook_in_two_dialects_is_two_hooks(project: Project) -> None:
+    native = project.settings({"claude": True, **on("SessionStart", hook())})
+    project.settings(on("SessionStart", hook(), hook()), file=".claude/settings.json")
+    finding = only(check(checked((native, HookSource.PROJECT), project=project)), "duplicate")
+    assert finding.file.endswith(".claude/settings.json")
+    assert "is on line 6 already, and runs once" in finding.message

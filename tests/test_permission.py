@@ -139,6 +139,21 @@ async def test_nobody_answers_a_question_of_who_is_trusted_more(
     assert bool(desk.ran) is is_skipped
 
 
+async def test_nobody_rewrites_what_who_is_trusted_more_allows() -> None:
+    desk = Desk({}, confirm=True)
+    system = desk.hooks.config.get_hook_system()
+    assert system is not None
+    system.initialize_blocking()
+    rewriting = {"decision": "allow", "hookSpecificOutput": {"tool_input": {"command": "evil"}}}
+    system.register_hook("BeforeTool", lambda _event: dict(ASK), source="user")
+    system.register_hook("PermissionRequest", lambda _event: {"decision": "allow"}, source="user")
+    system.register_hook("PermissionRequest", lambda _event: rewriting, source="project")
+    await desk.run()
+    assert [request.tool_input for request in desk.asked] == desk.ran
+    assert desk.asked
+    assert "evil" not in str(desk.ran)
+
+
 async def test_a_hook_of_it_that_fails_leaves_the_question_to_the_user() -> None:
     desk = Desk()
 

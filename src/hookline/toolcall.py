@@ -338,13 +338,12 @@ async def _ask(
             transcript_path=call.transcript_path,
         )
         answer = await firing.execute(fired)
-        tool_input = answer.tool_input
         if answer.stopped:
             return _stopped(answer.reason or ""), tool_input, False
         if answer.denied:
             return _blocked(answer.reason or reason), tool_input, False
         if may_permit(answer, before):
-            return None, tool_input, False
+            return None, answer.tool_input, False
     request = ConfirmationRequest(call.name, tool_input, reason, before.message)
     try:
         is_confirmed = await firing.settle(call.confirm(request)) is True
@@ -370,16 +369,21 @@ def may_permit(answer: Answer, asked: Answer | None = None) -> bool:
         for result in (asked.results if asked is not None else ())
         if create_hook_output(result.event_name, result.output or {}).is_ask_decision()
     }
-    allowing = {
-        result.hook.source
-        for result in answer.results
-        if (result.output or {}).get("decision") in ("allow", "approve")
-    }
+    barred: set[HookSource] = set()
     if HookSource.SYSTEM in asking:
-        allowing &= {HookSource.SYSTEM}
+        barred = {*HookSource} - {HookSource.SYSTEM}
     elif HookSource.USER in asking:
-        allowing -= {HookSource.PROJECT, HookSource.EXTENSIONS}
-    return bool(allowing)
+        barred = {HookSource.PROJECT, HookSource.EXTENSIONS}
+    allowing, rewriting = set[HookSource](), set[HookSource]()
+    for result in answer.results:
+        said = create_hook_output(result.event_name, result.output or {})
+        if said.decision in ("allow", "approve"):
+            allowing.add(result.hook.source)
+        given = said.hook_specific_output or {}
+        if given.get("tool_input") or given.get("removeToolInput"):
+            rewriting.add(result.hook.source)
+    # What is allowed is the call as they were shown it.
+    return bool(allowing - barred) and not rewriting & barred
 
 
 async def run_call(

@@ -384,14 +384,18 @@ class Face:
         answered: Mapping[str, Any] | None = None,
         call_id: str | None = None,
         original: Mapping[str, Any] | None = None,
+        approved: bool = False,
     ) -> ToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves: whether it may
         run (``gate.refusal``) and with what (``gate.input``). ``gate.finish()`` is the other;
         ``read`` makes a result of what it is given. ``answered`` is what BeforeTool hooks have
-        said to this very call already, ``original`` the event as Claude Code itself words it."""
+        said to this very call already, ``original`` the event as Claude Code itself words it;
+        ``approved`` says that the user has allowed the call, so that nobody is asked."""
         call = self._call(name, tool_input, confirm, deferrals, mcp_context, call_id)
-        if read is not None or answered is not None or original is not None:
-            call = msgspec.structs.replace(call, read=read, answered=answered, original=original)
+        if read is not None or answered is not None or original is not None or approved:
+            call = msgspec.structs.replace(
+                call, read=read, answered=answered, original=original, approved=approved
+            )
         return await open_gate(self._engine.heard, call)
 
     async def run_tool(
@@ -897,6 +901,7 @@ class SyncHooks:
         answered: Mapping[str, Any] | None = None,
         call_id: str | None = None,
         original: Mapping[str, Any] | None = None,
+        approved: bool = False,
     ) -> SyncToolGate:
         """The first half of ``run_tool``, for callers who run the tool themselves."""
         opening = self._face.tool_gate(
@@ -909,6 +914,7 @@ class SyncHooks:
             answered=answered,
             call_id=call_id,
             original=original,
+            approved=approved,
         )
         return SyncToolGate(complete(opening))
 

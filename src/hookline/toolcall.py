@@ -153,7 +153,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     what the tool returns. ``answered`` is what BeforeTool hooks have answered to this very call
     already, before it was deferred: they are not asked again. ``id`` is what the model's call is
     known by. ``original`` is the event before the tool as Claude Code itself worded it, which asks
-    hooks of permission itself."""
+    hooks of permission itself. ``approved`` says that the user has allowed this very call."""
 
     name: str
     input: ToolInput
@@ -167,6 +167,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     answered: Mapping[str, Any] | None = None
     id: str | None = None
     original: Mapping[str, Any] | None = None
+    approved: bool = False
 
     def event(
         self,
@@ -309,7 +310,7 @@ async def open_gate(firing: Firing, call: ToolCall) -> ToolGate:
         refusal = _stopped(reason)
     elif before.blocked:
         refusal = _blocked(reason)
-    elif before.asks:
+    elif before.asks and not call.approved:
         if call.confirm is None:
             refusal = _blocked(f"{reason} ({NOBODY_TO_ASK})")
         else:
@@ -419,6 +420,7 @@ async def _follow(
             answered=None,
             id=make_call_id(),
             original=None,
+            approved=False,
         )
         number += 1
         outcome = await _run_once(firing, call, following.execute)

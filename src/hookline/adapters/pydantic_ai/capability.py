@@ -334,7 +334,7 @@ class _HookedRun(HooklineCapability):
         given = self._read_args(call.tool_name, args)
         if given is None:
             return args
-        gate = await self._open_gate(call, given)
+        gate = await self._open_gate(ctx, call, given)
         if gate.input is given:
             return args
         # A schema may read JSON less strictly than Python's values.
@@ -392,7 +392,7 @@ class _HookedRun(HooklineCapability):
                 return await handler(args)
             # Another capability had the validation skipped, and BeforeTool with it, or the model's
             # arguments were no object, and the schema took them all the same.
-            gate = await self._open_gate(call, given)
+            gate = await self._open_gate(ctx, call, given)
             self._gates.pop(call.tool_call_id)
             if gate.asks and not ctx.tool_call_approved:
                 await self._ask(ctx, gate)
@@ -456,7 +456,9 @@ class _HookedRun(HooklineCapability):
                 return None
         return args if isinstance(args, dict) else None
 
-    async def _open_gate(self, call: ToolCallPart, given: ToolInput) -> ToolGate:
+    async def _open_gate(
+        self, ctx: RunContext[Any], call: ToolCallPart, given: ToolInput
+    ) -> ToolGate:
         """Fire BeforeTool; raises ToolFailed for a call that hooks do not let run."""
         gate = await self.face.tool_gate(
             call.tool_name,
@@ -465,6 +467,7 @@ class _HookedRun(HooklineCapability):
             confirm=lambda _request: True,
             read=read_result,
             call_id=call.tool_call_id,
+            approved=ctx.tool_call_approved,
         )
         if gate.refusal is not None:
             if gate.refusal.stop_reason is not None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookline import Hooks
 from hookline.fired import Facts
 from hookline.pipeline.dialects.claude.conditions import applies
 from hookline.pipeline.dialects.claude.rules import covers_command, covers_path
@@ -17,6 +18,7 @@ from hookline.pipeline.dialects.tools import TOOLS, ToolAlias
 from hookline.pipeline.planner import narrow_plan
 from hookline.wire.hooks import CommandHook
 from hookline.wire.results import HookExecutionPlan
+from tests.pipeline.claude import PROJECT_FILE, hooks, write
 from tests.pipeline.dialects.claude.documents import make_document
 
 
@@ -120,6 +122,7 @@ def is_run(condition: str, tool: str, tool_input: dict[str, Any], **fields: Any)
         ("git push:*", 'env A=1 grep "it\'s" x', False),
         ("git push:*", "fish --command 'git push'", True),
         ("git push:*", "bash ./git push", True),
+        ("git push:*", "bash git push -c", True),
         ("git push:*", "bash git.sh push", False),
         # A shell that reads stdin.
         ("rm:*", "echo rm x | bash -euo pipefail", True),
@@ -373,3 +376,20 @@ def test_any_command_and_any_pattern_are_survived(command: str, pattern: str) ->
 @given(st.text("a/*?[]!~.\\", max_size=8), st.text("a/.~\0", max_size=8))
 def test_any_path_and_any_pattern_are_survived(pattern: str, path: str) -> None:
     assert covers_path(pattern, path, "/work") in (True, False)
+
+
+@pytest.mark.parametrize(("command", "ran"), [("git push", True), ("git pull", False)])
+async def test_in_a_sequence_a_rule_is_about_the_call_as_the_hooks_before_left_it(
+    tmp_path: Path, command: str, ran: bool
+) -> None:
+    guard = {"type": "command", "command": "echo no >&2; exit 2", "if": "Bash(git push:*)"}
+    write(tmp_path / PROJECT_FILE, hooks(guard))
+    loaded = Hooks.load(tmp_path, claude=True, trusted=True)
+    loaded.on("BeforeTool", sequential=True)(
+        lambda _event: {"hookSpecificOutput": {"tool_input": {"command": command}}}
+    )
+    with loaded:
+        answer = await loaded.before_tool("run_shell_command", {"command": "git p"})
+    assert answer.denied is ran
+    assert answer.plan is not None
+    assert len(answer.plan.hooks) == len(answer.results) == 1 + ran

@@ -251,14 +251,16 @@ class _Commands:
         """Whether a shell is told, in its arguments or on stdin, to run what the pattern names."""
         program, arguments = os.path.basename(texts[0]), list(texts[1:])
         options = [text for text in arguments if text.startswith("-")]
+        is_shell, leading = program in _SHELLS, []
         if _has_option(_TELLING.get(program), options):
             told = [text for text in arguments if not text.startswith("-")]
             # An option may have its value in the same word.
             told += [value for text in options for value in (text[2:], text.partition("=")[2])]
             told = [" ".join(arguments)] if program == "eval" else told
-            is_unknown = any(map(_is_made, words))
-            return is_unknown or any(self.are_covered(text, depth + 1) for text in told)
-        is_shell, leading = program in _SHELLS, []
+            if any(map(_is_made, words)) or any(self.are_covered(t, depth + 1) for t in told):
+                return True
+            if not is_shell:
+                return False
         while arguments and arguments[0].startswith(("-", "+")):
             leading.append(arguments.pop(0))
             if _WITH_VALUE.fullmatch(leading[-1]) or (not is_shell and leading[-1] == "-u"):

@@ -101,6 +101,8 @@ def show_call(document: EventDocument) -> ShownCall:
     told, told_input = worded.get("tool_name"), worded.get("tool_input")
     if not (isinstance(tool_input, Mapping) and isinstance(told_input, Mapping)):
         raise InvalidPayloadError(document.event.value, "tool_input is not an object")
+    if not isinstance(name, str):
+        raise InvalidPayloadError(document.event.value, "tool_name is not a string")
     if original is not None and isinstance(told, str):
         shown = show_as_host(told, told_input, tools=document.tools)
         fields = {} if shown.alias is None else shown.alias.fields

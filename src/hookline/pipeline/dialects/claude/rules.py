@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from hookline.pipeline.dialects.tools import LEGACY_NAMES
+from hookline.pipeline.dialects.tools import LEGACY_NAMES, locate
 from hookline.pipeline.matcher import Match, MatchTimeout, compile_expression
 from hookline.pipeline.shell import (
     REDIRECTIONS,
@@ -140,7 +140,7 @@ def covers_path(pattern: str, path: str, cwd: str) -> bool:
         bases, pattern = [cwd], pattern.removeprefix("./")
     try:
         test = _compile_path(pattern)
-        full = os.path.normpath(os.path.join(cwd, os.path.expanduser(path)))
+        full = locate(path, cwd)
         files = {full, os.path.realpath(full)}
         relatives = (
             os.path.relpath(file, base)

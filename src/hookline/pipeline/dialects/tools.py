@@ -231,7 +231,8 @@ def _rename(tool: str, tool_input: Mapping[str, Any], names: Mapping[str, str]) 
     return renamed
 
 
-def _text_of(value: object) -> str:
+def text_of(value: object) -> str:
+    """A value as JSON text; a text is itself."""
     return value if isinstance(value, str) else codec.encode(value).decode()
 
 
@@ -254,7 +255,7 @@ def _make_bash(_input: Mapping[str, Any], text: str) -> dict[str, Any]:
 def _read_file(response: Mapping[str, Any]) -> str:
     file = response.get("file")
     content = file.get("content") if isinstance(file, Mapping) else None
-    return content if isinstance(content, str) else _text_of(response)
+    return content if isinstance(content, str) else text_of(response)
 
 
 def _write_file(response: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -298,7 +299,7 @@ def _read_found(response: Mapping[str, Any]) -> str:
     content, files = response.get("content"), response.get("filenames")
     if isinstance(content, str) and content:
         return content
-    return "\n".join(map(str, files)) if isinstance(files, list) else _text_of(response)
+    return "\n".join(map(str, files)) if isinstance(files, list) else text_of(response)
 
 
 def _write_matches(_response: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -312,7 +313,7 @@ def _write_filenames(_response: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def _read_report(response: Mapping[str, Any]) -> str:
-    return "\n".join(read_blocks(response.get("content"))) or _text_of(response)
+    return "\n".join(read_blocks(response.get("content"))) or text_of(response)
 
 
 def _write_report(response: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -325,7 +326,7 @@ def _make_report(_input: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 def _read_search(response: Mapping[str, Any]) -> str:
     results = response.get("results")
-    return "\n".join(map(_text_of, results)) if isinstance(results, list) else _text_of(response)
+    return "\n".join(map(text_of, results)) if isinstance(results, list) else text_of(response)
 
 
 def _write_search(response: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -335,7 +336,7 @@ def _write_search(response: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 def _read_page(response: Mapping[str, Any]) -> str:
     result = response.get("result")
-    return result if isinstance(result, str) else _text_of(response)
+    return result if isinstance(result, str) else text_of(response)
 
 
 def _write_page(response: Mapping[str, Any], text: str) -> dict[str, Any]:

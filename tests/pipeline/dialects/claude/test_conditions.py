@@ -235,6 +235,9 @@ def test_a_link_is_no_way_around_a_rule(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("secret")
     assert covers_path("secret/**", f"{tmp_path}/link/x", str(tmp_path))
     assert covers_path("link/**", f"{tmp_path}/link/x", str(tmp_path))
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "deep").symlink_to("../secret/folder")
+    assert covers_path(f"/{tmp_path}/secret/**", "deep/../key", f"{tmp_path}/work")
 
 
 @pytest.mark.parametrize(
@@ -266,6 +269,8 @@ def test_a_link_is_no_way_around_a_rule(tmp_path: Path) -> None:
         ("WebFetch(domain:example.com)", "web_fetch", {"url": "https://x.org/example.com"}, False),
         ("WebFetch(domain:*.example.com)", "web_fetch", {"url": "https://a.example.com"}, True),
         ("WebFetch(domain:example.com)", "web_fetch", {"url": "example.com/x"}, True),
+        ("WebFetch(domain:example.com)", "web_fetch", {"url": "https:/example.com"}, True),
+        ("WebFetch(domain:example.com)", "web_fetch", {"url": "https:example.com"}, True),
         ("WebFetch(domain:example.com)", "web_fetch", {"url": "https://[x"}, True),
         ("WebFetch(domain:example.com)", "web_fetch", {}, True),
         ("Agent(Explore)", "task", {"subagent_name": "Explore"}, True),

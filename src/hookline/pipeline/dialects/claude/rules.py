@@ -182,8 +182,9 @@ def _covers_url(domain: str, url: object) -> bool:
         host = parts.hostname
     except ValueError:
         return True
-    # Clients read these hosts in different ways.
-    is_plain = host is not None and re.fullmatch(r"[A-Za-z0-9.\-:\[\]@]+", parts.netloc)
+    # Clients read such addresses in different ways.
+    is_odd = re.match(r"https?:(?!//[^/])", url.strip(), re.IGNORECASE)
+    is_plain = not is_odd and re.fullmatch(r"[A-Za-z0-9.\-:\[\]@]+", parts.netloc)
     return not is_plain or _glob(domain.lower(), (host or "").rstrip("."))
 
 

@@ -135,6 +135,8 @@ def is_run(condition: str, tool: str, tool_input: dict[str, Any], **fields: Any)
         ("rm:*", "echo rm x | sudo -u root -s", True),
         ("rm:*", "sudo grep -is x", False),
         ("rm:*", "echo rm x | xargs -I% sh -c %", True),
+        ("rm:*", "echo rm | xargs -i {} x", True),
+        ("rm:*", "ls | xargs sed -i s/a/b/", False),
         ("rm:*", "echo rm x | xargs env", True),
         ("rm:*", "cat commands | parallel", True),
         ("rm:*", "parallel gzip ::: a b", False),

@@ -5,6 +5,7 @@ A rule narrows what a guard sees, so that in doubt a call falls under it: where 
 path or the rule itself cannot be read, or a shell could make of the command what the rule names.
 """
 
+import itertools
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -239,7 +240,9 @@ class _Commands:
                 return True
         if program == "xargs":
             runners = {self._words[0], *_WRAPPERS, *_SHELLS, *_TELLING}
-            is_placed = any(text.startswith(("-I", "-i", "--replace")) for text in texts)
+            own = itertools.takewhile(lambda text: text.startswith("-"), texts[1:])
+            is_placed = any(text.startswith(("-i", "--replace")) for text in own)
+            is_placed = is_placed or any(text.startswith("-I") for text in texts)
             return is_placed or not runners.isdisjoint(map(os.path.basename, texts[1:]))
         return program == "parallel" and ":::" not in texts
 
@@ -254,10 +257,11 @@ class _Commands:
         options = [text for text in arguments if text.startswith("-")]
         is_shell, leading = program in _SHELLS, []
         if _has_option(_TELLING.get(program), options):
-            told = [text for text in arguments if not text.startswith("-")]
             # An option may have its value in the same word.
-            told += [value for text in options for value in (text[2:], text.partition("=")[2])]
-            told = [" ".join(arguments)] if program == "eval" else told
+            told = [value for text in options for value in (text[2:], text.partition("=")[2])]
+            told += [text for text in arguments if not text.startswith("-")]
+            if program == "eval":
+                told = [" ".join(arguments)]
             if any(map(_is_made, words)) or any(self.are_covered(t, depth + 1) for t in told):
                 return True
             if not is_shell:

@@ -192,9 +192,10 @@ def test_variables_of_a_project_reach_its_own_hooks_and_others_reach_all(
     everywhere: Path, tmp_path: Path
 ) -> None:
     write(everywhere / PROJECT_FILE, hooks("shared", env={"A": "shared", "P": "1"}))
-    own = {"type": "command", "command": "local", "env": {"P": "own"}}
-    write(everywhere / LOCAL_FILE, hooks(own, env={"A": "local"}))
-    write(user_file(), hooks("mine", env={"A": "user", "U": "1", "M": "user"}))
+    own = {"type": "command", "command": "local", "env": {"P": "own", "M": "own"}}
+    write(everywhere / LOCAL_FILE, hooks(own, env={"A": "local", "M": "local"}))
+    mine = {"type": "command", "command": "mine", "env": {"M": "own"}}
+    write(user_file(), hooks(mine, env={"A": "user", "U": "1", "M": "user", "OTEL_X": "1"}))
     write(managed_file(), hooks("managed", env={"M": "managed"}))
     folder = plugin(tmp_path / "plugin", hooks("plugged"))
     of_others = {"A": "user", "U": "1", "M": "managed"}

@@ -267,30 +267,29 @@ def test_lists_of_urls_and_variables_are_intersected_and_an_empty_one_allows_non
 ) -> None:
     hook = http("https://a.example/x", name="h", allowedEnvVars=["A", "B", "C"])
     project.settings(hooks(hook), file=PROJECT_FILE)
-    assert find_http(project.path, "h").allowed_urls is None
-    lists = {"allowedHttpHookUrls": ["https://a.example/*", "https://b.example/*"]}
-    write(user_file(), {**lists, "httpHookAllowedEnvVars": ["B", "C", "D"]})
+    assert find_http(project.path, "h").allowed_urls == ()
+    of_user = ("https://a.example/*", "https://b.example/*")
+    write(user_file(), {"allowedHttpHookUrls": of_user, "httpHookAllowedEnvVars": ["B", "C", "D"]})
     found = find_http(project.path, "h")
-    assert (found.allowed_urls, found.allowed_env) == (("https://a.example/*",), ("B", "C"))
+    assert (found.allowed_urls, found.allowed_env) == ((of_user,), ("B", "C"))
+    # Which of them fit is for whoever sends it to say.
     write(managed_file(), {"allowedHttpHookUrls": ["https://*"], "httpHookAllowedEnvVars": ["C"]})
     found = find_http(project.path, "h")
-    assert (found.allowed_urls, found.allowed_env) == (("https://a.example/*",), ("C",))
-    write(managed_file(), {"allowedHttpHookUrls": ["https://b.example/*"]})
-    assert find_http(project.path, "h").allowed_urls == ()
+    assert (found.allowed_urls, found.allowed_env) == ((of_user, ("https://*",)), ("C",))
     write(managed_file(), {"allowedHttpHookUrls": [], "httpHookAllowedEnvVars": []})
     found = find_http(project.path, "h")
-    assert (found.allowed_urls, found.allowed_env) == ((), ())
+    assert (found.allowed_urls, found.allowed_env) == ((of_user, ()), ())
 
 
 def test_a_list_that_cannot_be_read_allows_none(project: Project) -> None:
     project.settings(hooks(http(name="h"), allowedHttpHookUrls="*"), file=PROJECT_FILE)
-    assert find_http(project.path, "h").allowed_urls == ()
+    assert find_http(project.path, "h").allowed_urls == ((),)
 
 
 def test_a_project_cannot_take_a_url_from_a_guard_of_the_users(project: Project) -> None:
     write(user_file(), hooks(http(name="guard")))
     project.settings({"allowedHttpHookUrls": []}, file=PROJECT_FILE)
-    assert find_http(project.path, "guard").allowed_urls is None
+    assert find_http(project.path, "guard").allowed_urls == ()
 
 
 def test_hosts_of_a_private_network_are_for_the_user_and_the_system_to_name(

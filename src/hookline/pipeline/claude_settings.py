@@ -262,15 +262,9 @@ def apply_rules(layers: Sequence[Layer]) -> tuple[list[Layer], dict[str, str]]:
         if not isinstance(hook, HttpHook):
             return hook
         reaching = [r for s, r in ruling if LAYER_ORDER[s] >= LAYER_ORDER[hook.source]]
-        urls, allowed_env = hook.allowed_urls, hook.allowed_env
-        for rules in reaching:
-            if rules.urls is not None:
-                fitting = tuple(p for p in rules.urls if _matches(p, hook.url))
-                # What all lists have in common is no list of patterns; the URL is one.
-                is_first = urls is None
-                urls = fitting if is_first or not fitting else urls
-            if rules.header_env is not None:
-                allowed_env = tuple(n for n in allowed_env if n in rules.header_env)
+        urls = tuple(r.urls for r in reaching if r.urls is not None)
+        lists = [r.header_env for r in reaching if r.header_env is not None]
+        allowed_env = tuple(n for n in hook.allowed_env if all(n in each for each in lists))
         return msgspec.structs.replace(hook, allowed_urls=urls, allowed_env=allowed_env)
 
     applied = [
@@ -289,21 +283,6 @@ def _merge(envs: Iterable[Mapping[str, str]]) -> dict[str, str]:
     for env in envs:
         merged = {**env, **merged}
     return merged
-
-
-def _matches(pattern: str, url: str) -> bool:
-    """Whether a URL is one of a pattern's, in which ``*`` stands for anything."""
-    first, *others = pattern.split("*")
-    if not others:
-        return pattern == url
-    *between, last = others
-    at = len(first)
-    for part in between:
-        found = url.find(part, at)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return url.startswith(first) and url.endswith(last) and len(url) - len(last) >= at
 
 
 def make_tools(

@@ -114,7 +114,7 @@ class HttpHook(HookConfig, frozen=True, kw_only=True):
     """A hook that is a server: it is sent the event by POST, and its response is the answer.
 
     ``headers`` may name variables of the environment, those in ``allowed_env`` alone.
-    ``allowed_urls`` are patterns of the only URLs that may be called, None for all.
+    ``allowed_urls`` are lists of patterns, of each of which one must fit the URL.
     """
 
     type: ClassVar[str] = "http"
@@ -123,7 +123,7 @@ class HttpHook(HookConfig, frozen=True, kw_only=True):
     url: str
     headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     allowed_env: tuple[str, ...] = ()
-    allowed_urls: tuple[str, ...] | None = None
+    allowed_urls: tuple[tuple[str, ...], ...] = ()
 
     def identity(self) -> object:
         headers = tuple(sorted(self.headers.items()))

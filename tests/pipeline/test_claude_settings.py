@@ -428,12 +428,13 @@ def test_a_managed_hook_stays_on_whatever_the_user_disables(everywhere: Path) ->
     assert [entry.name for entry in entries if not entry.enabled] == ["mine"]
 
 
+@pytest.mark.parametrize("same", ["same", http(), {"type": "prompt", "prompt": "Is it safe?"}])
 def test_the_same_hook_in_two_settings_files_is_one_and_in_plugins_each_is_its_own(
-    project: Project, tmp_path: Path
+    project: Project, tmp_path: Path, same: str | dict[str, Any]
 ) -> None:
-    project.settings(hooks("same"), file=PROJECT_FILE)
-    project.settings(hooks("same"), file=LOCAL_FILE)
-    folders = [plugin(tmp_path / name, hooks("same")) for name in ("one", "two")]
+    project.settings(hooks(same), file=PROJECT_FILE)
+    project.settings(hooks(same), file=LOCAL_FILE)
+    folders = [plugin(tmp_path / name, hooks(same)) for name in ("one", "two")]
     entries = load(project.path, claude=True, plugins=folders).entries
     assert len(entries) == 4
     assert len({entry.hook.identity() for entry in entries}) == 3

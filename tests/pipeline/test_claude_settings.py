@@ -150,6 +150,20 @@ def test_a_project_of_claude_codes_is_found_where_there_is_no_other(tmp_path: Pa
     assert find_project_dir(str(at_home), home, claude=True) == str(at_home)
 
 
+@pytest.mark.parametrize(
+    ("file", "wanted"), [(own_user_file, True), (system_file, True), (own_user_file, False)]
+)
+def test_a_project_of_claude_codes_is_found_from_below_whoever_asks_for_it(
+    everywhere: Path, file: Any, wanted: bool
+) -> None:
+    below = everywhere / "a"
+    below.mkdir()
+    assert Config.load(below).get_project_dir() == str(below)
+    write(file(), {"claude": wanted})
+    assert ("project shared" in names(load(below))) is wanted
+    assert Config.load(below, claude=False).get_project_dir() == str(below)
+
+
 def test_what_its_files_say_besides_passes_without_a_word(project: Project) -> None:
     more: dict[str, Any] = {
         "permissions": {"allow": 7},

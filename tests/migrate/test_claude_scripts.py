@@ -63,10 +63,14 @@ def judge_script(folder: Path, name: str, text: str, event: str = "PreToolUse") 
         ("PreToolUse", "bash -c 'exit 2'"),
         ("PreToolUse", "python3 -c 'import sys; sys.exit(2)'"),
         ("PreToolUse", "jq -r .tool_input.command | grep -q rm && { echo no >&2; exit 2; } || :"),
-        ("PreToolUse", """grep -q rm && echo '{"decision": "block", "reason": "no"}' || true"""),
+        (
+            "PreToolUse",
+            """jq -e '.tool_input.command | test("rm")' >/dev/null &&
+            echo '{"decision": "block", "reason": "no"}' || true""",
+        ),
         ("PreToolUse", 'cat <<E\n{"decision": "block"}\nE\nexit 0'),
-        ("PreToolUse", "[[ $(cat) == *rm* ]] && exit 2 || exit 0"),
-        ("PreToolUse", "cut -d: -f1 | grep -q x && { echo $(date) >&2; exit 2; }; exit 0"),
+        ("PreToolUse", "e=$(cat); [[ $(jq -r .tool_input.command <<< $e) == *rm* ]] && exit 2"),
+        ("Notification", "jq -r .message | cut -d: -f1 | grep -q x && date > log; exit 0"),
         ("PreToolUse", "deny() { echo no >&2; exit 2; }; [ -f lock ] && deny; exit 0"),
         ("UserPromptSubmit", "jq -r .prompt | grep -q secret && exit 2; exit 0"),
         ("Stop", """[ -f done ] || echo '{"decision": "block", "reason": "go on"}'"""),
@@ -126,7 +130,7 @@ def test_scripts_are_read_whatever_starts_them(tmp_path: Path) -> None:
         ("PreToolUse", """echo '{"decision": "block"}' || exit 0; false""", "it may fail behind"),
         (
             "PreToolUse",
-            """for p in a b; do grep -q $p && echo '{"decision": "block"}'; done""",
+            """for p in a b; do [ -f $p ] && echo '{"decision": "block"}'; done""",
             "it may fail behind",
         ),
         ("PreToolUse", """A='{"decision": "block"}'; echo "$A" """, "it prints text"),
@@ -136,7 +140,7 @@ def test_scripts_are_read_whatever_starts_them(tmp_path: Path) -> None:
         ("PreToolUse", """echo '{"decision": "block"}' &""", "it may fail behind"),
         (
             "PreToolUse",
-            """cat | while read x; do echo '{"decision": "block"}'; exit 0; done; false""",
+            """ls . | while read x; do echo '{"decision": "block"}'; exit 0; done; false""",
             "it makes its answer in a way",
         ),
         ("PreToolUse", "jq -f guard.jq | grep -q x && exit 2", "it has jq read more"),
@@ -149,8 +153,20 @@ def test_scripts_are_read_whatever_starts_them(tmp_path: Path) -> None:
         ("SessionStart", "jq -r .source | grep -q compact && touch x", "it says compact"),
         ("SessionStart", "echo X=1 >> $CLAUDE_ENV_FILE", "it says CLAUDE_ENV_FILE"),
         ("Stop", "jq .last_assistant_message", "it says last_assistant_message"),
-        ("Stop", "cat >> events.jsonl", "it keeps the event"),
-        ("Stop", "jq -c . >> events.jsonl", "it keeps the event"),
+        *(
+            ("PreToolUse", f"{looks} && exit 2; exit 0", "it looks at the whole event")
+            for looks in (
+                *("grep -q Bash", "[[ $(cat) == *rm* ]]", "cat | grep -q rm", "read -r x"),
+                *('e=$(cat); [[ "$e" == *rm* ]]', 'e=$(cat); echo "${e}" | grep -q rm'),
+                *("e=$(cat); echo ${#e} | grep -q 9", "grep -q rm /dev/stdin"),
+                "e=$(cat); echo $e | jq -r .prompt | grep -q x || echo $e | grep -q rm",
+            )
+        ),
+        ("Stop", "cat >> events.jsonl", "it looks at the whole event"),
+        ("Stop", "jq -c . >> events.jsonl", "it has jq read more"),
+        ("PreToolUse", "jq -e 'keys | length > 6' && exit 2", "it has jq read more"),
+        ("PreToolUse", 'cat <<E\n{"decision": "block"}\nE | cat', "it is not a whole"),
+        ("PreToolUse", """echo '{"decision": "block"}'; exit 2""", "it may fail behind"),
         ("PreCompact", "exit 2", "it says exit"),
         ("SessionEnd", "jq -r .reason", "it says reason"),
         ("Notification", "jq -r .notification_type", "it says notification_type"),
@@ -159,7 +175,7 @@ def test_scripts_are_read_whatever_starts_them(tmp_path: Path) -> None:
         ("PreToolUse", "guard", "it starts guard"),
         ("PreToolUse", "./missing.sh", "it starts ./missing.sh, which cannot be read"),
         ("PreToolUse", "python3 -m guard", "it is run by python3 from nothing"),
-        ("PreToolUse", "cat | python3 -", "it is run by python3 from nothing"),
+        ("PreToolUse", "date | python3 -", "it is run by python3 from nothing"),
         ("PreToolUse", "cd tools && ./guard.sh", "it starts ./guard.sh from a folder"),
         ("PreToolUse", "eval exit 2", "it runs what only a shell can tell"),
         ("PreToolUse", ". ./guard.sh", "it runs what only a shell can tell"),
@@ -202,6 +218,16 @@ def test_a_command_that_would_do_something_else_is_refused(
             "may fail behind",
         ),
         ("PreToolUse", "def (", "is no Python that can be read"),
+        *(
+            ("PreToolUse", f"import json, sys\n{looks}: sys.exit(2)", "looks at the whole event")
+            for looks in (
+                *("if 'rm' in sys.stdin.read()", "if len(json.load(sys.stdin)) > 7"),
+                *("e = json.load(sys.stdin)\nif 'x' in str(e)", "if 'rm' in input()"),
+                "e = json.load(sys.stdin)\ni = e['tool_input']\nif 'dir' in i",
+                "e = json.load(sys.stdin)\nif 'x' in e.get('tool_input')",
+                "e = json.load(sys.stdin)\nf = e\nif 'x' in f.get('prompt')",
+            )
+        ),
     ],
 )
 def test_a_script_that_would_do_something_else_is_refused(
@@ -213,7 +239,7 @@ def test_a_script_that_would_do_something_else_is_refused(
 
 def test_a_failure_that_comes_before_any_answer_is_no_obstacle(tmp_path: Path) -> None:
     caught = PYTHON.replace(
-        "event = json", "try: sys.stdin.close\nexcept ValueError: sys.exit(1)\nevent = json"
+        "event = json", "try: int('x')\nexcept ValueError: sys.exit(1)\nevent = json"
     )
     assert judge_script(tmp_path, "guard.py", caught) == ""
 

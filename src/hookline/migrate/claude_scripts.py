@@ -60,13 +60,13 @@ _STARTING_MODULES = frozenset(
     }
 )
 _STARTING_CALLS = re.compile(
-    r"\b(?:eval|exec|compile|__\w+__(?<!__name__)(?<!__main__)(?<!__file__)|globals|getattr"
+    r"\b(?:eval|exec|compile|__\w+__(?<!__name__)(?<!__main__)(?<!__file__)|globals|locals|vars|getattr"
     r"|from (?:os|sys) import|modules|os\.(?:write|dup2?|_exit|abort|kill|fork\w*))\b"
     r"|\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*)\("
 )
 _EXIT = re.compile(r"(?m)\b(?:sys\.exit|exit|quit|SystemExit)\((.*)\)$")
 _LEAVES = re.compile(
-    r"(?:sys\.exit|exit|quit)\([02]?\)|return(?: (?:None|0|2))?|if __name__ == '__main__':"
+    r"(?:sys\.exit|exit|quit)\(0?\)|return(?: (?:None|0))?|if __name__ == '__main__':"
 )
 _PRINTS_ELSEWHERE = re.compile(
     r"print\(.*, file=(?!sys\.stdout)[\w.]+\)|sys\.stdout\.(?:flush|reconfigure)\(.*\)"
@@ -74,6 +74,18 @@ _PRINTS_ELSEWHERE = re.compile(
 _PRINTS_ANSWER = re.compile(
     r"""(?:print|sys\.stdout\.write)\((?:json\.dumps\(|f?["']\s*\{)|json\.dump\(.*, sys\.stdout\)"""
 )
+# All that may be read of an event: fields that natively have the same names and values. Whoever
+# looks at the whole of it finds other words there, "rm" in permission_mode for one.
+_FIELDS = "session_id|cwd|prompt|message|trigger|stop_hook_active"
+_JQ_OPTIONS = frozenset({"-r", "-e", "-re", "-er", "--raw-output", "--exit-status"})
+_JQ_FIELD = re.compile(
+    rf"""\.(?:tool_input\.command|{_FIELDS})(?: ?// ?(?:empty|""))?"""
+    r"""(?: ?\| ?(?:test|startswith|contains)\("[^"\\]*"\))?"""
+)
+_STDIN = r"\bstdin\b|\binput\(|\bopen\(0|\bfileinput\b|/dev/"
+_KEEPS = re.compile(r"""(?m)(?:^|(?<=[;&\s]))(\w+)=(?:\$\(cat\)|"\$\(cat\)")(?=[;\s]|$)""")
+_LOADS = re.compile(r"(?m)^(\w+) = json\.loads?\(sys\.stdin(?:\.read\(\))?\)$")
+_HERE = re.compile(r"""<<-?\s*\\?(['"]?)(\w+)\1""")
 
 # Words that natively mean something else, or nothing: on any event, and on these.
 _CHANGED = re.compile(
@@ -225,23 +237,28 @@ class Judge:
     def _judge_shell(self, text: str) -> None:
         code = re.sub(r"(?m)^\s*#.*$", "", text)
         self._look_for_words(code)
-        if not is_readable(text):
+        ends = (re.search(rf"(?m)^\t*{word}$", text) for _, word in _HERE.findall(text))
+        if not is_readable(text) or not all(ends):
             raise self._refuse("is not a whole shell command")
-        steps, functions = self._read_steps(text)
+        steps, functions = self._read_steps(self._hand_over_event(text))
         for at, step in enumerate(steps):
             words, program = step.words, os.path.basename(step.words[0])
             if not step.is_known or program in _HIDING:
                 raise self._refuse(f"runs what only a shell can tell, by {words[0]}", words[0])
             makes = program == "jq" and any(re.match(r"-\w*n|--null", w) for w in words)
-            if program in _READERS | {"read", "mapfile", "readarray"} and not (makes or step.body):
+            is_fed = bool(step.body) or (at > 0 and steps[at - 1].end == "|")
+            if program == "jq" and not makes:
                 self._note_reading(program)
-                is_whole = program == "jq" and not re.search(r"\.\w", " ".join(words))
-                told = r"-\w*f|--f|.*\b(?:system|getline)\b"
-                runs = any(re.match(told, word, re.DOTALL) for word in words[1:])
-                if runs and program not in ("cut", "sort", "tail", "tr", "read"):
-                    raise self._refuse(f"has {program} read more than its words", program)
-                if is_whole or (words == ["cat"] and step.is_redirected):
-                    raise self._refuse("keeps the event, which natively looks otherwise", program)
+                *options, field = words[1:] or [""]
+                if not (_JQ_OPTIONS.issuperset(options) and _JQ_FIELD.fullmatch(field)):
+                    raise self._refuse("has jq read more than one known field", program)
+            elif program in _READERS | {"read", "mapfile", "readarray"} and not (makes or is_fed):
+                raise self._refuse("looks at the whole event, which natively differs", program)
+            if program in ("awk", "gawk", "sed", "grep", "rg") and any(
+                re.match(r"-\w*f|--f|.*\b(?:system|getline)\b", word, re.DOTALL)
+                for word in words[1:]
+            ):
+                raise self._refuse(f"has {program} read more than its words", program)
             is_script = False
             if program not in functions and not is_of_shell(words[0]):
                 is_script = self._follow(words)
@@ -258,6 +275,19 @@ class Judge:
                 raise self._refuse("may fail behind its answer, which would then not count")
         if _ANSWER.search(code) and not any(_ANSWER.search(step.text) for step in steps):
             raise self._refuse("makes its answer in a way that is not followed here")
+
+    def _hand_over_event(self, text: str) -> str:
+        """The same text with jq reading the event itself where a variable hands it over; raises
+        CannotMove for what looks at it in another way."""
+        if "/dev/stdin" in text or "/dev/fd" in text or "/proc/" in text:
+            raise self._refuse("looks at the whole event, which natively differs", "/dev")
+        for name in set(_KEEPS.findall(text)):
+            kept = rf"""(?:"\$\{{?{name}\}}?"|\$\{{?{name}\}}?(?![\w"]))"""
+            text = re.sub(rf"(?:echo|printf ['\"]%s(?:\\n)?['\"]) {kept} *\| *(?=jq\b)", "", text)
+            text = re.sub(rf"(\bjq\b[^|;&\n]*?) *<<< *{kept}", r"\1", text)
+            if re.search(rf"\$\{{?[#!]?{name}\b", text):
+                raise self._refuse("looks at the whole event, which natively differs", name)
+        return _KEEPS.sub(r"\1=", text)
 
     def _read_steps(self, text: str) -> tuple[list[_Step], set[str]]:
         """The simple commands of a text, in order, and the functions that it defines."""
@@ -346,8 +376,9 @@ class Judge:
                     raise self._refuse(f"imports {name or 'its own'}, which is not followed", name)
         if found := _STARTING_CALLS.search(code):
             raise self._refuse(f"runs what only Python can tell, by {found[0]}", found[0])
-        if found := re.search(r"\bstdin\b|\binput\(|\bopen\(0", code):
+        if found := re.search(_STDIN, code):
             self._note_reading(found[0])
+            self._check_fields(code)
         answers: set[bool] = set()
         for line, after in zip(lines, [*lines[1:], "return"], strict=True):
             if not re.search(r"\bprint\b|\bstdout\b", line) or _PRINTS_ELSEWHERE.fullmatch(line):
@@ -368,11 +399,30 @@ class Judge:
         if answers and not is_last and (fails or exits):
             raise self._refuse("may fail behind its answer, which would then not count")
 
+    def _check_fields(self, code: str) -> None:
+        """Raise CannotMove for Python that takes more from the event than known fields."""
+        rest, loaded = _LOADS.subn("", code)
+        events = "|".join(set(_LOADS.findall(code))) or "(?!)"
+
+        def get(key: str) -> str:
+            return rf"""(?:\['(?:{key})'\]|\.get\('(?:{key})'(?:, (?:''|None|{{}}|False))?\))"""
+
+        given = rf"\b(?:{events}){get('tool_input')}"
+        inputs = "|".join(re.findall(rf"(?m)^(\w+) = {given}$", rest)) or "(?!)"
+        rest = re.sub(rf"(?m)^\w+ = {given}$", "", rest)
+        rest = re.sub(rf"(?:{given}|\b(?:{inputs})){get('command')}", "", rest)
+        rest = re.sub(rf"\b(?:{events}){get(_FIELDS)}", "", rest)
+        left = re.search(
+            rf"\b(?:stdin|fileinput|{events}|{inputs})\b|\binput\(|\bopen\(0|/dev/", rest
+        )
+        if left or not loaded:
+            raise self._refuse("looks at the whole event, which natively differs", "stdin")
+
 
 def _ends_well(step: _Step, rest: Sequence[_Step], code: str) -> bool:
     """Whether nothing can fail behind an answer: natively the exit code of a hook counts first."""
     ends = [each.words for each in rest]
-    if ends and ends[0] in (["exit", "0"], ["exit", "2"]) and step.end in (";", "\n", "&&"):
+    if ends and ends[0] == ["exit", "0"] and step.end in (";", "\n", "&&"):
         return True
     is_last = all(words in (["true"], [":"], ["exit", "0"]) for words in ends)
     is_again = not ends and _LOOP.search(code) is not None

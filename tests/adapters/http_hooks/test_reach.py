@@ -255,17 +255,19 @@ async def test_proxies_and_netrc_of_the_environment_are_not_used(
 
 async def test_only_urls_that_fit_a_pattern_are_called() -> None:
     async with RawServer(answer(DENY)) as server:
-        for patterns, is_called in [
-            (None, True),
-            ((), False),
-            (("https://*",), False),
-            (("http://127.0.0.1:*",), True),
-            ((server.url,), True),
+        url = f"{server.url}?key=hush&x=.example.com/"
+        for lists, is_called in [
+            ((), True),
+            (((),), False),
+            ((("https://*",),), False),
+            ((("http://127.0.0.1:*",),), True),
+            (((server.url,),), False),
+            ((("https://*", "http://127.0.0.1:*"), ("*",)), True),
+            ((("*",), ("http://*.example.com/*",)), False),
         ]:
-            result = await run_one(http_hook(server.url + "?key=hush", allowed_urls=patterns))
-            expected = is_called and patterns != (server.url,)
-            assert (result.output == DENY) is expected, patterns
-            if not expected:
+            result = await run_one(http_hook(url, allowed_urls=lists))
+            assert (result.output == DENY) is is_called, lists
+            if not is_called:
                 assert result.failed == "error"
                 assert f"{server.url} fits none of the URLs" in str(result.error)
                 assert "hush" not in str(result.error)

@@ -93,7 +93,7 @@ class HttpRunner:
     ) -> tuple[HookAnswer, str]:
         """The answer, and the body of the response for people to see."""
         target = read_target(hook.url)
-        if hook.allowed_urls is not None and not fits(target, hook.allowed_urls):
+        if not all(fits(target, patterns) for patterns in hook.allowed_urls):
             raise AddressError(f"{target.shown} fits none of the URLs that settings allow hooks")
         reach = _choose_reach(hook, target, context)
         body = document.encoded(hook.dialect)

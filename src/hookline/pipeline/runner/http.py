@@ -248,7 +248,7 @@ def _describe_status(response: "Response") -> str:
         status = f"status {response.status} ({HTTPStatus(response.status).phrase})"
     except ValueError:
         status = f"status {response.status}"
-    if not 300 <= response.status < 400:
+    if not (300 <= response.status < 400 and response.location):
         return status
     try:
         host = urlsplit(response.location).hostname or "the same host"

@@ -302,8 +302,8 @@ def _describe_refusal(reach: Reach, host: str, address: _Address) -> str:
     if reach is Reach.THIS_MACHINE:
         return f"{leads}, which is not this machine, and plain http goes no further; use https"
     return (
-        f"{leads}, which is no public address, so a project's hook is not sent there; the user's "
-        f"or the system's settings can allow {host}"
+        f"{leads}, which is no public address, so a project's hook is sent there only if the "
+        f"user's or the system's settings name {host} in security.privateHookHosts"
     )
 
 

@@ -32,6 +32,8 @@ _CLOSED = "the hooks were closed"
 _MOST_TEXTS = 20
 _LONGEST_TEXT = 64 * 1024
 _MOST_SESSIONS = 1_000
+# Of all of them together: who fires events over a bus may name as many sessions as they like.
+_MOST_CHARACTERS = 16 * 1024 * 1024
 
 
 class _Job(msgspec.Struct, frozen=True):
@@ -242,19 +244,23 @@ class LateTexts:
         return {"hookSpecificOutput": {"hookEventName": event, **given}} if texts else None
 
     def _keep(self, session_id: str, text: LateText) -> None:
-        forgotten = None
+        forgotten: list[str] = []
         with self._lock:
             texts = [*self._sessions.pop(session_id, ()), text]
             self._sessions[session_id] = texts[-_MOST_TEXTS:]
-            if len(self._sessions) > _MOST_SESSIONS:
-                forgotten = next(iter(self._sessions))
-                del self._sessions[forgotten]
+            while len(self._sessions) > _MOST_SESSIONS or self._size() > _MOST_CHARACTERS:
+                forgotten.append(next(iter(self._sessions)))
+                del self._sessions[forgotten[-1]]
         if len(texts) > _MOST_TEXTS:
             told = f"more than {_MOST_TEXTS} texts of async hooks wait for the next turn"
             self._warn(f"{told} of session {session_id}; the oldest was dropped")
-        if forgotten is not None:
-            told = f"texts of async hooks wait in more than {_MOST_SESSIONS} sessions"
-            self._warn(f"{told}; those of session {forgotten} were dropped")
+        for each in forgotten:
+            told = "too many texts of async hooks wait for the next turns of sessions"
+            self._warn(f"{told}; those of session {each} were dropped")
+
+    def _size(self) -> int:
+        texts = [text for kept in self._sessions.values() for text in kept]
+        return sum(len(text.context) + len(text.message) for text in texts)
 
 
 def describe_ignored(output: Mapping[str, Any]) -> str | None:

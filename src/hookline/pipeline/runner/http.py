@@ -179,6 +179,8 @@ class _Headers:
     def _fill(self, header: str, value: str) -> str:
         """The value with variables in the place of their names."""
         if "$" not in value:
+            # What is no variable may be a secret as well; a word before it names its scheme.
+            self.secrets.learn({header: value.rpartition(" ")[2]})
             return value
         environment = environment_of(self._context.redaction, {}, {}, self._context.inherited)
         shared = self._context.shared_env if self._hook.dialect != "native" else {}
@@ -248,7 +250,7 @@ def _describe_status(response: "Response") -> str:
         status = f"status {response.status} ({HTTPStatus(response.status).phrase})"
     except ValueError:
         status = f"status {response.status}"
-    if not 300 <= response.status < 400:
+    if not (300 <= response.status < 400 and response.location):
         return status
     try:
         host = urlsplit(response.location).hostname or "the same host"

@@ -231,6 +231,13 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         return self.final_output.system_message or None if self.final_output else None
 
     @property
+    def user_message(self) -> str | None:
+        """What hooks tell the user alone, a part of ``system_message``; None if it is
+        suppressed."""
+        output = self.final_output
+        return None if output is None or self.suppressed else output.get_user_message()
+
+    @property
     def texts_for_model(self) -> list[str]:
         """What hooks want the model to read beside a prompt: the context, and the message as the
         system's."""
@@ -458,7 +465,7 @@ def process_common_hook_output_fields(
         aggregated,
         stop,
         output.get_effective_reason() if stop else None,
-        None if suppress else output.get_user_message(),
+        None if suppress else output.get_displayed_message(),
         suppress,
         fired,
     )

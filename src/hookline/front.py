@@ -90,10 +90,23 @@ class _Engine:
     """The hook system behind every face; it is made, and settings are read, with the first
     event."""
 
+    # Whether somebody hears of each answer; whether its coroutines end in their first step.
+    is_heard = is_blocking = False
+
     def __init__(self, config: Config) -> None:
         self.config = config
         # The tools that were wrapped, by name: those a hook can ask for at once after another.
         self.tools: dict[str, Callable[..., Any]] = {}
+
+    @functools.cached_property
+    def heard(self) -> "_Engine":
+        """The same for callers who keep the answers to themselves: what hooks tell the user is
+        warned of, unless somebody hears it already."""
+        return self if self.is_heard else _HeardEngine(self, self._tell_user)
+
+    async def _tell_user(self, answer: Answer) -> None:
+        if answer.user_message is not None:
+            self.warn(f"a hook tells the user: {answer.user_message}")
 
     async def execute(self, fired: FiredEvent) -> Answer:
         try:
@@ -165,12 +178,24 @@ class _Engine:
         return [e.name for e in entries if e.event in events and e.enabled and e.trusted]
 
 
-class _HeardEngine(_Engine):
+class _OuterEngine(_Engine):
+    """Another engine, and something done with its answers or its events."""
+
+    def __init__(self, engine: _Engine) -> None:
+        self.config, self.tools = engine.config, engine.tools
+        self.is_heard, self.is_blocking = engine.is_heard, engine.is_blocking
+        self._engine = engine
+
+    async def settle(self, value: Any) -> Any:
+        return await self._engine.settle(value)
+
+
+class _HeardEngine(_OuterEngine):
     """The same engine for a caller who hears of each answer before it is applied."""
 
     def __init__(self, engine: _Engine, hear: Hear) -> None:
-        self.config, self.tools = engine.config, engine.tools
-        self._engine, self._hear = engine, hear
+        super().__init__(engine)
+        self._hear, self.is_heard = hear, True
 
     async def execute(self, fired: FiredEvent) -> Answer:
         answer = await self._engine.execute(fired)
@@ -178,12 +203,8 @@ class _HeardEngine(_Engine):
         return answer
 
 
-class _ClosedEngine(_Engine):
+class _ClosedEngine(_OuterEngine):
     """The same engine for a caller who would rather not go on where it fails itself."""
-
-    def __init__(self, engine: _Engine) -> None:
-        self.config, self.tools = engine.config, engine.tools
-        self._engine = engine
 
     async def execute(self, fired: FiredEvent) -> Answer:
         answer = await self._engine.execute(fired)
@@ -194,12 +215,12 @@ class _ClosedEngine(_Engine):
         return deny_failed(answer.aggregated, fired)
 
 
-class _WordedEngine(_Engine):
+class _WordedEngine(_OuterEngine):
     """An engine whose events of one name Claude Code has worded already."""
 
     def __init__(self, engine: _Engine, event: EventName, original: Mapping[str, Any]) -> None:
-        self.config, self.tools = engine.config, engine.tools
-        self._engine, self._event, self._original = engine, event, original
+        super().__init__(engine)
+        self._event, self._original = event, original
 
     async def execute(self, fired: FiredEvent) -> Answer:
         if fired.event is self._event:
@@ -210,6 +231,8 @@ class _WordedEngine(_Engine):
 
 class _BlockingEngine(_Engine):
     """The same engine for callers who do not await: its coroutines end in their first step."""
+
+    is_blocking = True
 
     def __init__(self, engine: _Engine) -> None:
         self.config, self.tools = engine.config, engine.tools
@@ -369,7 +392,7 @@ class Face:
         call = self._call(name, tool_input, confirm, deferrals, mcp_context, call_id)
         if read is not None or answered is not None or original is not None:
             call = msgspec.structs.replace(call, read=read, answered=answered, original=original)
-        return await open_gate(self._engine, call)
+        return await open_gate(self._engine.heard, call)
 
     async def run_tool(
         self,
@@ -394,7 +417,7 @@ class Face:
         after AfterTool was fired.
         """
         outcome = await run_call(
-            self._engine,
+            self._engine.heard,
             self._call(name or _name_of(tool), tool_input, confirm, (), mcp_context, call_id),
             call or functools.partial(call_with, tool),
             find_tool=self._engine.find_tool
@@ -423,7 +446,7 @@ class Face:
         has the tool's own value, for where hooks changed nothing."""
         call = self._call(name, tool_input, confirm, deferrals, mcp_context, call_id)
         return await run_call(
-            self._engine,
+            self._engine.heard,
             msgspec.structs.replace(call, read=read, answered=answered),
             execute,
             find_tool=self._engine.find_tool if find_tool is None else find_tool,
@@ -478,7 +501,7 @@ class Face:
             request,
             session_id=self._session_id,
             transcript_path=self._transcript_path,
-            blocking=isinstance(self._engine, _BlockingEngine),
+            blocking=self._engine.is_blocking,
         )
 
     def may_answer(self, event: EventName | str, target: str = "") -> bool:
@@ -609,8 +632,8 @@ class HookSession(Face):
             return wrap_function(
                 guarded,
                 template,
-                engine,
-                _BlockingEngine(engine),
+                engine.heard,
+                _BlockingEngine(engine).heard,
                 find_tool=engine.find_tool,
                 on_block=on_block,
                 as_text=as_text,
@@ -915,8 +938,10 @@ class SyncHooks:
 
 def face_of(hooks: HookSession, *, blocking: bool) -> Face:
     """The events of a session for an adapter that is written once, as coroutines: those of a
-    blocking face end in their first step (``toolcall.complete``)."""
-    return hooks.sync._face if blocking else hooks
+    blocking face end in their first step (``toolcall.complete``). What hooks tell the user is
+    warned of."""
+    face = hooks.sync._face if blocking else hooks
+    return Face(face._engine.heard, face._session_id, face._transcript_path)
 
 
 def worded_as(face: Face, event: EventName, original: Mapping[str, Any]) -> Face:
@@ -925,9 +950,10 @@ def worded_as(face: Face, event: EventName, original: Mapping[str, Any]) -> Face
     return Face(engine, face._session_id, face._transcript_path)
 
 
-def heard_by(hooks: HookSession, hear: Hear) -> HookSession:
-    """The same hooks, whose every answer is given to ``hear`` first; it must not raise."""
-    engine = _HeardEngine(hooks._engine, hear)
+def heard_by(hooks: HookSession, hear: Hear | None) -> HookSession:
+    """The same hooks, whose every answer is given to ``hear`` first, which must not raise; with
+    None what they tell the user is warned of."""
+    engine = hooks._engine.heard if hear is None else _HeardEngine(hooks._engine, hear)
     return HookSession(engine, hooks._session_id, hooks._transcript_path)
 
 

@@ -94,8 +94,8 @@ class Agent:
             session_id, cwd = place_of(self._hooks)
             self._transcript = TranscriptWriter(transcript, session_id=session_id, cwd=cwd)
             self._hooks = recorded_at(self._hooks, self._transcript.path)
-        if notify is not None:
-            self._hooks = heard_by(self._hooks, partial(self._show_message, notify))
+        hear = None if notify is None else partial(self._show_message, notify)
+        self._hooks = heard_by(self._hooks, hear)
         self._max_model_calls = max_model_calls
         self._tools = {tool.name: tool for tool in tools}
         self._show = show

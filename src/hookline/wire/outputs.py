@@ -145,10 +145,13 @@ class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
         return output if isinstance(output, str) else None
 
     def get_user_message(self) -> str | None:
-        """What the user is told, which the model does not read unless it is the system's."""
+        """What the user alone is told."""
         said = self._specific("userMessage")
-        texts = (self.system_message, said if isinstance(said, str) else None)
-        return "\n".join(filter(None, texts)) or None
+        return said or None if isinstance(said, str) else None
+
+    def get_displayed_message(self) -> str | None:
+        """What the user is told, which the model does not read unless it is the system's."""
+        return "\n".join(filter(None, (self.system_message, self.get_user_message()))) or None
 
     def get_exports(self) -> dict[str, str]:
         """The variables that commands of the session's tools should find."""

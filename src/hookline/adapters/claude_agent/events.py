@@ -7,11 +7,19 @@ its batch of calls ends.
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
+from contextvars import ContextVar
 from threading import Lock
 from typing import Any, TypeAlias
 
 import msgspec
-from claude_agent_sdk import ClaudeAgentOptions
+from claude_agent_sdk import (
+    CanUseTool,
+    ClaudeAgentOptions,
+    PermissionResult,
+    PermissionResultAllow,
+    PermissionResultDeny,
+    ToolPermissionContext,
+)
 
 from hookline.adapters.claude_agent.outputs import (
     NOTHING,
@@ -33,10 +41,12 @@ from hookline.adapters.gates import (
 )
 from hookline.answer import Answer
 from hookline.errors import HooklineError, describe
-from hookline.front import Face, failing_closed, find_files, worded_as
+from hookline.fired import Target
+from hookline.front import Face, failing_closed, find_files, heard_by, worded_as
 from hookline.pipeline.dialects.tools import (
     ShownCall,
     read_blocks,
+    read_mcp_context,
     show_as_host,
     split_mcp_name,
 )
@@ -71,6 +81,15 @@ _MOST_SESSIONS = 10_000
 _MOST_CALLS = 1_000
 # What Claude Code shows the model of a result of any size.
 _HEAD = 1_000
+# Where Claude Code shows the user a system message; the model reads those of native hooks.
+_SHOWN = frozenset(
+    {
+        *(_BEFORE, _AFTER, HookEventName.BEFORE_AGENT, HookEventName.AFTER_AGENT),
+        HookEventName.SESSION_START,
+    }
+)
+# What the hooks of the callback under way tell the user.
+_told: ContextVar[list[str]] = ContextVar("hookline_claude_agent_told")
 
 
 class _Call(msgspec.Struct, frozen=True):
@@ -104,7 +123,7 @@ class _Session:
         # Those of the client that has the session now.
         self.options = options
         hooks = conversation.hooks
-        self.face: Face = failing_closed(hooks) if blocks_failures else conversation.face
+        self.face: Face = heard_by(failing_closed(hooks) if blocks_failures else hooks, self._hear)
         self.turn: TurnGate | None = None
         self.calls: OrderedDict[str, _Call] = OrderedDict()
         # What hooks put in the place of the result of a call, by the call's id.
@@ -113,6 +132,13 @@ class _Session:
         self.announced: list[tuple[tuple[str, bytes], Answer]] = []
         self.stop: str | None = None
         self._is_stop_told = False
+
+    async def _hear(self, answer: Answer) -> None:
+        """Have the user told what hooks tell the user: by Claude Code, where it does that."""
+        if answer.event in _SHOWN:
+            _told.get().extend(filter(None, [answer.user_message]))
+        elif isinstance(answer.event, ClaudeEventName) and answer.system_message:
+            self.conversation.hooks.warn(f"a hook tells the user: {answer.system_message}")
 
     def note_stop(self, reason: str) -> None:
         """The turn is to end, at the next seam where it can."""
@@ -140,11 +166,6 @@ class _Session:
         source = "clear" if is_cleared else "resume" if is_resumed else "startup"
         await self.conversation.start(self.face, source)
 
-    def keep(self, kept: "OrderedDict[str, Any]", call_id: str, value: object) -> None:
-        kept[call_id] = value
-        if len(kept) > _MOST_CALLS:
-            kept.popitem(last=False)
-
 
 class Callback:
     """What the SDK calls for one of Claude Code's events, for a client of these options. It never
@@ -161,10 +182,37 @@ class Callback:
         return Callback(self.guard, self._event, self._answering, options)
 
     async def __call__(self, given: Any, _tool_use_id: str | None, _context: Any) -> Any:
+        told: list[str] = []
+        token = _told.set(told)
         try:
-            return await self._answering(self.guard.get_session(given, self._options), given)
+            output = await self._answering(self.guard.get_session(given, self._options), given)
         except Exception as error:
-            return self.guard.fail(self._event, error)
+            output = self.guard.fail(self._event, error)
+        finally:
+            _told.reset(token)
+        if not told:
+            return output
+        told += filter(None, [output.get("systemMessage")])
+        return {**output, "systemMessage": "\n".join(told)}
+
+
+class Asking:
+    """The ``can_use_tool`` of a user's, before which hooks of PermissionRequest answer. Claude Code
+    calls them at the same time, and takes whichever answers first."""
+
+    def __init__(self, guard: "Guard", own: CanUseTool) -> None:
+        self.guard, self.own = guard, own
+
+    async def __call__(
+        self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext
+    ) -> PermissionResult:
+        try:
+            answer = await self.guard.answer_question(name, tool_input, context)
+        except Exception as error:
+            why = f"hooks did not run on PermissionRequest: {describe(error)}"
+            self.guard.warn(why)
+            answer = PermissionResultDeny(message=why) if self.guard.must_block() else None
+        return await self.own(name, tool_input, context) if answer is None else answer
 
 
 class Guard:
@@ -176,6 +224,8 @@ class Guard:
         self._blocks_failures = blocks_failures
         self._lock = Lock()
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
+        # The calls that somebody may be asked about, by id: the session, and the event before.
+        self._asked: OrderedDict[str, tuple[_Session, Event]] = OrderedDict()
 
     def make_callbacks(self, options: ClaudeAgentOptions) -> Iterator[tuple[str, Callback]]:
         """Each event of Claude Code's, and what answers it."""
@@ -261,14 +311,19 @@ class Guard:
             shown = show_as_host(given["tool_name"], given["tool_input"])
         except HooklineError as error:
             return deny_call(f"hooks cannot be shown this call: {error}")
-        if self._hooks.may_skip(_BEFORE, _AFTER, target=shown.name):
+        target = Target(shown.name, given["tool_name"])
+        if session.options.can_use_tool is not None and self._hooks.may_answer(
+            ClaudeEventName.PERMISSION_REQUEST, target
+        ):
+            _keep(self._asked, given["tool_use_id"], (session, given))
+        if self._hooks.may_skip(_BEFORE, _AFTER, target=target):
             return NOTHING
         gate = await session.face.tool_gate(
             shown.name,
             shown.input,
             # Claude Code puts the question.
             confirm=lambda _request: True,
-            mcp_context=_read_mcp_context(given),
+            mcp_context=read_mcp_context(given),
             call_id=given["tool_use_id"],
             original=given,
         )
@@ -285,14 +340,14 @@ class Guard:
                 tool_input = fields["updatedInput"] = shown.restore(gate.input)
             except HooklineError as error:
                 return deny_call(f"hooks rewrote the call into one that cannot be made: {error}")
-        if shown.name == "task" and self._hooks.may_answer(_AFTER, shown.name):
+        if shown.name == "task" and self._hooks.may_answer(_AFTER, target):
             # The report of an agent in the background is no tool's result.
             fields["updatedInput"] = {**tool_input, "run_in_background": False}
         if gate.asks:
             asked = await self._ask(session, given, gate, fields)
             if asked is not None:
                 return asked
-        session.keep(session.calls, given["tool_use_id"], _Call(gate, shown, tool_input))
+        _keep(session.calls, given["tool_use_id"], _Call(gate, shown, tool_input))
         return specific("PreToolUse", **fields) if fields else NOTHING
 
     async def _ask(
@@ -318,14 +373,15 @@ class Guard:
 
     async def _after_tool(self, session: _Session, given: Event) -> Output:
         ran = show_as_host(given["tool_name"], given["tool_input"])
+        target = Target(ran.name, given["tool_name"])
         call = session.calls.pop(given["tool_use_id"], None)
         if call is None:
-            if self._hooks.may_skip(_AFTER, target=ran.name):
+            if self._hooks.may_skip(_AFTER, target=target):
                 return self._end_subagent(session, given)
             gate = await session.face.tool_gate(
                 ran.name,
                 ran.input,
-                mcp_context=_read_mcp_context(given),
+                mcp_context=read_mcp_context(given),
                 answered={},
                 call_id=given["tool_use_id"],
             )
@@ -335,9 +391,7 @@ class Guard:
             if ran.input != gate.input:
                 gate.input = ran.input
         launched = _as_mapping(given.get("tool_response")).get("status") == "async_launched"
-        if (launched or given["tool_name"] == "Monitor") and self._hooks.may_answer(
-            _AFTER, ran.name
-        ):
+        if (launched or given["tool_name"] == "Monitor") and self._hooks.may_answer(_AFTER, target):
             self._conversations.warn_once(
                 f"AfterTool hooks do not see what {given['tool_name']} gives in the background: it "
                 "comes as a prompt, to BeforeAgent hooks"
@@ -371,7 +425,7 @@ class Guard:
         response = ran.alias.response if ran.alias is not None else None
         if event == "PostToolUse" and (is_mcp or response is not None):
             replacement = _compare(text_of(outcome.value.llm_content), outcome.text)
-            session.keep(session.replaced, given["tool_use_id"], replacement)
+            _keep(session.replaced, given["tool_use_id"], replacement)
             written: Any = outcome.text
             if not is_mcp and response is not None:
                 written = response.write(_as_mapping(given["tool_response"]), outcome.text)
@@ -427,31 +481,67 @@ class Guard:
             reason = "Claude Code asks for permission"
             request = ConfirmationRequest(shown.name, shown.input, reason)
             await announce_question(session.face, request)
-        if not self._hooks.may_answer(ClaudeEventName.PERMISSION_REQUEST, shown.name):
+        if session.options.can_use_tool is not None:
+            # It is where these hooks answer.
             return NOTHING
-        answer = await session.face.fire_claude_event(given["hook_event_name"], given)
-        told = {"systemMessage": answer.system_message} if answer.system_message else {}
-        decision: dict[str, Any] = {}
+        answer = await self._answer_question(session, given, None if asked is None else asked[1])
+        if answer is None:
+            return NOTHING
+        decision: dict[str, Any] = {"behavior": answer.behavior}
+        if isinstance(answer, PermissionResultDeny):
+            decision |= {"message": answer.message, "interrupt": answer.interrupt}
+        elif answer.updated_input is not None:
+            decision["updatedInput"] = answer.updated_input
+        return specific(given["hook_event_name"], decision=decision)
+
+    async def answer_question(
+        self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext
+    ) -> PermissionResult | None:
+        """What hooks of PermissionRequest answer in the place of ``can_use_tool``, if anything."""
+        session, before = self._asked.pop(context.tool_use_id or "", (None, {}))
+        if session is None:
+            return None
+        place = (
+            "session_id",
+            "transcript_path",
+            "cwd",
+            "permission_mode",
+            "agent_id",
+            "agent_type",
+        )
+        given = {field: before[field] for field in place if field in before}
+        given |= {"tool_name": name, "tool_input": tool_input}
+        if context.suggestions:
+            given["permission_suggestions"] = [each.to_dict() for each in context.suggestions]
+        call = session.calls.get(context.tool_use_id or "")
+        asked = call.gate.before if call is not None and call.gate.asks else None
+        return await self._answer_question(session, given, asked)
+
+    async def _answer_question(
+        self, session: _Session, given: Event, asked: Answer | None
+    ) -> PermissionResult | None:
+        """What hooks answer to a question that ``asked`` wants put, or Claude Code itself."""
+        event, tool_input = ClaudeEventName.PERMISSION_REQUEST, given["tool_input"]
+        shown = show_as_host(given["tool_name"], tool_input)
+        if not self._hooks.may_answer(event, Target(shown.name, given["tool_name"])):
+            return None
+        answer = await session.face.fire_claude_event(event.value, given)
         if answer.blocked:
-            decision = {"behavior": "deny", "message": answer.reason, "interrupt": answer.stopped}
-        elif may_permit(answer, None if asked is None else asked[1]):
-            decision = {"behavior": "allow"}
-            if answer.tool_input is not shown.input:
-                decision["updatedInput"] = shown.restore(answer.tool_input)
-        return told | (specific(given["hook_event_name"], decision=decision) if decision else {})
+            return PermissionResultDeny(message=answer.reason or "", interrupt=answer.stopped)
+        if not may_permit(answer, asked):
+            return None
+        is_same = answer.tool_input is tool_input
+        return PermissionResultAllow(updated_input=None if is_same else answer.tool_input)
 
     async def _fire_own(self, session: _Session, given: Event) -> Output:
         """An event that only Claude Code has."""
         event = given["hook_event_name"]
         answer = await session.face.fire_claude_event(event, given)
-        output: Output = {"systemMessage": answer.system_message} if answer.system_message else {}
         if answer.stopped:
-            return output | stop(answer.reason or "")
+            return stop(answer.reason or "")
         if answer.denied:
-            output |= block(answer.reason or "")
-        elif answer.context:
-            output |= specific(event, additionalContext=answer.context)
-        return output
+            return block(answer.reason or "")
+        return specific(event, additionalContext=answer.context) if answer.context else NOTHING
 
     async def _before_agent(self, session: _Session, given: Event) -> Output:
         refusal = self._refuse_model_hooks()
@@ -531,17 +621,10 @@ class Guard:
         return NOTHING
 
 
-def _read_mcp_context(given: Event) -> dict[str, Any] | None:
-    """The server and the tool of a call of an MCP tool."""
-    named = split_mcp_name(given["tool_name"])
-    if named is None:
-        return None
-    server, tool = named
-    known = given.get("mcp_server")
-    if isinstance(known, Mapping) and isinstance(known.get("name"), str):
-        server = known["name"]
-        tool = given["tool_name"].removeprefix(f"mcp__{server}__") if "__" in server else tool
-    return {"server_name": server, "tool_name": tool}
+def _keep(kept: "OrderedDict[str, Any]", call_id: str, value: object) -> None:
+    kept[call_id] = value
+    if len(kept) > _MOST_CALLS:
+        kept.popitem(last=False)
 
 
 def _read_result(given: Event, ran: ShownCall) -> ToolResult:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
 
-from hookline.adapters.claude_agent.events import Callback, Guard
+from hookline.adapters.claude_agent.events import Asking, Callback, Guard
 from hookline.adapters.gates import Given, complete
 from hookline.errors import HooklineError
 
@@ -35,6 +35,17 @@ class HookedOptions(ClaudeAgentOptions):
                 event: [_bind(matcher, self) for matcher in matchers]
                 for event, matchers in self.hooks.items()
             }
+        for guard in self._guards():
+            self.ask_hooks_first(guard)
+
+    def ask_hooks_first(self, guard: Guard) -> None:
+        """Have hooks answer before ``can_use_tool`` does, if there is one."""
+        asking = own = self.can_use_tool
+        while isinstance(asking, Asking):
+            if asking.guard is guard:
+                return
+            asking = asking.own
+        self.can_use_tool = None if own is None else Asking(guard, own)
 
     def close(self) -> None:
         """End the sessions: SessionEnd is fired for each. May be called again."""
@@ -116,6 +127,7 @@ def hooked(
         matcher = HookMatcher(hooks=[callback], timeout=_TIMEOUT, on_failure=fails)
         merged.setdefault(event, []).append(matcher)
     made.hooks = merged
+    made.ask_hooks_first(guard)
     return made
 
 

@@ -209,6 +209,19 @@ def split_mcp_name(name: str) -> tuple[str, str] | None:
     return (server, tool) if prefix == "mcp" and server and found and tool else None
 
 
+def read_mcp_context(fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The server and the tool of an event about a call of an MCP tool, None for any other."""
+    named = split_mcp_name(fields["tool_name"])
+    if named is None:
+        return None
+    server, tool = named
+    known = fields.get("mcp_server")
+    if isinstance(known, Mapping) and isinstance(known.get("name"), str):
+        server = known["name"]
+        tool = fields["tool_name"].removeprefix(f"mcp__{server}__") if "__" in server else tool
+    return {"server_name": server, "tool_name": tool}
+
+
 def make_response(name: str, tool_input: Mapping[str, Any], text: str) -> Any:
     """The result of a call in the form that a tool of Claude Code's gives it, of a text that the
     model reads; None for a tool without one. The input is in Claude Code's words."""

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from hookline.errors import describe
-from hookline.front import Hooks
+from hookline.front import Hooks, face_of
 from hookline.notices import warn
 from hookline.pipeline.matcher import Match
 from hookline.serving.mcp.asking import InputNeeded, Questions
@@ -97,7 +97,7 @@ class Proxy:
         identity: Identity,
         allows: Match | None = None,
     ) -> None:
-        self._hooks = hooks
+        self._hooks, self._face = hooks, face_of(hooks, blocking=False)
         self._tools = Tools(hooks, identity, allows)
         self._server = server
         self._incoming = incoming
@@ -449,7 +449,7 @@ class Proxy:
                 "toolDisplayName": tool,
             }
         )
-        await self._hooks.notification(
+        await self._face.notification(
             told.message, notification_type=told.notification_type, details=told.details
         )
 
@@ -579,7 +579,7 @@ class Proxy:
         source = SessionStartSource.STARTUP
 
         async def start() -> None:
-            self._instructions = (await self._hooks.session_start(source)).texts_for_model
+            self._instructions = (await self._face.session_start(source)).texts_for_model
 
         if not self._hooks.may_skip(HookEventName.SESSION_START, target=source):
             self._session = self._spawn(start())
@@ -600,7 +600,7 @@ class Proxy:
 
     async def _end_session(self, reason: SessionEndReason) -> None:
         if self._has_started:
-            await self._hooks.session_end(reason)
+            await self._face.session_end(reason)
 
     def _fail_calls(self) -> None:
         """Let those who wait for the server know that it is gone."""

@@ -154,6 +154,21 @@ def test_a_call_that_claude_code_made_is_rewritten_in_its_own_words() -> None:
     }
 
 
+@pytest.mark.parametrize(("host", "field"), [("my_shell", "cmd"), ("run_shell_command", "command")])
+def test_a_call_in_claude_codes_words_is_rewritten_in_those_that_the_host_was_given(
+    host: str, field: str
+) -> None:
+    tools = {**TOOLS, "my_shell": ToolAlias("Bash", {"command": ("cmd",)})}
+    document = EventDocument(
+        HookEventName.BEFORE_TOOL,
+        {"tool_name": host, "tool_input": {field: "ls"}, "cwd": "/"},
+        Facts(original={"tool_name": "Bash", "tool_input": {"command": "ls"}}),
+        tools,
+    )
+    said = CLAUDE.read_value(document, own("PreToolUse", updatedInput={"command": "ls -l"}))
+    assert said.output == {"hookSpecificOutput": {"tool_input": {field: "ls -l"}}}
+
+
 def test_a_permission_rewrites_the_input_as_well() -> None:
     fields: Json = {"tool_name": "read_file", "tool_input": {"path": "a"}}
     allowed = behavior("allow", updatedInput={"file_path": "/b"})

@@ -106,6 +106,9 @@ def show_call(document: EventDocument) -> ShownCall:
         raise InvalidPayloadError(document.event.value, "tool_name is not a string")
     if original is not None and isinstance(told, str):
         shown = show_as_host(told, told_input, tools=document.tools)
+        if shown.name != name:
+            # The host was told in the usual words, whatever its own tool of that kind is.
+            shown = show_as_host(told, told_input)
         fields = {} if shown.alias is None else shown.alias.fields
         own = {field: names[0] for field, names in fields.items()}
         return ShownCall(told, dict(told_input), tool_input, own, shown.alias)

@@ -20,8 +20,8 @@ from hookline.pipeline.dialects.tools import (
     ToolAlias,
     find_response,
     read_blocks,
+    read_mcp_context,
     show_as_host,
-    split_mcp_name,
     text_of,
 )
 from hookline.wire.claude_events import CLAUDE_DEFAULTS, CLAUDE_EVENTS
@@ -164,19 +164,6 @@ def _read_word(event: HookEventName) -> Callable[[Fields, Tools], dict[str, Any]
         return {**fields, field: ours}
 
     return read
-
-
-def read_mcp_context(fields: Fields) -> dict[str, Any] | None:
-    """The server and the tool of an event about a call of an MCP tool, None for any other."""
-    named = split_mcp_name(fields["tool_name"])
-    if named is None:
-        return None
-    server, tool = named
-    known = fields.get("mcp_server")
-    if isinstance(known, Mapping) and isinstance(known.get("name"), str):
-        server = known["name"]
-        tool = fields["tool_name"].removeprefix(f"mcp__{server}__") if "__" in server else tool
-    return {"server_name": server, "tool_name": tool}
 
 
 _READERS: Mapping[str, Callable[[Fields, Tools], dict[str, Any]]] = {

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 import msgspec
 
 from hookline.errors import describe
+from hookline.forking import owned_by_process
 from hookline.notices import warn
 from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
-from hookline.pipeline.runner.guard import owned_by_process
 from hookline.pipeline.runner.loop import Cancelled, PollLoop, RunningTask, Waiter
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
@@ -211,8 +211,13 @@ class LateTexts:
 
     def __init__(self, warn: Callable[[str], None]) -> None:
         self._warn = warn
-        self._lock = threading.Lock()
         self._sessions: dict[str, list[LateText]] = {}
+        self.forget()
+        owned_by_process.add(self)
+
+    def forget(self) -> None:
+        """In a child that was forked: the lock may be held for ever."""
+        self._lock = threading.Lock()
 
     def __bool__(self) -> bool:
         return bool(self._sessions)

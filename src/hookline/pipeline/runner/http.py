@@ -15,13 +15,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from hookline.forking import owned_by_process
 from hookline.hiding import Secrets
 from hookline.notices import one_line
 from hookline.pipeline.dialects import DIALECTS, HookAnswer
 from hookline.pipeline.dialects.stdout import may_repeat_field
 from hookline.pipeline.runner.addresses import Reach, Target, fits, is_named, read_target
 from hookline.pipeline.runner.context import InputDocument, RunContext
-from hookline.pipeline.runner.guard import owned_by_process
 from hookline.pipeline.runner.invocation import environment_of
 from hookline.web.address import TRANSPORT_HEADERS, AddressError, check_header
 from hookline.wire import codec

@@ -80,7 +80,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return [{"matcher": MATCHER, "hooks": [{"type": "command", "command": command}]}]
 
     events = ("PreToolUse", "PostToolUse", "PermissionRequest", "UserPromptSubmit", "Stop")
-    settings = {"hooks": {event: hook(event) for event in events}}
+    export = {"type": "command", "command": 'echo export MODE=ci >> "$CLAUDE_ENV_FILE"'}
+    started = {"SessionStart": [{"hooks": [export]}]}
+    settings = {"hooks": {**started, **{event: hook(event) for event in events}}}
     (here / ".claude" / "settings.json").write_text(json.dumps(settings))
     return here
 
@@ -120,6 +122,8 @@ async def test_an_adapter_does_as_hooks_of_claude_code_say(
     if harness.name != "plain":
         assert "the sprint ends today" in observed.sent(0)
         assert f"{TOLD}: Stop" in told
+        # The agent loop has them for its tools.
+        assert ("hooks export MODE for" in told) == (harness.name != "agent")
     # There the result is out before the turn is over.
     if harness.name != "plain" and mode != "async run_stream":
         assert "run the tests" in observed.sent(-1)

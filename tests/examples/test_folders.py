@@ -22,7 +22,8 @@ def test_its_settings_load_without_a_problem(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_its_scripts_are_executable_and_run_on_an_old_python(folder: Path) -> None:
-    scripts = [path for path in (folder / "hooks").iterdir() if path.suffix in (".py", ".sh")]
+    places = [*folder.glob("**/hooks/*"), *folder.glob("**/scripts/*")]
+    scripts = [path for path in places if path.suffix in (".py", ".sh")]
     assert scripts
     for script in scripts:
         text = script.read_text(encoding="utf-8")

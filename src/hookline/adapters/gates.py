@@ -88,8 +88,14 @@ class Conversation:
             if self._has_started:
                 return
             self._has_started = True
-        for text in (await face.session_start(source)).texts_for_model:
+        answer = await face.session_start(source)
+        for text in answer.texts_for_model:
             self.keep(text)
+        if answer.exports:
+            face.warn(
+                f"SessionStart hooks export {', '.join(answer.exports)} for commands of the agent, "
+                "which an adapter cannot hand to its tools; they are left out"
+            )
 
     async def end(self, face: Face, reason: str = "exit") -> None:
         """Fire SessionEnd, once for each start."""

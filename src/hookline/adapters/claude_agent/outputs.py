@@ -1,5 +1,5 @@
-"""What our callbacks answer, in Claude Code's words. None of them ever says "allow": that would
-override Claude Code's own rules."""
+"""What our callbacks answer, in Claude Code's words. None of them ever says "allow" before a tool:
+that would override Claude Code's own rules."""
 
 from typing import Any, TypeAlias
 

@@ -113,7 +113,7 @@ def inline(command: str) -> dict[str, Any]:
 
 DENY = """{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny",
  "permissionDecisionReason": "no"}}"""
-PYTHON = f"""#!/usr/bin/env python3
+PYTHON = """#!/usr/bin/env python3
 \"\"\"Blocks rm -rf; see tool_name for more.\"\"\"
 import json
 import re
@@ -122,10 +122,10 @@ import sys
 
 def main():
     event = json.load(sys.stdin)
-    command = event.get("tool_input", {{}}).get("command", "")
+    command = event.get("tool_input", {}).get("command", "")
     if re.search(r"\\brm\\b.*-rf", command):
-        print(json.dumps({DENY}))
-        sys.exit(0)
+        print("no", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":
@@ -160,9 +160,9 @@ PUBLISHED = {
         "Bash",
         f"jq -e '.tool_input.command | test(\"rm\")' >/dev/null && echo '{DENY}' || true",
         {},
-        True,
+        False,
     ),
-    "answer": ("Bash", f"[ -f guard.py ] || echo '{DENY}'", {}, True),
+    "answer": ("Bash", f"[ -f guard.py ] || echo '{DENY}'", {}, False),
     "any tool of mcp": (
         "Bash|mcp__.*",
         "jq -r .tool_input.command | grep -q 'rm -rf' && exit 2; exit 0",
@@ -180,8 +180,8 @@ PUBLISHED = {
     "wrapped": (
         "Bash",
         "bash wrap.sh",
-        {"wrap.sh": "./guard.py\nfalse\n", "guard.py": PYTHON},
-        False,
+        {"wrap.sh": "./guard.py\nexit $?\n", "guard.py": PYTHON},
+        True,
     ),
 }
 

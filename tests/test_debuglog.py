@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -405,3 +406,19 @@ def test_a_secret_that_a_hook_prints_as_json_is_neither_in_the_trace_nor_in_the_
         assert "se\\" not in kept
         assert "of/mine" not in kept
         assert "other" not in kept.replace("another", "").replace("one after the other", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_program_may_fork_while_another_thread_writes(tmp_path: Path) -> None:
+    sink = JsonLinesSink(tmp_path / "log")
+    with sink._lock:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                signal.alarm(5)
+                sink({"from": "the child"})
+            finally:
+                os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert "the child" in sink.path.read_text()

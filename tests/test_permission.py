@@ -131,12 +131,16 @@ async def test_nobody_answers_a_question_of_who_is_trusted_more(
     # What code registers for another layer is replaced when settings are read.
     system.initialize_blocking()
     system.register_hook("BeforeTool", lambda _event: dict(ASK), source=asking)
-    system.register_hook(
-        "PermissionRequest", lambda _event: {"decision": "allow"}, source=answering
-    )
+    rewrite = {"decision": "allow", "hookSpecificOutput": {"tool_input": {"command": "rm"}}}
+    system.register_hook("PermissionRequest", lambda _event: rewrite, source=answering)
+    # Who may answer allows what it has seen, not what another hook makes of it.
+    allow = {"decision": "allow"}
+    system.register_hook("PermissionRequest", lambda _event: allow, source=asking)
     await desk.run()
-    assert (desk.asked == []) is is_skipped
-    assert bool(desk.ran) is is_skipped
+    assert [request.tool_input for request in desk.asked] == (
+        [] if is_skipped else [{"command": "make"}]
+    )
+    assert desk.ran == ([{"command": "rm"}] if is_skipped else [])
 
 
 async def test_nobody_rewrites_what_who_is_trusted_more_allows() -> None:

@@ -36,6 +36,29 @@ def test_it_does_for_callers_who_do_not_await(judge: Any) -> None:
     assert (answer.denied, answer.reason) == (True, "not today")
 
 
+@pytest.mark.parametrize("is_async", [True, False])
+async def test_a_judge_whose_own_calls_fire_events_is_not_asked_about_them(is_async: bool) -> None:
+    asked: list[str] = []
+    nested: list[str] = []
+
+    async def ask_in_turn(question: str) -> str:
+        asked.append(question)
+        answer = await hooks.before_tool("write", {})
+        nested.append(str(answer.failures[0].message))
+        return NO
+
+    def ask_at_once(question: str) -> str:
+        asked.append(question)
+        nested.append(str(hooks.sync.before_tool("write", {}).failures[0].message))
+        return NO
+
+    hooks = Hooks(hooks=asking(), judge=ask_in_turn if is_async else ask_at_once)
+    for _ in range(2):
+        assert (await hooks.before_tool("write", {})).denied
+    assert len(asked) == 2
+    assert all("fired this event itself" in message for message in nested)
+
+
 @pytest.mark.parametrize("reply", ["no", '{"ok": "false"}', '{"ok": true} {"ok": true}'])
 def test_an_answer_that_is_none_goes_on_unless_the_hook_fails_closed(
     reply: str, caplog: pytest.LogCaptureFixture

@@ -246,6 +246,10 @@ class Config:
         here = os.path.abspath(working_dir or os.getcwd())
         home = home_dir()
         found = project_dir or find_project_dir(here, home, claude=claude or False)
+        if not project_dir and claude is None and settings_files is None:
+            with_claude = find_project_dir(here, home, claude=True)
+            if with_claude != found and _wants_claude(here, home, options.get("system_settings")):
+                found = with_claude
         project = os.path.abspath(found)
         is_given = trusted is not None or settings_files is not None
         config = cls(
@@ -573,6 +577,18 @@ class Config:
             self._sources.share_tools(settings.tools)
         if self._folder_trust is not None:
             self._folder_trust.restore()
+
+
+def _wants_claude(working_dir: str, home: str | None, system: PathLike | None) -> bool:
+    """Whether the user or the system wants Claude Code's settings read, wherever that may be."""
+    from hookline.pipeline.sources import Sources
+
+    files = find_settings_files(working_dir, home, system=os.fspath(system) if system else None)
+    others = [file for file in files if file.source is not HookSource.PROJECT]
+    try:
+        return Sources(others, project_dir=working_dir).wants_claude()
+    except OSError:  # nothing is left to read them with, which whoever reads them next will tell
+        return False
 
 
 def _explain_no_judge(entry: "HookRegistryEntry") -> Problem:

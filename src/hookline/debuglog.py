@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hookline.answer import ProcessedHookResult
 from hookline.errors import HooklineError
+from hookline.forking import owned_by_process
 from hookline.notices import Notice
 from hookline.notices import warn as warn_people
 from hookline.places import user_state_dir
@@ -197,6 +198,11 @@ class JsonLinesSink:
         self.path = Path(path)
         self._max_bytes = max_bytes
         self._secrets = Secrets()
+        self.forget()
+        owned_by_process.add(self)
+
+    def forget(self) -> None:
+        """In a child that was forked: the lock may be held for ever."""
         self._lock = threading.Lock()
 
     def __call__(self, record: Record) -> None:

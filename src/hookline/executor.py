@@ -134,6 +134,8 @@ class LocalExecutor:
                 return self._answer_unmatched(fired)
             stage = "execution"
             results = await self._runner.execute_plan(plan, document, context)
+            if len(results) < len(plan.hooks):
+                plan = msgspec.structs.replace(plan, hooks=tuple(r.hook for r in results))
             stage = "aggregation"
             call = None if translator is None else ModelCall(translator, fired.values[0])
             aggregated = self._aggregator.aggregate_results(plan, results, call=call)

@@ -343,6 +343,7 @@ async def _ask(
             return _stopped(answer.reason or ""), tool_input, False
         if answer.denied:
             return _blocked(answer.reason or reason), tool_input, False
+        # An answer that does not count rewrites nothing either.
         if may_permit(answer, before):
             return None, answer.tool_input, False
     request = ConfirmationRequest(call.name, tool_input, reason, before.message)
@@ -361,7 +362,8 @@ async def _ask(
 def may_permit(answer: Answer, asked: Answer | None = None) -> bool:
     """Whether hooks allow a call that the user is to be asked about, by others in ``asked`` or by
     the agent itself. Nobody answers for the user where a hook asks whose owner is trusted more:
-    the system's question is for the system's hooks to answer, the user's not for the project's."""
+    the system's question is for the system's hooks to answer, the user's not for the project's.
+    Nor is a call allowed that they rewrote, which those who may allow it have not seen."""
     output = answer.final_output
     if output is None or output.decision not in ("allow", "approve"):
         return False

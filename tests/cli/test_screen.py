@@ -66,7 +66,14 @@ def test_a_table_fits_whatever_is_in_it(name: str, reason: str, width: int) -> N
 
 @pytest.mark.parametrize(
     ("milliseconds", "said"),
-    [(0.04, "0.0 ms"), (0.4, "0.4 ms"), (12.6, "13 ms"), (999.4, "999 ms"), (1234, "1.23 s")],
+    [
+        (0.04, "0.0 ms"),
+        (0.4, "0.4 ms"),
+        (12.6, "13 ms"),
+        (999.4, "999 ms"),
+        (1234, "1.23 s"),
+        (5e6, "5000 s"),
+    ],
 )
 def test_times_are_said_as_people_say_them(milliseconds: float, said: str) -> None:
     assert duration(milliseconds) == said

@@ -6,6 +6,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -274,6 +275,32 @@ def test_listed_twice_the_copy_that_fails_closed_is_checked_as_well(project: Pro
     answer = system.fire_blocking("BeforeTool", TOOL)
     assert answer.blocked
     assert not (project.path / "ran").exists()
+
+
+@pytest.mark.parametrize("whose", ["user", "claude", "code"])
+def test_a_guard_of_others_runs_whatever_project_lists_the_same(
+    project: Project, tmp_path: Path, whose: str
+) -> None:
+    script = tmp_path / "guard.sh"
+    script.write_text(DENYING)
+    script.chmod(0o755)
+    guard = {"type": "command", "command": str(script)}
+    settings, file = settings_of(guard), ".hookline/settings.json"
+    options: dict[str, Any] = {}
+    if whose == "claude":
+        options, file = {"claude": True}, ".claude/settings.json"
+        settings = {"hooks": {"PreToolUse": [{"hooks": [guard]}]}}
+        (tmp_path / ".test/home/.claude").mkdir()
+        (tmp_path / ".test/home" / file).write_text(json.dumps(settings))
+    elif whose == "user":
+        write_user_settings(tmp_path / ".test/home", settings)
+    else:
+        options = {"hooks": settings["hooks"]}
+    for listed in ({}, settings):
+        project.settings(listed, file=file)
+        system = Config.load(project.path, **options).get_hook_system()
+        assert system is not None
+        assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
 
 
 def test_a_script_that_changes_while_settings_are_read_again_is_noticed(guarded: Project) -> None:

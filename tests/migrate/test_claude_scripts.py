@@ -6,25 +6,22 @@ import pytest
 
 from hookline.migrate.claude_scripts import CannotMove, Judge
 
-PRINT_DENY = """print(json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse",
-    "permissionDecision": "deny", "permissionDecisionReason": "no"}}))"""
-PYTHON = f"""#!/usr/bin/env python3
-'''Reads tool_name, says this text.'''
+PYTHON = """#!/usr/bin/env python3
+'''Reads no CLAUDE_ENV_FILE, prints nothing.'''
 import json, sys
-event = json.load(sys.stdin)  # not tool_name
+event = json.load(sys.stdin)  # not CLAUDE_ENV_FILE
 if "rm -rf" in event["tool_input"]["command"]:
-    {PRINT_DENY}
-    sys.exit(0)
+    print("no", file=sys.stderr)
+    sys.exit(2)
 """
 BASH = """#!/usr/bin/env bash
-# tool_name is not read
+# CLAUDE_ENV_FILE is not read
 set -euo pipefail
 input=$(cat)
 cmd=$(echo "$input" | jq -r '.tool_input.command // empty')
 if [[ "$cmd" =~ rm\\ -rf ]] || echo "$cmd" | grep -qE 'sudo'; then
-  jq -n --arg r no '{hookSpecificOutput: {hookEventName: "PreToolUse",
-    permissionDecision: "deny", permissionDecisionReason: $r}}'
-  exit 0
+  echo "never" >&2
+  exit 2
 fi
 case "$cmd" in *mkfs*) echo "not that" >&2; exit 2 ;; esac
 exit 0
@@ -63,13 +60,13 @@ def judge_script(folder: Path, name: str, text: str, event: str = "PreToolUse") 
         ("PreToolUse", "bash -c 'exit 2'"),
         ("PreToolUse", "python3 -c 'import sys; sys.exit(2)'"),
         ("PreToolUse", "jq -r .tool_input.command | grep -q rm && { echo no >&2; exit 2; } || :"),
-        ("PreToolUse", """grep -q rm && echo '{"decision": "block", "reason": "no"}' || true"""),
-        ("PreToolUse", 'cat <<E\n{"decision": "block"}\nE\nexit 0'),
-        ("PreToolUse", "[[ $(cat) == *rm* ]] && exit 2 || exit 0"),
-        ("PreToolUse", "cut -d: -f1 | grep -q x && { echo $(date) >&2; exit 2; }; exit 0"),
+        ("PreToolUse", """jq -e '.tool_input.command | test("rm")' >/dev/null && exit 2 || true"""),
+        ("PreToolUse", "cat <<E >&2\nno\nE\nexit 2"),
+        ("PreToolUse", "e=$(cat); [[ $(jq -r .tool_input.command <<< $e) == *rm* ]] && exit 2"),
+        ("Notification", "jq -r .message | cut -d: -f1 | grep -q x && date > log; exit 0"),
         ("PreToolUse", "deny() { echo no >&2; exit 2; }; [ -f lock ] && deny; exit 0"),
         ("UserPromptSubmit", "jq -r .prompt | grep -q secret && exit 2; exit 0"),
-        ("Stop", """[ -f done ] || echo '{"decision": "block", "reason": "go on"}'"""),
+        ("Stop", "[ -f done ] || { echo go on >&2; exit 2; }"),
         ("SessionStart", "mkdir -p .cache"),
         ("SessionEnd", "date >> ended.log"),
         ("Notification", "notify-send waiting"),
@@ -83,7 +80,7 @@ def test_scripts_are_read_whatever_starts_them(tmp_path: Path) -> None:
     assert judge_script(tmp_path, "guard.py", PYTHON) == ""
     assert judge_script(tmp_path, "guard.sh", BASH) == ""
     bad = tmp_path / "bad.py"
-    bad.write_text("import sys, json\nif json.load(sys.stdin)['tool_name']: sys.exit(2)\n")
+    bad.write_text("import os, sys\nif 'CLAUDE_ENV_FILE' in os.environ: sys.exit(2)\n")
     (tmp_path / "outer.sh").write_text(f"bash -c 'python3 {bad}'\n")
     for command, args in (
         ("python3 bad.py", None),
@@ -93,73 +90,59 @@ def test_scripts_are_read_whatever_starts_them(tmp_path: Path) -> None:
         ("bash -c 'bash outer.sh'", None),
     ):
         reason = judge(command, tmp_path, args=args)
-        assert reason == "bad.py:2 says tool_name, which means something else natively"
+        assert reason == "bad.py:2 says CLAUDE_ENV_FILE, which means something else natively"
 
 
 @pytest.mark.parametrize(
     ("event", "command", "reason"),
     [
-        ("PreToolUse", "jq -r .tool_name | grep -q x && exit 2", "it says tool_name"),
-        ("PreToolUse", "grep -q '\"Bash\"' && exit 2", "it says Bash"),
-        ("PreToolUse", "jq .hook_event_name", "it says hook_event_name"),
-        ("PreToolUse", "jq -r .transcript_path", "it says transcript_path"),
-        ("PreToolUse", "jq -r .tool_input.timeout", "it says timeout"),
         ("PreToolUse", "[ -n $CLAUDE_CODE_REMOTE ] || exit 2", "it says CLAUDE_CODE_REMOTE"),
-        ("PreToolUse", """echo '{"systemMessage": "x"}'""", "it says systemMessage"),
-        ("PreToolUse", """echo '{"decision": "approve"}'""", "it says decision"),
-        ("PreToolUse", """echo '{"decision": "deny"}'""", "it says decision"),
-        ("PreToolUse", """printf '{"decision": "%s"}' "$x" """, "it says decision"),
-        ("PreToolUse", """echo '{"permissionDecision": "allow"}'""", "it says permissionDecision"),
-        ("PreToolUse", """echo '{"permissionDecision": "defer"}'""", "it says permissionDecision"),
-        (
-            "PreToolUse",
-            """echo '{"hookSpecificOutput": {"permissionDecision": "deny"}}'""",
-            "it answers without the hookEventName PreToolUse",
-        ),
-        (
-            "PreToolUse",
-            """echo '{"decision":"block","hookSpecificOutput":{"hookEventName":"PreToolUse"}}'""",
-            "it answers with two decisions",
-        ),
-        ("PreToolUse", """echo '{"decision": "block"}'; exit 1""", "it may fail behind"),
-        ("PreToolUse", """echo '{"decision": "block"}'; false""", "it may fail behind"),
-        ("PreToolUse", """echo '{"decision": "block"}' || exit 0; false""", "it may fail behind"),
-        (
-            "PreToolUse",
-            """for p in a b; do grep -q $p && echo '{"decision": "block"}'; done""",
-            "it may fail behind",
-        ),
-        ("PreToolUse", """A='{"decision": "block"}'; echo "$A" """, "it prints text"),
-        ("PreToolUse", """echo '{"decision": "block"}' | jq .""", "it makes its answer in a way"),
-        ("PreToolUse", """! echo '{"decision": "block"}'""", "it makes its answer in a way"),
-        ("PreToolUse", """(echo '{"decision": "block"}'; exit 0); false""", "it may fail behind"),
-        ("PreToolUse", """echo '{"decision": "block"}' &""", "it may fail behind"),
-        (
-            "PreToolUse",
-            """cat | while read x; do echo '{"decision": "block"}'; exit 0; done; false""",
-            "it makes its answer in a way",
-        ),
-        ("PreToolUse", "jq -f guard.jq | grep -q x && exit 2", "it has jq read more"),
-        ("PreToolUse", "echo checked", "it prints text"),
-        ("PreToolUse", "(echo checked)", "it prints text"),
-        ("PreToolUse", "echo checked 2>/dev/null", "it prints text"),
-        ("PreToolUse", "echo checked >/dev/stdout", "it prints text"),
-        ("SessionStart", "git status", "it prints text"),
-        ("UserPromptSubmit", "echo be brief", "it prints text"),
-        ("SessionStart", "jq -r .source | grep -q compact && touch x", "it says compact"),
         ("SessionStart", "echo X=1 >> $CLAUDE_ENV_FILE", "it says CLAUDE_ENV_FILE"),
-        ("Stop", "jq .last_assistant_message", "it says last_assistant_message"),
-        ("Stop", "cat >> events.jsonl", "it keeps the event"),
-        ("Stop", "jq -c . >> events.jsonl", "it keeps the event"),
+        *(
+            ("PreToolUse", says, "it prints, which natively is read in another way")
+            for says in (
+                *("echo checked", "(echo checked)", "echo checked 2>/dev/null", "cat <<E\nx\nE"),
+                *("echo checked >/dev/stderr >&1", "jq -n '{decision: \"block\"}'"),
+                """echo '{"decision": "block"}'; exit 0""",
+                """A='{"decision": "block"}'; echo "$A" """,
+                """[ -f x ] && echo '{"decision": "block"}' || true""",
+                """deny() { echo '{"decision": "block"}'; }; deny""",
+                """ls . | while read x; do echo '{"decision": "block"}'; done""",
+            )
+        ),
+        ("SessionStart", "git status", "it prints"),
+        ("UserPromptSubmit", "echo be brief", "it prints"),
+        *(
+            ("PreToolUse", f"{looks} && exit 2; exit 0", "it looks at the whole event")
+            for looks in (
+                *("grep -q Bash", "[[ $(cat) == *rm* ]]", "cat | grep -q rm", "read -r x"),
+                *('e=$(cat); [[ "$e" == *rm* ]]', 'e=$(cat); echo "${e}" | grep -q rm'),
+                *("e=$(cat); echo ${#e} | grep -q 9", "grep -q rm /dev/stdin"),
+                "e=$(cat); echo $e | jq -r .prompt | grep -q x || echo $e | grep -q rm",
+            )
+        ),
+        ("Stop", "cat >> events.jsonl", "it looks at the whole event"),
+        ("Stop", "jq -c . >> events.jsonl", "it has jq read more"),
+        ("PreToolUse", "jq -e 'keys | length > 6' && exit 2", "it has jq read more"),
+        ("PreToolUse", 'cat <<E\n{"decision": "block"}\nE | cat', "it is not a whole"),
+        *(
+            (event, f"jq -r .{field} | grep -q x && touch x", "it has jq read more")
+            for event, field in (
+                *(("PreToolUse", "tool_name"), ("PreToolUse", "tool_input.timeout")),
+                *(("PreToolUse", "transcript_path"), ("PreToolUse", "prompt")),
+                *(("Stop", "last_assistant_message"), ("Stop", "prompt")),
+                *(("SessionStart", "source"), ("SessionEnd", "reason")),
+                ("Notification", "notification_type"),
+            )
+        ),
         ("PreCompact", "exit 2", "it says exit"),
-        ("SessionEnd", "jq -r .reason", "it says reason"),
-        ("Notification", "jq -r .notification_type", "it says notification_type"),
+        ("SessionStart", "exit 2", "it says exit"),
         ("PreToolUse", "node guard.js", "it starts node"),
         ("PreToolUse", "npx guard", "it starts npx"),
         ("PreToolUse", "guard", "it starts guard"),
         ("PreToolUse", "./missing.sh", "it starts ./missing.sh, which cannot be read"),
         ("PreToolUse", "python3 -m guard", "it is run by python3 from nothing"),
-        ("PreToolUse", "cat | python3 -", "it is run by python3 from nothing"),
+        ("PreToolUse", "date | python3 -", "it is run by python3 from nothing"),
         ("PreToolUse", "cd tools && ./guard.sh", "it starts ./guard.sh from a folder"),
         ("PreToolUse", "eval exit 2", "it runs what only a shell can tell"),
         ("PreToolUse", ". ./guard.sh", "it runs what only a shell can tell"),
@@ -180,28 +163,28 @@ def test_a_command_that_would_do_something_else_is_refused(
 @pytest.mark.parametrize(
     ("event", "script", "reason"),
     [
-        ("PreToolUse", "x['tool_' 'name']", "says tool_name"),
-        ("PreToolUse", "x['tool_' + 'name']", "says tool_"),
-        ("PreToolUse", "y = {'updatedInput': {}}", "says updatedInput"),
         ("PreToolUse", "import guardlib", "imports guardlib"),
         ("PreToolUse", "from . import rules", "imports its own"),
         ("PreToolUse", "import subprocess", "imports subprocess"),
         ("PreToolUse", "import os\nos.system('guard')", "runs what only Python can tell"),
         ("PreToolUse", "exec('x')", "runs what only Python can tell"),
-        ("PreToolUse", "print('checked')", "prints text"),
-        ("PreToolUse", "say = print", "prints text"),
-        ("PreToolUse", "sys.stdout.buffer.write(b'x')", "prints text"),
-        ("SessionStart", "print(f'branch {x}')", "prints text"),
-        ("PreToolUse", f"import json\n{PRINT_DENY}\nsys.exit(1)", "goes on behind its answer"),
-        ("PreToolUse", f"import json\n{PRINT_DENY}\nx = 1 / 0", "goes on behind its answer"),
-        ("PreToolUse", f"import json\nif x: sys.exit(1)\n{PRINT_DENY}", "may fail behind"),
-        ("PreToolUse", f"import json\nassert x\n{PRINT_DENY}", "may fail behind"),
-        (
-            "PreToolUse",
-            f"import json, sys\ntry:\n {PRINT_DENY}\n sys.exit(0)\nexcept:\n sys.exit(1)",
-            "may fail behind",
-        ),
+        ("PreToolUse", "print('checked')", "prints"),
+        ("PreToolUse", "say = print", "prints"),
+        ("PreToolUse", "sys.stdout.buffer.write(b'x')", "prints"),
+        ("PreToolUse", "import json\nprint(json.dumps({'decision': 'block'}))", "prints"),
         ("PreToolUse", "def (", "is no Python that can be read"),
+        *(
+            ("PreToolUse", f"import json, sys\n{looks}: sys.exit(2)", "looks at the whole event")
+            for looks in (
+                *("if 'rm' in sys.stdin.read()", "if len(json.load(sys.stdin)) > 7"),
+                *("e = json.load(sys.stdin)\nif 'x' in str(e)", "if 'rm' in input()"),
+                "e = json.load(sys.stdin)\ni = e['tool_input']\nif 'dir' in i",
+                "e = json.load(sys.stdin)\nif 'x' in e.get('tool_input')",
+                "e = json.load(sys.stdin)\nf = e\nif 'x' in f.get('cwd')",
+                *(f"e = json.load(sys.stdin)\nif e['tool_'{x}'name'] == 'x'" for x in (" ", " + ")),
+                "e = json.load(sys.stdin)\nif e['tool_name'] == 'x'",
+            )
+        ),
     ],
 )
 def test_a_script_that_would_do_something_else_is_refused(
@@ -209,13 +192,6 @@ def test_a_script_that_would_do_something_else_is_refused(
 ) -> None:
     refused = judge_script(tmp_path, "guard.py", f"#!/usr/bin/env python3\n{script}\n", event)
     assert refused.partition(" ")[2].startswith(reason)
-
-
-def test_a_failure_that_comes_before_any_answer_is_no_obstacle(tmp_path: Path) -> None:
-    caught = PYTHON.replace(
-        "event = json", "try: sys.stdin.close\nexcept ValueError: sys.exit(1)\nevent = json"
-    )
-    assert judge_script(tmp_path, "guard.py", caught) == ""
 
 
 def test_a_module_beside_the_script_takes_the_place_of_the_standard_one(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def inline(command: str) -> dict[str, Any]:
 
 DENY = """{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny",
  "permissionDecisionReason": "no"}}"""
-PYTHON = f"""#!/usr/bin/env python3
+PYTHON = """#!/usr/bin/env python3
 \"\"\"Blocks rm -rf; see tool_name for more.\"\"\"
 import json
 import re
@@ -122,10 +122,10 @@ import sys
 
 def main():
     event = json.load(sys.stdin)
-    command = event.get("tool_input", {{}}).get("command", "")
+    command = event.get("tool_input", {}).get("command", "")
     if re.search(r"\\brm\\b.*-rf", command):
-        print(json.dumps({DENY}))
-        sys.exit(0)
+        print("no", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":
@@ -135,7 +135,7 @@ TOOL_NAME = PYTHON.replace("command = ", "if event['tool_name'] != 'Bash': retur
 SHELL = """#!/bin/bash
 set -euo pipefail
 input=$(cat)
-if echo "$input" | grep -qE 'rm +-rf'; then
+if echo "$input" | jq -r .tool_input.command | grep -qE 'rm +-rf'; then
   echo "not that" >&2
   exit 2
 fi
@@ -145,23 +145,30 @@ PROTECT = """#!/bin/bash
 path=$(sed -n 's/.*"file_path":"\\([^"]*\\)".*/\\1/p')
 case "$path" in /*/.env) echo "not .env" >&2; exit 2 ;; esac
 """
-ENV = '#!/bin/sh\ngrep -q "$FORBIDDEN" && exit 2\nexit 0\n'
+WHOLE = SHELL.replace("jq -r .tool_input.command | ", "")
+ENV = '#!/bin/sh\njq -r .tool_input.command | grep -q "$FORBIDDEN" && exit 2\nexit 0\n'
 
 # Matcher, command, scripts, and whether it moves.
 PUBLISHED = {
     "python": ("Bash", "python3 $CLAUDE_PROJECT_DIR/guard.py", {"guard.py": PYTHON}, True),
     "quoted": ("Bash", '"$CLAUDE_PROJECT_DIR"/guard.py', {"guard.py": PYTHON}, True),
     "bash": ("Bash", "./guard.sh", {"guard.sh": SHELL}, True),
-    "grep": ("Bash", "grep -q 'rm -rf' && { echo no >&2; exit 2; } || exit 0", {}, True),
+    "bash, whole": ("Bash", "./guard.sh", {"guard.sh": WHOLE}, False),
+    "grep": ("Bash", "grep -q 'rm -rf' && { echo no >&2; exit 2; } || exit 0", {}, False),
     "jq": ("Bash", "jq -r .tool_input.command | grep -q rm && exit 2; exit 0", {}, True),
     "jq, answer": (
         "Bash",
         f"jq -e '.tool_input.command | test(\"rm\")' >/dev/null && echo '{DENY}' || true",
         {},
+        False,
+    ),
+    "answer": ("Bash", f"[ -f guard.py ] || echo '{DENY}'", {}, False),
+    "any tool of mcp": (
+        "Bash|mcp__.*",
+        "jq -r .tool_input.command | grep -q 'rm -rf' && exit 2; exit 0",
+        {},
         True,
     ),
-    "answer": ("Bash", f"grep -q 'rm -rf' && echo '{DENY}' || true", {}, True),
-    "any tool of mcp": ("Bash|mcp__.*", "grep -q 'rm -rf' && exit 2; exit 0", {}, True),
     "freeze": ("Write|Edit|mcp__.*slack_(send|schedule)", "echo no >&2; exit 2", {}, True),
     "everything": (None, "echo no >&2; exit 2", {}, True),
     "tool name": ("Bash", "./guard.py", {"guard.py": TOOL_NAME}, False),
@@ -173,8 +180,8 @@ PUBLISHED = {
     "wrapped": (
         "Bash",
         "bash wrap.sh",
-        {"wrap.sh": "./guard.py\nfalse\n", "guard.py": PYTHON},
-        False,
+        {"wrap.sh": "./guard.py\nexit $?\n", "guard.py": PYTHON},
+        True,
     ),
 }
 
@@ -182,7 +189,7 @@ PUBLISHED = {
 @pytest.mark.parametrize("kind", PUBLISHED)
 def test_a_published_hook_decides_as_before_or_stays(kind: str, project: Project) -> None:
     matcher, command, scripts, does_move = PUBLISHED[kind]
-    if "jq" in command and shutil.which("jq") is None:
+    if "jq" in f"{command}{scripts}" and shutil.which("jq") is None:
         pytest.skip("needs jq")
     for name, text in scripts.items():
         project.script(name, text)
@@ -219,6 +226,7 @@ def test_a_plugin_s_guard_decides_as_before_wherever_its_hooks_are_written(
     assert decide_natively(project, plan, bash("ls")) == "allow"
 
 
+@pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")
 def test_a_guard_takes_its_variables_along(project: Project) -> None:
     project.script("guard.sh", ENV)
     config = inline("./guard.sh")
@@ -231,7 +239,10 @@ def test_a_guard_takes_its_variables_along(project: Project) -> None:
         assert decide_natively(project, plan, event) == before
 
 
-READS = ("grep -q rm", 'grep -q \'"tool_name":"Bash"\'', '[ -z "$(grep -v \'"/\')" ]', "true")
+READS = (
+    *("jq -r .tool_input.command | grep -q rm", "grep -q Bash", "true"),
+    *('grep -q \'"tool_name":"Bash"\'', '[ -z "$(grep -v \'"/\')" ]'),
+)
 SAYS = (
     "echo no >&2; exit 2",
     """echo '{"decision": "block", "reason": "no"}'""",

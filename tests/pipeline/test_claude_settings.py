@@ -150,6 +150,20 @@ def test_a_project_of_claude_codes_is_found_where_there_is_no_other(tmp_path: Pa
     assert find_project_dir(str(at_home), home, claude=True) == str(at_home)
 
 
+@pytest.mark.parametrize(
+    ("file", "wanted"), [(own_user_file, True), (system_file, True), (own_user_file, False)]
+)
+def test_a_project_of_claude_codes_is_found_from_below_whoever_asks_for_it(
+    everywhere: Path, file: Any, wanted: bool
+) -> None:
+    below = everywhere / "a"
+    below.mkdir()
+    assert Config.load(below).get_project_dir() == str(below)
+    write(file(), {"claude": wanted})
+    assert ("project shared" in names(load(below))) is wanted
+    assert Config.load(below, claude=False).get_project_dir() == str(below)
+
+
 def test_what_its_files_say_besides_passes_without_a_word(project: Project) -> None:
     more: dict[str, Any] = {
         "permissions": {"allow": 7},
@@ -192,9 +206,10 @@ def test_variables_of_a_project_reach_its_own_hooks_and_others_reach_all(
     everywhere: Path, tmp_path: Path
 ) -> None:
     write(everywhere / PROJECT_FILE, hooks("shared", env={"A": "shared", "P": "1"}))
-    own = {"type": "command", "command": "local", "env": {"P": "own"}}
-    write(everywhere / LOCAL_FILE, hooks(own, env={"A": "local"}))
-    write(user_file(), hooks("mine", env={"A": "user", "U": "1", "M": "user"}))
+    own = {"type": "command", "command": "local", "env": {"P": "own", "M": "own"}}
+    write(everywhere / LOCAL_FILE, hooks(own, env={"A": "local", "M": "local"}))
+    mine = {"type": "command", "command": "mine", "env": {"M": "own"}}
+    write(user_file(), hooks(mine, env={"A": "user", "U": "1", "M": "user", "OTEL_X": "1"}))
     write(managed_file(), hooks("managed", env={"M": "managed"}))
     folder = plugin(tmp_path / "plugin", hooks("plugged"))
     of_others = {"A": "user", "U": "1", "M": "managed"}
@@ -266,30 +281,29 @@ def test_lists_of_urls_and_variables_are_intersected_and_an_empty_one_allows_non
 ) -> None:
     hook = http("https://a.example/x", name="h", allowedEnvVars=["A", "B", "C"])
     project.settings(hooks(hook), file=PROJECT_FILE)
-    assert find_http(project.path, "h").allowed_urls is None
-    lists = {"allowedHttpHookUrls": ["https://a.example/*", "https://b.example/*"]}
-    write(user_file(), {**lists, "httpHookAllowedEnvVars": ["B", "C", "D"]})
+    assert find_http(project.path, "h").allowed_urls == ()
+    of_user = ("https://a.example/*", "https://b.example/*")
+    write(user_file(), {"allowedHttpHookUrls": of_user, "httpHookAllowedEnvVars": ["B", "C", "D"]})
     found = find_http(project.path, "h")
-    assert (found.allowed_urls, found.allowed_env) == (("https://a.example/*",), ("B", "C"))
+    assert (found.allowed_urls, found.allowed_env) == ((of_user,), ("B", "C"))
+    # Which of them fit is for whoever sends it to say.
     write(managed_file(), {"allowedHttpHookUrls": ["https://*"], "httpHookAllowedEnvVars": ["C"]})
     found = find_http(project.path, "h")
-    assert (found.allowed_urls, found.allowed_env) == (("https://a.example/*",), ("C",))
-    write(managed_file(), {"allowedHttpHookUrls": ["https://b.example/*"]})
-    assert find_http(project.path, "h").allowed_urls == ()
+    assert (found.allowed_urls, found.allowed_env) == ((of_user, ("https://*",)), ("C",))
     write(managed_file(), {"allowedHttpHookUrls": [], "httpHookAllowedEnvVars": []})
     found = find_http(project.path, "h")
-    assert (found.allowed_urls, found.allowed_env) == ((), ())
+    assert (found.allowed_urls, found.allowed_env) == ((of_user, ()), ())
 
 
 def test_a_list_that_cannot_be_read_allows_none(project: Project) -> None:
     project.settings(hooks(http(name="h"), allowedHttpHookUrls="*"), file=PROJECT_FILE)
-    assert find_http(project.path, "h").allowed_urls == ()
+    assert find_http(project.path, "h").allowed_urls == ((),)
 
 
 def test_a_project_cannot_take_a_url_from_a_guard_of_the_users(project: Project) -> None:
     write(user_file(), hooks(http(name="guard")))
     project.settings({"allowedHttpHookUrls": []}, file=PROJECT_FILE)
-    assert find_http(project.path, "guard").allowed_urls is None
+    assert find_http(project.path, "guard").allowed_urls == ()
 
 
 def test_hosts_of_a_private_network_are_for_the_user_and_the_system_to_name(
@@ -428,12 +442,13 @@ def test_a_managed_hook_stays_on_whatever_the_user_disables(everywhere: Path) ->
     assert [entry.name for entry in entries if not entry.enabled] == ["mine"]
 
 
+@pytest.mark.parametrize("same", ["same", http(), {"type": "prompt", "prompt": "Is it safe?"}])
 def test_the_same_hook_in_two_settings_files_is_one_and_in_plugins_each_is_its_own(
-    project: Project, tmp_path: Path
+    project: Project, tmp_path: Path, same: str | dict[str, Any]
 ) -> None:
-    project.settings(hooks("same"), file=PROJECT_FILE)
-    project.settings(hooks("same"), file=LOCAL_FILE)
-    folders = [plugin(tmp_path / name, hooks("same")) for name in ("one", "two")]
+    project.settings(hooks(same), file=PROJECT_FILE)
+    project.settings(hooks(same), file=LOCAL_FILE)
+    folders = [plugin(tmp_path / name, hooks(same)) for name in ("one", "two")]
     entries = load(project.path, claude=True, plugins=folders).entries
     assert len(entries) == 4
     assert len({entry.hook.identity() for entry in entries}) == 3

@@ -94,7 +94,7 @@ def test_settings_name_plugins_of_their_own_layer_from_where_they_are(
     write(path, {"plugins": ["plugins/mine"]})
     settings = load(project.path)
     assert names(settings) == [f"{source} p"]
-    assert settings.entries[0].hook.plugin_root == str(folder)  # type: ignore[attr-defined]
+    assert settings.entries[0].hook.plugin_root == str(folder)
 
 
 def test_a_home_is_expanded(project: Project) -> None:
@@ -224,4 +224,4 @@ def test_a_plugin_reached_by_a_link_is_the_folder_it_leads_to(tmp_path: Path) ->
     folder = plugin(tmp_path / "real", hooks("a"))
     (tmp_path / "link").symlink_to(folder)
     hook = load(tmp_path, plugins=[tmp_path / "link"]).entries[0].hook
-    assert hook.plugin_root == str(folder)  # type: ignore[attr-defined]
+    assert hook.plugin_root == str(folder)

@@ -43,7 +43,7 @@ def _why_refused(hook: HttpHook, checked: Checked) -> tuple[str, str] | None:
     if target.scheme == "http" and not is_here:
         what = f"plain http is for this machine alone, so nothing is sent to {target.host}"
         return what, "write https://"
-    if hook.allowed_urls is not None and not fits(target, hook.allowed_urls):
+    if not all(fits(target, patterns) for patterns in hook.allowed_urls):
         what = "allowedHttpHookUrls has no pattern for this URL, so the hook is never called"
         return what, "add the URL there"
     is_private = is_here or (address is not None and not is_public(address))

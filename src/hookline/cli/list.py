@@ -165,8 +165,8 @@ def _document(
         document["warm"] = hook.warm
         if hook.background:
             document["async"] = True
-        if hook.plugin_root is not None:
-            document["plugin"] = hook.plugin_root
+    if hook.plugin_root is not None:
+        document["plugin"] = hook.plugin_root
     if isinstance(hook, HttpHook):
         document["url"] = hook.url
     if isinstance(hook, PromptHook):
@@ -226,7 +226,7 @@ def _describe(hook: HookConfig) -> Iterator[str]:
     if isinstance(hook, PromptHook) and hook.prompt != hook.name:
         text = " ".join(hook.prompt.split())
         yield text if len(text) <= _LONGEST_PROMPT else f"{text[:_LONGEST_PROMPT]}…"
-    if isinstance(hook, CommandHook) and hook.plugin_root is not None:
+    if hook.plugin_root is not None:
         yield f"plugin {shown_path(hook.plugin_root)}"
 
 

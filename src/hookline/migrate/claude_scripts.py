@@ -2,8 +2,8 @@
 
 Only a text that is understood in full may: every program that it starts is known here or a script
 that is read too, it takes nothing from the event but what natively has the same name and the same
-value, and it answers in words that mean the same. Anything else is refused, for a guard that
-reads a field that is not there lets everything pass.
+value, and it answers by its exit code alone, which means the same. Anything else is refused, for a
+guard that reads a field that is not there lets everything pass.
 """
 
 import os
@@ -47,10 +47,6 @@ _GRAMMAR = frozenset(
     {*("if", "then", "else", "elif", "fi", "do", "done", "esac", "while", "until", "!", "{", "}")}
 )
 DECIDES_PROGRAMS = frozenset({"PATH", "IFS", "BASH_ENV", "ENV", "PYTHONPATH", "PYTHONSTARTUP"})
-_ANSWER = re.compile(r"\b(?:hookSpecificOutput|\w*[dD]ecision)\b|\bcontinue\\?[\"']?\s*:")
-# Behind a pipe a group ends itself alone, and behind an exclamation mark success is failure.
-_LEAVES_LATER = re.compile(r"(?<!\|)\|\s*(?:[{(]|(?:while|until|for|if|case)\b)|(?:^|[\s;&|({])!\s")
-_LOOP = re.compile(r"(?:^|[;&|{(\n]|\b(?:do|then|else)\b)\s*(?:for|while|until)\s")
 # What starts programs or loads code.
 _STARTING_MODULES = frozenset(
     {
@@ -60,50 +56,37 @@ _STARTING_MODULES = frozenset(
     }
 )
 _STARTING_CALLS = re.compile(
-    r"\b(?:eval|exec|compile|__\w+__(?<!__name__)(?<!__main__)(?<!__file__)|globals|getattr"
+    r"\b(?:eval|exec|compile|__\w+__(?<!__name__)(?<!__main__)(?<!__file__)|globals|locals|vars|getattr"
     r"|from (?:os|sys) import|modules|os\.(?:write|dup2?|_exit|abort|kill|fork\w*))\b"
     r"|\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*)\("
-)
-_EXIT = re.compile(r"(?m)\b(?:sys\.exit|exit|quit|SystemExit)\((.*)\)$")
-_LEAVES = re.compile(
-    r"(?:sys\.exit|exit|quit)\([02]?\)|return(?: (?:None|0|2))?|if __name__ == '__main__':"
 )
 _PRINTS_ELSEWHERE = re.compile(
     r"print\(.*, file=(?!sys\.stdout)[\w.]+\)|sys\.stdout\.(?:flush|reconfigure)\(.*\)"
 )
-_PRINTS_ANSWER = re.compile(
-    r"""(?:print|sys\.stdout\.write)\((?:json\.dumps\(|f?["']\s*\{)|json\.dump\(.*, sys\.stdout\)"""
-)
-
-# Words that natively mean something else, or nothing: on any event, and on these.
-_CHANGED = re.compile(
-    r"""\b(?:tool_(?!input\b)\w*|\w*transcript_path|hook_event_name|permission_\w+|prompt_id
-    |agent_id|agent_type|mcp_server|custom_instructions|duration_ms|background_tasks|session_crons
-    |session_title|last_assistant_message|notification_type|updated\w+|sessionTitle
-    |suppressOriginalPrompt|initialUserMessage|watchPaths|reloadSkills|terminalSequence
-    |classifierContext|async\w*|systemMessage|user_config
-    |CLAUDE(?:CODE|_(?!PROJECT_DIR\b|PLUGIN_ROOT\b|PLUGIN_DATA\b)\w+))\b
-    |["'](?:Bash|Read|Write|Edit|MultiEdit)\\?["']
-    # A decision counts if it is the one word that both know.
-    |(?<![A-Za-z_])decision\\?["']?\s*[:=](?!\s*\\?["']block\\?["'])
-    |permissionDecision(?!Reason)(?!\\?["']?\s*[:=]\s*\\?["'](?:deny|ask)\\?["'])""",
-    re.VERBOSE,
-)
-_INPUT = r"""(?:\.|["'])(?:timeout|run_in_background|dangerouslyDisableSandbox)\b"""
-_EXITS = (
-    r"""\breturn\s+["$2]|\bexit\b(?!\W{0,3}[01]\b|\s*(?:\(\s*\))?\s*(?:$|[;&|}]))|SystemExit"""
-    r"|\b\w*[dD]ecision\b"
-)
-_ANY_ANSWER = rf"{_EXITS}|\bhookSpecificOutput\b|\bcontinue\\?[\"']?\s*:"
-_CHANGED_ON: Mapping[str, str] = {
-    "PreToolUse": _INPUT,
-    "UserPromptSubmit": r"""(?:\.|["'])source\b""",
-    "Stop": r"\badditionalContext\b",
-    "SessionStart": r"""\b(?:compact|fork)\b|(?:\.|["'])model\b|\bcontinue\\?["']\s*:""",
-    "SessionEnd": rf"\breason\b|{_ANY_ANSWER}",
-    "PreCompact": _ANY_ANSWER,
-    "Notification": rf"""(?:\.|["'])title\b|{_ANY_ANSWER}""",
+# All that may be read of an event: fields that natively have the same names and values. Whoever
+# looks at the whole of it finds other words there, "rm" in permission_mode for one.
+_FIELDS = {
+    "PreToolUse": "|tool_input.command",
+    "UserPromptSubmit": "|prompt",
+    "Stop": "|stop_hook_active",
+    "PreCompact": "|trigger",
+    "Notification": "|message",
 }
+_JQ_OPTIONS = frozenset({"-r", "-e", "-re", "-er", "--raw-output", "--exit-status"})
+_STDIN = r"\bstdin\b|\binput\(|\bopen\(0|\bfileinput\b|/dev/"
+_KEEPS = re.compile(r"""(?m)(?:^|(?<=[;&\s]))(\w+)=(?:\$\(cat\)|"\$\(cat\)")(?=[;\s]|$)""")
+_LOADS = r"json\.loads?\(sys\.stdin(?:\.read\(\))?\)"
+_HERE = re.compile(r"""<<-?\s*\\?(['"]?)(\w+)\1""")
+
+# Variables that native hooks have not.
+_CLAUDES = re.compile(
+    r"\bCLAUDE(?:CODE|_(?!PROJECT_DIR\b|PLUGIN_ROOT\b|PLUGIN_DATA\b)\w+)|user_config"
+)
+# On these events an exit code means something else natively, or nothing.
+_ELSEWHERE = ("SessionStart", "SessionEnd", "PreCompact", "Notification")
+_EXITS = re.compile(
+    r"\breturn\s+[\"$2]|\bexit\b(?!\W{0,3}[01]\b|\s*(?:\(\s*\))?\s*(?:$|[;&|}]))|SystemExit"
+)
 
 
 class CannotMove(Exception):
@@ -116,15 +99,9 @@ class _Step(msgspec.Struct):
     words: list[str]
     is_known: bool = True
     is_captured: bool = False
-    is_nested: bool = False
     is_redirected: bool = False
     body: str = ""
     end: str = ""
-
-    @property
-    def text(self) -> str:
-        """All that it says."""
-        return " ".join([*self.words, self.body])
 
 
 class Judge:
@@ -140,6 +117,7 @@ class Judge:
     ) -> None:
         self._event, self._values, self._folder = event, values, folder
         self._may_read = may_read
+        self._fields = f"session_id|cwd{_FIELDS.get(event, '')}".replace(".", r"\.")
         self._text, self._file = "", ""
         self._unread: list[tuple[str, str, str]] = []
         self._found: set[str] = set()
@@ -165,15 +143,11 @@ class Judge:
 
     def _look_for_words(self, code: str) -> None:
         self.texts.append(code)
-        found = _CHANGED.search(code) or re.search(_CHANGED_ON[self._event], code)
+        found = _CLAUDES.search(code)
+        if found is None and self._event in _ELSEWHERE:
+            found = _EXITS.search(code)
         if found is not None:
-            word = found[0].strip("\"'.\\:= ")
-            raise self._refuse(f"says {word}, which means something else natively", word)
-        if "hookSpecificOutput" in code:
-            if not re.search(rf"hookEventName\W+{self._event}\b", code):
-                raise self._refuse(f"answers without the hookEventName {self._event}")
-            if re.search(r"(?<![A-Za-z_])decision\b", code):
-                raise self._refuse("answers with two decisions, of which natively another counts")
+            raise self._refuse(f"says {found[0]}, which means something else natively", found[0])
 
     def _note_reading(self, word: str) -> None:
         if not self._may_read:
@@ -203,12 +177,12 @@ class Judge:
             self._found.add(path)
             self._unread.append((kind, text, path))
 
-    def _follow(self, words: Sequence[str]) -> bool:
-        """Have what a command starts judged; True if that is a script, which may answer."""
+    def _follow(self, words: Sequence[str]) -> None:
+        """Have what a command starts judged."""
         name = os.path.basename(words[0])
         interpreter = interpreter_in(words)
         if interpreter is None and name in _TALKERS | _SILENT:
-            return False
+            return
         if interpreter is None and "/" in words[0]:
             self._read(words[0], "")
         elif interpreter is None or interpreter.kind not in ("sh", "python"):
@@ -220,44 +194,53 @@ class Judge:
             if not 0 < at < len(words) or "-c" not in dict(interpreter.options):
                 raise self._refuse(f"is run by {name} from nothing that can be read")
             self._unread.append((interpreter.kind, words[at], self._file))
-        return True
 
     def _judge_shell(self, text: str) -> None:
         code = re.sub(r"(?m)^\s*#.*$", "", text)
         self._look_for_words(code)
-        if not is_readable(text):
+        ends = (re.search(rf"(?m)^\t*{word}$", text) for _, word in _HERE.findall(text))
+        if not is_readable(text) or not all(ends):
             raise self._refuse("is not a whole shell command")
-        steps, functions = self._read_steps(text)
+        steps, functions = self._read_steps(self._hand_over_event(text))
         for at, step in enumerate(steps):
             words, program = step.words, os.path.basename(step.words[0])
             if not step.is_known or program in _HIDING:
                 raise self._refuse(f"runs what only a shell can tell, by {words[0]}", words[0])
             makes = program == "jq" and any(re.match(r"-\w*n|--null", w) for w in words)
-            if program in _READERS | {"read", "mapfile", "readarray"} and not (makes or step.body):
+            is_fed = bool(step.body) or (at > 0 and steps[at - 1].end == "|")
+            if program == "jq" and not makes:
                 self._note_reading(program)
-                is_whole = program == "jq" and not re.search(r"\.\w", " ".join(words))
-                told = r"-\w*f|--f|.*\b(?:system|getline)\b"
-                runs = any(re.match(told, word, re.DOTALL) for word in words[1:])
-                if runs and program not in ("cut", "sort", "tail", "tr", "read"):
-                    raise self._refuse(f"has {program} read more than its words", program)
-                if is_whole or (words == ["cat"] and step.is_redirected):
-                    raise self._refuse("keeps the event, which natively looks otherwise", program)
-            is_script = False
+                *options, field = words[1:] or [""]
+                known = rf"""\.(?:{self._fields})(?: ?// ?(?:empty|""))?"""
+                known += r"""(?: ?\| ?(?:test|startswith|contains)\("[^"\\]*"\))?"""
+                if not (_JQ_OPTIONS.issuperset(options) and re.fullmatch(known, field)):
+                    raise self._refuse("has jq read more than one known field", program)
+            elif program in _READERS | {"read", "mapfile", "readarray"} and not (makes or is_fed):
+                raise self._refuse("looks at the whole event, which natively differs", program)
+            if program in ("awk", "gawk", "sed", "grep", "rg") and any(
+                re.match(r"-\w*f|--f|.*\b(?:system|getline)\b", word, re.DOTALL)
+                for word in words[1:]
+            ):
+                raise self._refuse(f"has {program} read more than its words", program)
             if program not in functions and not is_of_shell(words[0]):
-                is_script = self._follow(words)
+                self._follow(words)
             is_quiet = "grep" in program and any(re.match(r"-\w*q|--q|--si", w) for w in words)
-            is_heard = (is_script or program in _TALKERS) and not (
-                is_quiet or step.is_captured or step.is_redirected or step.end == "|"
-            )
-            is_answer = _ANSWER.search(step.text) is not None
-            if is_answer and (not is_heard or _LEAVES_LATER.search(code)):
-                raise self._refuse("makes its answer in a way that is not followed here", program)
-            if is_heard and not is_answer and not is_script:
-                raise self._refuse("prints text, which natively the model reads", program)
-            if is_heard and (step.is_nested or not _ends_well(step, steps[at + 1 :], code)):
-                raise self._refuse("may fail behind its answer, which would then not count")
-        if _ANSWER.search(code) and not any(_ANSWER.search(step.text) for step in steps):
-            raise self._refuse("makes its answer in a way that is not followed here")
+            is_heard = not (is_quiet or step.is_captured or step.is_redirected or step.end == "|")
+            if program in _TALKERS and is_heard:
+                raise self._refuse("prints, which natively is read in another way", program)
+
+    def _hand_over_event(self, text: str) -> str:
+        """The same text with jq reading the event itself where a variable hands it over; raises
+        CannotMove for what looks at it in another way."""
+        if "/dev/stdin" in text or "/dev/fd" in text or "/proc/" in text:
+            raise self._refuse("looks at the whole event, which natively differs", "/dev")
+        for name in set(_KEEPS.findall(text)):
+            kept = rf"""(?:"\$\{{?{name}\}}?"|\$\{{?{name}\}}?(?![\w"]))"""
+            text = re.sub(rf"(?:echo|printf ['\"]%s(?:\\n)?['\"]) {kept} *\| *(?=jq\b)", "", text)
+            text = re.sub(rf"(\bjq\b[^|;&\n]*?) *<<< *{kept}", r"\1", text)
+            if re.search(rf"\$\{{?[#!]?{name}\b", text):
+                raise self._refuse("looks at the whole event, which natively differs", name)
+        return _KEEPS.sub(r"\1=", text)
 
     def _read_steps(self, text: str) -> tuple[list[_Step], set[str]]:
         """The simple commands of a text, in order, and the functions that it defines."""
@@ -285,7 +268,6 @@ class Judge:
                     is_captured = not isinstance(after, str)
                     for inner in steps[start:]:
                         inner.is_captured |= is_captured
-                        inner.is_nested |= not is_captured
                     step = around if is_captured and around in steps else None
                 if token in ("[[", "case"):
                     steps.append(step := _Step([token]))
@@ -346,34 +328,27 @@ class Judge:
                     raise self._refuse(f"imports {name or 'its own'}, which is not followed", name)
         if found := _STARTING_CALLS.search(code):
             raise self._refuse(f"runs what only Python can tell, by {found[0]}", found[0])
-        if found := re.search(r"\bstdin\b|\binput\(|\bopen\(0", code):
+        if found := re.search(_STDIN, code):
             self._note_reading(found[0])
-        answers: set[bool] = set()
-        for line, after in zip(lines, [*lines[1:], "return"], strict=True):
-            if not re.search(r"\bprint\b|\bstdout\b", line) or _PRINTS_ELSEWHERE.fullmatch(line):
-                continue
-            if not _PRINTS_ANSWER.match(line):
-                raise self._refuse("prints text, which natively the model reads", "print")
-            if not _LEAVES.fullmatch(after):
-                raise self._refuse("goes on behind its answer, and may fail", "print")
-            answers.add("exit" in after)
-        if not answers and _ANSWER.search(code):
-            raise self._refuse("makes its answer in a way that is not followed here")
-        # An exit that nothing catches is the last that happens.
-        is_last = answers == {True} and not re.search(
-            r"(?m)^(?:finally|except(?: .*(?:Exit|Base).*)?):", code
-        )
-        fails = re.search(r"(?m)^(?:raise (?!SystemExit)|assert )", code)
-        exits = any(code not in ("", "0", "2") for code in _EXIT.findall(code))
-        if answers and not is_last and (fails or exits):
-            raise self._refuse("may fail behind its answer, which would then not count")
+            self._check_fields(code)
+        for line in lines:
+            prints = re.search(r"\bprint\b|\bstdout\b", line)
+            if prints and not _PRINTS_ELSEWHERE.fullmatch(line):
+                raise self._refuse("prints, which natively is read in another way", "print")
 
+    def _check_fields(self, code: str) -> None:
+        """Raise CannotMove for Python that takes more from the event than known fields."""
+        kept = rf"(?m)^(\w+) = {_LOADS}$"
+        events, rest = "|".join(re.findall(kept, code)) or "(?!)", re.sub(kept, "", code)
+        event = rf"(?:\b(?:{events})|{_LOADS})"
 
-def _ends_well(step: _Step, rest: Sequence[_Step], code: str) -> bool:
-    """Whether nothing can fail behind an answer: natively the exit code of a hook counts first."""
-    ends = [each.words for each in rest]
-    if ends and ends[0] in (["exit", "0"], ["exit", "2"]) and step.end in (";", "\n", "&&"):
-        return True
-    is_last = all(words in (["true"], [":"], ["exit", "0"]) for words in ends)
-    is_again = not ends and _LOOP.search(code) is not None
-    return is_last and not is_again and step.end != "&"
+        def get(key: str) -> str:
+            return rf"""(?:\['(?:{key})'\]|\.get\('(?:{key})'(?:, (?:''|None|{{}}|False))?\))"""
+
+        given = f"{event}{get('tool_input')}"
+        kept = rf"(?m)^(\w+) = {given}$"
+        inputs, rest = "|".join(re.findall(kept, rest)) or "(?!)", re.sub(kept, "", rest)
+        rest = re.sub(rf"(?:{given}|\b(?:{inputs})){get('command')}", "", rest)
+        rest = re.sub(f"{event}{get(self._fields)}", "", rest)
+        if re.search(rf"\b(?:{events}|{inputs})\b|{_STDIN}", rest):
+            raise self._refuse("looks at the whole event, which natively differs", "stdin")

@@ -87,6 +87,8 @@ def read_claude_layer(
 
 def _read_env(words: Words) -> Iterator[tuple[str, str]]:
     for name, value in (words.find(("env",), dict, "an object of strings") or {}).items():
+        if name.startswith("OTEL_"):  # for Claude Code itself, and kept from its hooks
+            continue
         is_usable = name and "=" not in name and "\0" not in name
         if is_usable and isinstance(value, str) and "\0" not in value:
             yield name, value
@@ -239,10 +241,11 @@ def apply_rules(layers: Sequence[Layer]) -> tuple[list[Layer], dict[str, str]]:
     """The layers with their hooks as the rules of all of them make them, and the variables that
     the user and the system give all hooks of Claude Code.
 
-    Those are no part of a project's hooks: a review must not depend on who reviews.
+    Those are no part of a project's hooks: a review must not depend on who reviews. What the
+    system sets nobody sets otherwise.
     """
     ruling = [(layer.source, layer.rules) for layer in layers if layer.rules is not None]
-    # The first file of a layer counts, and the system before the user.
+    # The first file of a layer counts.
     of_project = _merge(rules.env for source, rules in ruling if source is HookSource.PROJECT)
     of_user = _merge(rules.env for source, rules in ruling if source is HookSource.USER)
     of_system = _merge(rules.env for source, rules in ruling if source is HookSource.SYSTEM)
@@ -252,20 +255,20 @@ def apply_rules(layers: Sequence[Layer]) -> tuple[list[Layer], dict[str, str]]:
         if hook.dialect != "claude":
             return hook
         if isinstance(hook, CommandHook):
-            env = of_project if hook.source is HookSource.PROJECT else shared
-            return msgspec.structs.replace(hook, env={**env, **hook.env}) if env else hook
+            if hook.source is HookSource.PROJECT:
+                own = {**of_project, **hook.env}
+                env = {name: own[name] for name in own if name not in of_system}
+            elif hook.source is HookSource.SYSTEM:
+                env = {**shared, **hook.env}
+            else:
+                env = {**shared, **hook.env, **of_system}
+            return msgspec.structs.replace(hook, env=env)
         if not isinstance(hook, HttpHook):
             return hook
         reaching = [r for s, r in ruling if LAYER_ORDER[s] >= LAYER_ORDER[hook.source]]
-        urls, allowed_env = hook.allowed_urls, hook.allowed_env
-        for rules in reaching:
-            if rules.urls is not None:
-                fitting = tuple(p for p in rules.urls if _matches(p, hook.url))
-                # What all lists have in common is no list of patterns; the URL is one.
-                is_first = urls is None
-                urls = fitting if is_first or not fitting else urls
-            if rules.header_env is not None:
-                allowed_env = tuple(n for n in allowed_env if n in rules.header_env)
+        urls = tuple(r.urls for r in reaching if r.urls is not None)
+        lists = [r.header_env for r in reaching if r.header_env is not None]
+        allowed_env = tuple(n for n in hook.allowed_env if all(n in each for each in lists))
         return msgspec.structs.replace(hook, allowed_urls=urls, allowed_env=allowed_env)
 
     applied = [
@@ -284,21 +287,6 @@ def _merge(envs: Iterable[Mapping[str, str]]) -> dict[str, str]:
     for env in envs:
         merged = {**env, **merged}
     return merged
-
-
-def _matches(pattern: str, url: str) -> bool:
-    """Whether a URL is one of a pattern's, in which ``*`` stands for anything."""
-    first, *others = pattern.split("*")
-    if not others:
-        return pattern == url
-    *between, last = others
-    at = len(first)
-    for part in between:
-        found = url.find(part, at)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return url.startswith(first) and url.endswith(last) and len(url) - len(last) >= at
 
 
 def make_tools(

@@ -381,7 +381,6 @@ class _Reader:
             warm=warm,
             directory=directory,
             background=bool(in_background),
-            plugin_root=self.origin.plugin_root,
             plugin_data=self.origin.plugin_data,
         )
 
@@ -479,6 +478,7 @@ class _Reader:
             "dialect": dialect.name,
             "dialect_event": "" if dialect.name == "native" else key,
             "condition": condition,
+            "plugin_root": self.origin.plugin_root,
         }
 
     _READERS: ClassVar[dict[str, Callable[..., HookConfig | None]]] = {

@@ -13,7 +13,7 @@ from hookline.fired import FiredEvent, Target
 from hookline.pipeline.dialects import DIALECTS, EventDocument
 from hookline.pipeline.matcher import MatchTimeout, may_name_mcp_tools
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, HookSnapshot
-from hookline.wire.events import EVENTS, EventName
+from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.hooks import CommandHook, HookConfig, HookSource
 from hookline.wire.results import HookExecutionPlan
 
@@ -29,16 +29,18 @@ class _Plans(msgspec.Struct, frozen=True, eq=False):
 
 
 def narrow_plan(plan: HookExecutionPlan, document: EventDocument) -> HookExecutionPlan | None:
-    """Those hooks of a plan that run on this very event; None for none. Those of our own dialect
-    run on all that they match."""
+    """Those hooks of a plan that run on this very event, or may; None for none. Those of our own
+    dialect run on all that they match."""
     if not any(hook.dialect_event for hook in plan.hooks):
         return plan
-    hooks = tuple(
-        hook
-        for hook in plan.hooks
-        if not hook.dialect_event or DIALECTS[hook.dialect].applies(hook, document)
-    )
-    return msgspec.structs.replace(plan, hooks=hooks) if hooks else None
+    # A hook of a sequence may rewrite the call: which hooks behind it run shows in their turn.
+    is_chained = plan.sequential and document.event is HookEventName.BEFORE_TOOL
+    hooks: list[HookConfig] = []
+    for hook in plan.hooks:
+        is_open = is_chained and hooks and hook.condition
+        if not hook.dialect_event or is_open or DIALECTS[hook.dialect].applies(hook, document):
+            hooks.append(hook)
+    return msgspec.structs.replace(plan, hooks=tuple(hooks)) if hooks else None
 
 
 class HookPlanner:

@@ -86,6 +86,12 @@ class Sources:
             claude=self.claude,
         )
 
+    def wants_claude(self) -> bool:
+        """Whether our own settings ask for Claude Code's; raises OSError as ``read`` does."""
+        read = (self._reader.read_file(file) for file in self._own_files)
+        wanted, _ = self._find_wanted([layer for layer in read if layer is not None])
+        return wanted or False
+
     def share_tools(self, tools: "Mapping[str, ToolAlias]") -> None:
         """Have matchers and events go by these tools of the host's from now on."""
         # Events under way look into it: a tool that stays must not be missing for a moment.

@@ -44,6 +44,8 @@ class HookConfig(msgspec.Struct, frozen=True, kw_only=True):
     # What its dialect calls the event, and for which calls of a tool it runs (``if``).
     dialect_event: str = ""
     condition: str | None = None
+    # The folder of the plugin that it comes from.
+    plugin_root: str | None = None
 
     def identity(self) -> object:
         """What makes two entries of one event the same hook."""
@@ -55,8 +57,7 @@ class CommandHook(HookConfig, frozen=True, kw_only=True):
 
     ``warm`` has the interpreter of a Python script kept waiting from call to call. ``directory``
     is that of the settings file or the extension it comes from. Nobody waits for a hook that runs
-    in the ``background``. ``plugin_root`` and ``plugin_data`` are the folders of the plugin it
-    comes from.
+    in the ``background``. ``plugin_data`` is where the plugin that it comes from keeps its files.
     """
 
     type: ClassVar[str] = "command"
@@ -67,7 +68,6 @@ class CommandHook(HookConfig, frozen=True, kw_only=True):
     warm: bool = False
     directory: str | None = None
     background: bool = False
-    plugin_root: str | None = None
     plugin_data: str | None = None
 
     def identity(self) -> object:
@@ -114,7 +114,7 @@ class HttpHook(HookConfig, frozen=True, kw_only=True):
     """A hook that is a server: it is sent the event by POST, and its response is the answer.
 
     ``headers`` may name variables of the environment, those in ``allowed_env`` alone.
-    ``allowed_urls`` are patterns of the only URLs that may be called, None for all.
+    ``allowed_urls`` are lists of patterns, of each of which one must fit the URL.
     """
 
     type: ClassVar[str] = "http"
@@ -123,12 +123,12 @@ class HttpHook(HookConfig, frozen=True, kw_only=True):
     url: str
     headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     allowed_env: tuple[str, ...] = ()
-    allowed_urls: tuple[str, ...] | None = None
+    allowed_urls: tuple[tuple[str, ...], ...] = ()
 
     def identity(self) -> object:
         headers = tuple(sorted(self.headers.items()))
         words = (self.type, self.name, self.url, headers, self.allowed_env, self.allowed_urls)
-        return (*words, self.dialect, self.dialect_event, self.condition)
+        return (*words, self.dialect, self.dialect_event, self.condition, self.plugin_root)
 
 
 class PromptHook(HookConfig, frozen=True, kw_only=True):
@@ -144,7 +144,7 @@ class PromptHook(HookConfig, frozen=True, kw_only=True):
 
     def identity(self) -> object:
         words = (self.type, self.name, self.prompt, self.model, self.continue_on_block)
-        return (*words, self.dialect, self.dialect_event, self.condition)
+        return (*words, self.dialect, self.dialect_event, self.condition, self.plugin_root)
 
 
 class WithheldHook(HookConfig, frozen=True, kw_only=True):

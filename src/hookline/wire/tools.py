@@ -23,11 +23,15 @@ def name_mcp_tool(name: str, context: object) -> str:
     """What Claude Code calls a tool that an MCP server has: ``mcp__<server>__<tool>``. The context
     is the event's ``mcp_context`` or Claude Code's ``mcp_server``; without a server in it the tool
     keeps its name."""
-    if name.startswith("mcp__") or not isinstance(context, Mapping):
+    if not isinstance(context, Mapping):
         return name
     server = context.get("server_name") or context.get("name")
     tool = context.get("tool_name") or name
     if not isinstance(server, str) or not isinstance(tool, str):
         return name
     server, tool = (re.sub(r"[^A-Za-z0-9_-]", "_", text) for text in (server, tool))
+    # A server that calls its own tool so must not pass it off as another server's.
+    is_claimed = context.get("tool_name") == name and not name.startswith(f"mcp__{server}__")
+    if name.startswith("mcp__") and not is_claimed:
+        return name
     return f"mcp__{server}__{tool}"

@@ -155,6 +155,13 @@ async def test_a_secret_that_the_server_repeats_is_in_no_result(
     assert not any(SECRET in record.getMessage() for record in ours)
 
 
+async def test_nor_is_one_that_stands_in_the_settings_themselves() -> None:
+    headers = {"Authorization": f"Bearer {SECRET}", "X-Place": "somewhere"}
+    result = await ask(answer({"reason": f"{SECRET} at somewhere"}), headers=headers)
+    assert result.output == {"reason": "[Authorization hidden] at somewhere"}
+    assert SECRET not in result.stdout
+
+
 async def test_what_is_no_secret_stays_in_an_answer_as_it_is() -> None:
     change = {"hookSpecificOutput": {"tool_input": {"path": "/home/somebody/x"}}}
     result = await ask(answer(change), headers={"X-Place": "$HOME"}, allowed_env=("HOME",))

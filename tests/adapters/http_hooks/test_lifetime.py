@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,28 @@ async def test_a_request_that_was_sent_is_not_sent_again() -> None:
         runner.dispose()
     assert (first.success, second.failed) == (True, "error")
     assert len(server.requests) == 2
+
+
+async def test_requests_that_are_cancelled_at_any_time_leave_no_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("hookline.pipeline.runner.http_client.IDLE_SECONDS", 0.05)
+    runner = HookRunner()
+    async with RawServer(answer({})) as server:
+
+        async def cancel_after(seconds: float) -> None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(fire(runner, http_hook(server.url)), seconds)
+
+        for _ in range(4):
+            await asyncio.gather(*(cancel_after(0.002 * number) for number in range(25)))
+        # The last request closes what waits for none, and has expired.
+        await asyncio.sleep(0.1)
+        (result,) = await fire(runner, http_hook(server.url))
+        assert result.success
+        while server.connections - server.left > 1:
+            await asyncio.sleep(0.005)
+        runner.dispose()
 
 
 async def test_dispose_ends_the_thread_and_the_connections() -> None:

@@ -1,5 +1,7 @@
 """The table of Claude Code's tools, read both ways."""
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -144,6 +146,7 @@ def test_a_response_that_was_made_of_a_text_is_read_as_it(claude: str) -> None:
 def test_matchers_are_compared_with_every_name_that_claude_has_for_a_tool() -> None:
     assert claude_names("replace") == ("Edit", "MultiEdit", "replace")
     assert claude_names("task") == ("Agent", "Task", "task")
+    assert claude_names("Task") == ("Task", "Agent")
     assert claude_names("TaskStop") == ("TaskStop", "KillShell", "KillBash")
     assert claude_names("mcp__files__read_file") == ("mcp__files__read_file",)
     assert claude_names("something") == ("something",)
@@ -229,3 +232,23 @@ def test_whatever_can_be_shown_is_restored_as_it_was(host: str, tool_input: dict
         except AmbiguousInputError:
             continue
         assert shown.restore(shown.input) == tool_input
+
+
+def test_a_path_is_shown_as_the_file_that_is_opened(tmp_path: Path) -> None:
+    outside, project = tmp_path / "outside", tmp_path / "project"
+    (outside / "folder").mkdir(parents=True)
+    project.mkdir()
+    (project / "link").symlink_to(outside / "folder")
+    home, secret = os.path.expanduser("~"), os.path.realpath(outside / "secret")
+    for path, shown in (
+        ("a/../b", f"{project}/b"),
+        ("link/../secret", secret),
+        ("link/secret", f"{project}/link/secret"),
+        ("~/.ssh/id", f"{home}/.ssh/id"),
+        ("//etc/passwd", "/etc/passwd"),
+        ("~a\0b/../c", f"{project}/c"),
+    ):
+        call = show_as_claude("read_file", {"path": path}, cwd=str(project))
+        assert call.input == {"file_path": shown}
+        # The host is given back what it gave.
+        assert call.restore(call.input) == {"path": path}

@@ -40,6 +40,17 @@ def test_the_session_that_was_quiet_longest_is_forgotten_first() -> None:
     assert (context_of(texts, "0"), context_of(texts, "1")) == (["x", "y"], [])
 
 
+def test_long_texts_are_kept_for_fewer_sessions() -> None:
+    told: list[str] = []
+    texts = LateTexts(told.append)
+    for number in range(300):
+        texts.add(str(number), adding("x" * 70_000))
+    kept = [number for number in range(300) if texts.take(str(number))]
+    assert kept == list(range(300 - len(kept), 300))
+    assert len(kept) == 255
+    assert len(told) == 45
+
+
 def test_a_long_text_is_cut() -> None:
     texts = LateTexts(lambda _text: None)
     texts.add("s", adding("é" * 70_000))

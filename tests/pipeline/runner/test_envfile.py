@@ -146,7 +146,7 @@ async def test_of_a_cancelled_hook_nothing_stays() -> None:
         ("rm $CLAUDE_ENV_FILE", None),
         ("rm $CLAUDE_ENV_FILE; mkfifo $CLAUDE_ENV_FILE", "it is not a regular file"),
         ("rm $CLAUDE_ENV_FILE; mkdir $CLAUDE_ENV_FILE", "Is a directory"),
-        ("head -c 1048577 /dev/zero > $CLAUDE_ENV_FILE", "longer than 1048576 bytes"),
+        ("head -c 131073 /dev/zero > $CLAUDE_ENV_FILE", "longer than 131072 bytes"),
         ("printf '\\377\\0' > $CLAUDE_ENV_FILE", "line 1: that is no export"),
     ],
 )

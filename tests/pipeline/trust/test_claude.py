@@ -188,10 +188,11 @@ def test_a_plugin_that_is_led_elsewhere_is_another(project: Project, tmp_path: P
     assert faults(project) != [None]
 
 
-def test_a_plugin_of_the_users_in_the_project_is_code_of_the_project(project: Project) -> None:
-    folder = plugin(
-        project.path / "p", hooks("${CLAUDE_PLUGIN_ROOT}/run.sh"), files={"run.sh": "x"}
-    )
+@pytest.mark.parametrize("hook", ["${CLAUDE_PLUGIN_ROOT}/run.sh", SENT, PROMPT])
+def test_a_plugin_of_the_users_in_the_project_is_code_of_the_project(
+    project: Project, hook: str | dict[str, Any]
+) -> None:
+    folder = plugin(project.path / "p", hooks(hook), files={"run.sh": "x"})
     write(own_user_file(), {"plugins": [str(folder)]})
     assert faults(project) != [None]
     let_it(project)
@@ -263,8 +264,11 @@ def test_a_project_that_asks_no_more_for_its_reviewed_guards_is_blocked(project:
     assert guards(load(project, claude=None)) == []
 
 
-def test_no_word_on_claude_takes_a_reviewed_guard_of_a_plugin_away(project: Project) -> None:
-    plugin(project.path / "p", hooks(GUARD))
+@pytest.mark.parametrize("guard", [GUARD, http(**BLOCKING)])
+def test_no_word_on_claude_takes_a_reviewed_guard_of_a_plugin_away(
+    project: Project, guard: dict[str, Any]
+) -> None:
+    plugin(project.path / "p", hooks(guard))
     project.settings({"plugins": ["p"]})
     let_it(project)
     project.settings({})

@@ -150,7 +150,7 @@ def show_as_claude(
     if cwd is not None:
         for field in alias.paths:
             if isinstance(shown.get(field), str):
-                shown = {**shown, field: os.path.normpath(os.path.join(cwd, shown[field]))}
+                shown = {**shown, field: locate(shown[field], cwd)}
     own = {
         field: next((name for name in (*names, field) if name in tool_input), names[0])
         for field, names in alias.fields.items()
@@ -158,17 +158,36 @@ def show_as_claude(
     return ShownCall(alias.name, shown, tool_input, own, alias)
 
 
+def locate(path: str, cwd: str) -> str:
+    """The absolute path of the file that a tool opens which is given a path."""
+    try:
+        full = os.path.join(cwd, os.path.expanduser(path))
+        normal = os.path.normpath(full)
+        # POSIX leaves open what two slashes at the beginning mean; here they are one.
+        normal = normal[1:] if normal.startswith("//") else normal
+        if ".." in full.split("/"):
+            # The folder above a linked one is not that above the link.
+            real = os.path.realpath(full)
+            return normal if os.path.realpath(normal) == real else real
+        return normal
+    except (OSError, ValueError):
+        # No file has such a name.
+        return os.path.normpath(os.path.join(cwd, path))
+
+
 def claude_names(name: str, *, tools: Mapping[str, ToolAlias] | None = None) -> tuple[str, ...]:
     """The names of a host's tool that matchers of Claude's hooks are compared with, in turn: what
-    Claude Code calls it, its other and former names there, then the host's own."""
+    Claude Code calls it, its other names there, then the host's own."""
     alias = (TOOLS if tools is None else tools).get(name)
     named = (name,) if alias is None else (alias.name, *alias.also)
-    return tuple(dict.fromkeys([*named, *former_names(*named), name]))
+    return tuple(dict.fromkeys([*named, *other_names(*named), name]))
 
 
-def former_names(*names: str) -> tuple[str, ...]:
-    """What tools of Claude Code's were called before."""
-    return tuple(old for old, new in LEGACY_NAMES.items() if new in names)
+def other_names(*names: str) -> tuple[str, ...]:
+    """What else tools of Claude Code's are called: as they are now, and as they were before."""
+    now = [LEGACY_NAMES[name] for name in names if name in LEGACY_NAMES]
+    before = [old for old, new in LEGACY_NAMES.items() if new in (*names, *now)]
+    return tuple(name for name in (*now, *before) if name not in names)
 
 
 def find_response(alias: ToolAlias) -> ToolResponse | None:
@@ -225,7 +244,8 @@ def _rename(tool: str, tool_input: Mapping[str, Any], names: Mapping[str, str]) 
     return renamed
 
 
-def _text_of(value: object) -> str:
+def text_of(value: object) -> str:
+    """A value as JSON text; a text is itself."""
     return value if isinstance(value, str) else codec.encode(value).decode()
 
 
@@ -248,7 +268,7 @@ def _make_bash(_input: Mapping[str, Any], text: str) -> dict[str, Any]:
 def _read_file(response: Mapping[str, Any]) -> str:
     file = response.get("file")
     content = file.get("content") if isinstance(file, Mapping) else None
-    return content if isinstance(content, str) else _text_of(response)
+    return content if isinstance(content, str) else text_of(response)
 
 
 def _write_file(response: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -292,7 +312,7 @@ def _read_found(response: Mapping[str, Any]) -> str:
     content, files = response.get("content"), response.get("filenames")
     if isinstance(content, str) and content:
         return content
-    return "\n".join(map(str, files)) if isinstance(files, list) else _text_of(response)
+    return "\n".join(map(str, files)) if isinstance(files, list) else text_of(response)
 
 
 def _write_matches(_response: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -306,7 +326,7 @@ def _write_filenames(_response: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def _read_report(response: Mapping[str, Any]) -> str:
-    return "\n".join(read_blocks(response.get("content"))) or _text_of(response)
+    return "\n".join(read_blocks(response.get("content"))) or text_of(response)
 
 
 def _write_report(response: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -319,7 +339,7 @@ def _make_report(_input: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 def _read_search(response: Mapping[str, Any]) -> str:
     results = response.get("results")
-    return "\n".join(map(_text_of, results)) if isinstance(results, list) else _text_of(response)
+    return "\n".join(map(text_of, results)) if isinstance(results, list) else text_of(response)
 
 
 def _write_search(response: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -329,7 +349,7 @@ def _write_search(response: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 def _read_page(response: Mapping[str, Any]) -> str:
     result = response.get("result")
-    return result if isinstance(result, str) else _text_of(response)
+    return result if isinstance(result, str) else text_of(response)
 
 
 def _write_page(response: Mapping[str, Any], text: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import msgspec
 from hookline.web.address import AddressError, netloc_of, split_url
 
 _HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?")
+_SLASH = re.compile(r"[/\\]")
 _PORTS = {"http": 80, "https": 443}
 
 # What the registries of special addresses have, as Python's own judgement of an address differs
@@ -86,7 +87,10 @@ def read_target(url: str) -> Target:
             host = IPv6Address(host).compressed
     if "%" in host or not (_HOST_NAME.fullmatch(host) or read_literal(host)):
         raise AddressError("its url has a host that cannot be looked up")
-    if any(unquote(segment) in (".", "..") for segment in parts.path.split("/")):
+    # Servers read it with its escapes undone, some a backslash as a slash, some no further than to
+    # a semicolon.
+    segments = _SLASH.split(unquote(parts.path))
+    if any(segment.partition(";")[0] in (".", "..") for segment in segments):
         raise AddressError("its url has . or .. in its path; write the path that they lead to")
     path = parts.path or "/"
     return Target(

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 import msgspec
 
 from hookline.errors import describe
+from hookline.forking import owned_by_process
 from hookline.notices import warn
 from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
-from hookline.pipeline.runner.guard import owned_by_process
 from hookline.pipeline.runner.loop import Cancelled, PollLoop, RunningTask, Waiter
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
@@ -32,6 +32,8 @@ _CLOSED = "the hooks were closed"
 _MOST_TEXTS = 20
 _LONGEST_TEXT = 64 * 1024
 _MOST_SESSIONS = 1_000
+# Of all of them together: who fires events over a bus may name as many sessions as they like.
+_MOST_CHARACTERS = 16 * 1024 * 1024
 
 
 class _Job(msgspec.Struct, frozen=True):
@@ -209,8 +211,13 @@ class LateTexts:
 
     def __init__(self, warn: Callable[[str], None]) -> None:
         self._warn = warn
-        self._lock = threading.Lock()
         self._sessions: dict[str, list[LateText]] = {}
+        self.forget()
+        owned_by_process.add(self)
+
+    def forget(self) -> None:
+        """In a child that was forked: the lock may be held for ever."""
+        self._lock = threading.Lock()
 
     def __bool__(self) -> bool:
         return bool(self._sessions)
@@ -242,19 +249,23 @@ class LateTexts:
         return {"hookSpecificOutput": {"hookEventName": event, **given}} if texts else None
 
     def _keep(self, session_id: str, text: LateText) -> None:
-        forgotten = None
+        forgotten: list[str] = []
         with self._lock:
             texts = [*self._sessions.pop(session_id, ()), text]
             self._sessions[session_id] = texts[-_MOST_TEXTS:]
-            if len(self._sessions) > _MOST_SESSIONS:
-                forgotten = next(iter(self._sessions))
-                del self._sessions[forgotten]
+            while len(self._sessions) > _MOST_SESSIONS or self._size() > _MOST_CHARACTERS:
+                forgotten.append(next(iter(self._sessions)))
+                del self._sessions[forgotten[-1]]
         if len(texts) > _MOST_TEXTS:
             told = f"more than {_MOST_TEXTS} texts of async hooks wait for the next turn"
             self._warn(f"{told} of session {session_id}; the oldest was dropped")
-        if forgotten is not None:
-            told = f"texts of async hooks wait in more than {_MOST_SESSIONS} sessions"
-            self._warn(f"{told}; those of session {forgotten} were dropped")
+        for each in forgotten:
+            told = "too many texts of async hooks wait for the next turns of sessions"
+            self._warn(f"{told}; those of session {each} were dropped")
+
+    def _size(self) -> int:
+        texts = [text for kept in self._sessions.values() for text in kept]
+        return sum(len(text.context) + len(text.message) for text in texts)
 
 
 def describe_ignored(output: Mapping[str, Any]) -> str | None:

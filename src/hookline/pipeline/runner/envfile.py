@@ -24,7 +24,8 @@ from hookline.pipeline.shell import (
 )
 
 _VARIABLE = "CLAUDE_ENV_FILE"
-_MOST_BYTES = 1024 * 1024
+# Reading takes a moment for each line, in which nothing else happens.
+_MOST_BYTES = 128 * 1024
 _MOST_MADE = 4 * 1024 * 1024
 _MOST_NAMED = 5
 # What a shell says of itself, and what is gone with the hook; a list of all variables has them.

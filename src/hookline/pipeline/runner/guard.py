@@ -11,7 +11,9 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
+
+from hookline.forking import owned_by_process
 
 # A process id has up to seven digits; eight aligned bytes are never seen half written.
 _SLOT = 8
@@ -254,20 +256,3 @@ def _python() -> str:
     name = os.path.basename(sys.executable or "").lower()
     is_python = name.startswith(("python", "pypy")) and not hasattr(sys, "frozen")
     return sys.executable if is_python else ""
-
-
-class _Owned(Protocol):
-    def forget(self) -> None: ...
-
-
-# What belongs to this process alone, and is given up in a child that was forked from it.
-owned_by_process: "weakref.WeakSet[_Owned]" = weakref.WeakSet()
-
-
-def _forget_all() -> None:
-    for owned in owned_by_process:
-        owned.forget()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)

@@ -15,13 +15,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from hookline.forking import owned_by_process
 from hookline.hiding import Secrets
 from hookline.notices import one_line
 from hookline.pipeline.dialects import DIALECTS, HookAnswer
 from hookline.pipeline.dialects.stdout import may_repeat_field
 from hookline.pipeline.runner.addresses import Reach, Target, fits, is_named, read_target
 from hookline.pipeline.runner.context import InputDocument, RunContext
-from hookline.pipeline.runner.guard import owned_by_process
 from hookline.pipeline.runner.invocation import environment_of
 from hookline.web.address import TRANSPORT_HEADERS, AddressError, check_header
 from hookline.wire import codec
@@ -93,7 +93,7 @@ class HttpRunner:
     ) -> tuple[HookAnswer, str]:
         """The answer, and the body of the response for people to see."""
         target = read_target(hook.url)
-        if hook.allowed_urls is not None and not fits(target, hook.allowed_urls):
+        if not all(fits(target, patterns) for patterns in hook.allowed_urls):
             raise AddressError(f"{target.shown} fits none of the URLs that settings allow hooks")
         reach = _choose_reach(hook, target, context)
         body = document.encoded(hook.dialect)
@@ -179,6 +179,8 @@ class _Headers:
     def _fill(self, header: str, value: str) -> str:
         """The value with variables in the place of their names."""
         if "$" not in value:
+            # What is no variable may be a secret as well; a word before it names its scheme.
+            self.secrets.learn({header: value.rpartition(" ")[2]})
             return value
         environment = environment_of(self._context.redaction, {}, {}, self._context.inherited)
         shared = self._context.shared_env if self._hook.dialect != "native" else {}
@@ -248,7 +250,7 @@ def _describe_status(response: "Response") -> str:
         status = f"status {response.status} ({HTTPStatus(response.status).phrase})"
     except ValueError:
         status = f"status {response.status}"
-    if not 300 <= response.status < 400:
+    if not (300 <= response.status < 400 and response.location):
         return status
     try:
         host = urlsplit(response.location).hostname or "the same host"

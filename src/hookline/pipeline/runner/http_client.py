@@ -9,10 +9,10 @@ import os
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias
 
 import httpcore
 import msgspec
@@ -36,6 +36,9 @@ _MOST_OF_A_REFUSAL = 64 * 1024
 _END_SECONDS = 5.0
 
 _Address: TypeAlias = IPv4Address | IPv6Address
+# Where a connection leads. One of another reach is not for it: an address was judged when it was
+# made.
+_Place: TypeAlias = tuple[Reach, str, str, int]
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,8 +80,10 @@ class Client:
         self.users = 0
         self.finish: Callable[[], object] = self.close
         self._process = os.getpid()
-        # Connections of one reach are not for another: an address was judged when they were made.
-        self._pools: dict[tuple[Reach, str], httpcore.AsyncConnectionPool] = {}
+        # Those that wait for a next request, the oldest first. A pool of httpcore's keeps what a
+        # request that was cancelled has left, with its descriptor.
+        self._idle: dict[httpcore.AsyncHTTP11Connection, _Place] = {}
+        self._tls: ssl.SSLContext | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="hookline http", daemon=True)
         try:
@@ -138,8 +143,8 @@ class Client:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-        for pool in self._pools.values():
-            await pool.aclose()
+        for connection in self._idle:
+            await connection.aclose()
         await self._loop.shutdown_asyncgens()
 
     async def _exchange(self, request: Request) -> Response:
@@ -168,105 +173,96 @@ class Client:
             target=target.path.encode(),
         )
         posted = httpcore.Request(b"POST", url, headers=request.headers, content=request.body)
-        response = await self._find_pool(request.reach, target.scheme).handle_async_request(posted)
+        connection = await self._find_connection(request, url.origin)
         try:
-            headers = {name.lower(): value for name, value in response.headers}
-            is_success = 200 <= response.status < 300
-            if is_success and headers.get(b"content-encoding", b"identity").lower() != b"identity":
-                why = f"{target.shown} sent a compressed response, which nobody asked for"
-                raise Unanswered("malformed", why)
-            limit = request.limit if is_success else min(request.limit, _MOST_OF_A_REFUSAL)
-            body = bytearray()
-            async for piece in response.aiter_stream():
-                body += piece
-                if len(body) > limit:
-                    break
-            if is_success and len(body) > limit:
-                why = f"{target.shown} sent more than {limit} bytes and was stopped"
-                raise Unanswered("output_limit", why)
-            if _has_leftover(response):
-                # The next request would find it there and take it for its own response.
-                await response.extensions["network_stream"].aclose()
-            location = headers.get(b"location", b"").decode("latin-1")
-            return Response(response.status, location, bytes(body[:limit]))
-        finally:
+            response = await connection.handle_async_request(posted)
+            read = await _read(response, request)
             await response.aclose()
-
-    def _find_pool(self, reach: Reach, scheme: str) -> "httpcore.AsyncConnectionPool":
-        pool = self._pools.get((reach, scheme))
-        if pool is None:
-            # Authorities take tens of milliseconds to load, and plain HTTP never asks for them.
-            is_https = scheme == "https"
-            tls = load_authorities() if is_https else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            pool = self._pools[reach, scheme] = httpcore.AsyncConnectionPool(
-                ssl_context=tls,
-                max_connections=None,
-                max_keepalive_connections=MOST_IDLE,
-                keepalive_expiry=IDLE_SECONDS,
-                network_backend=cast("httpcore.AsyncNetworkBackend", _Network(reach)),
-                socket_options=keep_alive_options(),
-            )
-        return pool
-
-
-class _Network:
-    """Connects to addresses that were looked up once and are all within reach."""
-
-    def __init__(self, reach: Reach) -> None:
-        self._reach = reach
-        self._backend = httpcore.AnyIOBackend()
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: "Iterable[httpcore.SOCKET_OPTION] | None" = None,
-    ) -> "httpcore.AsyncNetworkStream":
-        """What httpcore calls for every connection."""
-        literal = read_literal(host)
-        addresses = await _look_up(host, port) if literal is None else [literal]
-        for address in addresses:
-            if not self._reach.includes(address):
-                raise Unanswered("error", _describe_refusal(self._reach, host, address))
-        *others, last = addresses[:_MOST_ADDRESSES]
-        for address in others:
-            with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
-                return await self._connect(
-                    str(address), port, _NEXT_ADDRESS, local_address, socket_options
-                )
-        return await self._connect(str(last), port, timeout, local_address, socket_options)
-
-    async def _connect(self, *connection: Any) -> "httpcore.AsyncNetworkStream":
-        stream = _Stream(await self._backend.connect_tcp(*connection))
-        return cast("httpcore.AsyncNetworkStream", stream)
-
-
-class _Stream:
-    """A connection without TLS, that is closed too when a handshake is cancelled."""
-
-    def __init__(self, stream: "httpcore.AsyncNetworkStream") -> None:
-        self.read = stream.read
-        self.write = stream.write
-        self.aclose = stream.aclose
-        self.get_extra_info = stream.get_extra_info
-        self._stream = stream
-
-    async def start_tls(self, **options: Any) -> "httpcore.AsyncNetworkStream":
-        try:
-            return await self._stream.start_tls(**options)
         except BaseException:
-            await self._stream.aclose()
+            await connection.aclose()
             raise
+        if connection.is_idle() and not _has_leftover(connection):
+            self._idle[connection] = _place_of(request)
+        else:
+            await connection.aclose()
+        if len(self._idle) > MOST_IDLE:
+            await self._close_idle(next(iter(self._idle)))
+        return read
+
+    async def _find_connection(
+        self, request: Request, origin: "httpcore.Origin"
+    ) -> "httpcore.AsyncHTTP11Connection":
+        """One that is there and waits, or else a new one."""
+        while expired := next((each for each in self._idle if each.has_expired()), None):
+            await self._close_idle(expired)
+        place = _place_of(request)
+        known = next((each for each in reversed(self._idle) if self._idle[each] == place), None)
+        if known is not None:
+            del self._idle[known]
+            return known
+        stream = await _connect(request.reach, request.target)
+        if request.target.scheme == "https":
+            try:
+                if self._tls is None:
+                    # Authorities take tens of milliseconds to load.
+                    self._tls = load_authorities()
+                    self._tls.set_alpn_protocols(["http/1.1"])
+                stream = await stream.start_tls(self._tls, request.target.host)
+            except BaseException:
+                await stream.aclose()
+                raise
+        return httpcore.AsyncHTTP11Connection(origin, stream, keepalive_expiry=IDLE_SECONDS)
+
+    async def _close_idle(self, connection: "httpcore.AsyncHTTP11Connection") -> None:
+        del self._idle[connection]
+        await connection.aclose()
 
 
-def _has_leftover(response: "httpcore.Response") -> bool:
-    """Whether more came with a response than belongs to it, which httpcore does not tell."""
-    state: Any = response.stream
-    for name in ("_stream", "_connection", "_h11_state"):
-        state = getattr(state, name, None)
-    return state is not None and bool(state.trailing_data[0])
+def _place_of(request: Request) -> _Place:
+    return request.reach, request.target.scheme, request.target.host, request.target.port
+
+
+async def _read(response: "httpcore.Response", request: Request) -> Response:
+    shown = request.target.shown
+    headers = {name.lower(): value for name, value in response.headers}
+    is_success = 200 <= response.status < 300
+    if is_success and headers.get(b"content-encoding", b"identity").lower() != b"identity":
+        why = f"{shown} sent a compressed response, which nobody asked for"
+        raise Unanswered("malformed", why)
+    limit = request.limit if is_success else min(request.limit, _MOST_OF_A_REFUSAL)
+    body = bytearray()
+    async for piece in response.aiter_stream():
+        body += piece
+        if len(body) > limit:
+            break
+    if is_success and len(body) > limit:
+        raise Unanswered("output_limit", f"{shown} sent more than {limit} bytes and was stopped")
+    location = headers.get(b"location", b"").decode("latin-1")
+    return Response(response.status, location, bytes(body[:limit]))
+
+
+def _has_leftover(connection: "httpcore.AsyncHTTP11Connection") -> bool:
+    """Whether more came with a response than belongs to it, or that cannot be told: the next
+    request would find it there and take it for its own response."""
+    state = getattr(connection, "_h11_state", None)
+    return state is None or bool(state.trailing_data[0])
+
+
+async def _connect(reach: Reach, target: Target) -> "httpcore.AsyncNetworkStream":
+    """A connection to one of the addresses of a host, which were looked up once and are all within
+    reach."""
+    host, port = target.host, target.port
+    literal = read_literal(host)
+    addresses = await _look_up(host, port) if literal is None else [literal]
+    for address in addresses:
+        if not reach.includes(address):
+            raise Unanswered("error", _describe_refusal(reach, host, address))
+    backend, options = httpcore.AnyIOBackend(), keep_alive_options()
+    *others, last = addresses[:_MOST_ADDRESSES]
+    for address in others:
+        with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
+            return await backend.connect_tcp(str(address), port, _NEXT_ADDRESS, None, options)
+    return await backend.connect_tcp(str(last), port, None, None, options)
 
 
 async def _look_up(host: str, port: int) -> list[_Address]:
@@ -306,8 +302,8 @@ def _describe_refusal(reach: Reach, host: str, address: _Address) -> str:
     if reach is Reach.THIS_MACHINE:
         return f"{leads}, which is not this machine, and plain http goes no further; use https"
     return (
-        f"{leads}, which is no public address, so a project's hook is not sent there; the user's "
-        f"or the system's settings can allow {host}"
+        f"{leads}, which is no public address, so a project's hook is sent there only if the "
+        f"user's or the system's settings name {host} in security.privateHookHosts"
     )
 
 

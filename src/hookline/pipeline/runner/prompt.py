@@ -8,6 +8,7 @@ import json
 import os
 import re
 import time
+from contextvars import ContextVar
 from typing import Any
 
 from hookline.errors import describe
@@ -28,6 +29,9 @@ _PLACE = re.compile(r"\\\$|\$ARGUMENTS(?![A-Za-z0-9_])")
 _FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*?)\r?\n?```", re.DOTALL | re.IGNORECASE)
 _LONGEST_REPLY = 64 * 1024
 _NO_JUDGE = "was not run: it asks a model, and the program gave none (Hooks(judge=…))"
+_OWN_EVENT = "was not run: the judge that it asks fired this event itself, which would never end"
+# The judges that wait for an answer of their own: a model's client may fire events for each call.
+_asked: ContextVar[tuple[Judge, ...]] = ContextVar("asked", default=())
 
 # What ends the turn in Claude Code rather than being a denial, unless the hook says otherwise; and
 # where an agent ends its turn, which the model can say that it cannot do as it is told.
@@ -47,6 +51,9 @@ async def run_prompt(
         return HookExecutionResult(
             hook=hook, event_name=document.event, success=True, warnings=(_NO_JUDGE,)
         )
+    outer = _asked.get()
+    if any(judge is each for each in outer):
+        return failed_result(hook, document, "error", _OWN_EVENT)
     # It takes asyncio, which is not loaded where nobody is asked.
     from inspect import iscoroutinefunction
 
@@ -55,6 +62,7 @@ async def run_prompt(
 
     seconds, grace = hook.timeout / 1000, context.limits.kill_grace
     question = write_question(hook.prompt, document.encoded(hook.dialect))
+    _asked.set((*outer, judge))
     try:
         if iscoroutinefunction(judge) or iscoroutinefunction(judge.__call__):
             waiting, reply = first_step(_ask(judge, question))
@@ -68,6 +76,8 @@ async def run_prompt(
     except (Exception, SystemExit) as raised:
         error = f"the judge failed: {describe(raised)}"
         return failed_result(hook, document, "error", error, started=started)
+    finally:
+        _asked.set(outer)
     if not isinstance(reply, str):
         error = f"the judge returned {type(reply).__name__}; it has to return a text"
         return failed_result(hook, document, "error", error, started=started)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hookline.errors import HooklineError, describe
 from hookline.notices import warn
+from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.runner.command import CommandRunner
 from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
 from hookline.pipeline.runner.loop import gather
@@ -57,7 +58,8 @@ class HookRunner:
     def execute_plan(
         self, plan: HookExecutionPlan, document: InputDocument, context: RunContext
     ) -> Awaitable[Results]:
-        """The results in plan order; only cancellation gets out, and nothing survives it."""
+        """The results in plan order; only cancellation gets out, and nothing survives it. A hook
+        of a sequence has none that is not for the call as the hooks before it left it."""
         if plan.sequential or len(plan.hooks) == 1:
             return self._run_in_turn(plan.hooks, document, context)
         return self._run_at_once(plan.hooks, document, context)
@@ -109,6 +111,9 @@ class HookRunner:
             if results and results[-1].success:
                 document = document.followed_by(results[-1].output)
             try:
+                is_open = results and hook.condition
+                if is_open and not DIALECTS[hook.dialect].applies(hook, document):
+                    continue
                 untrusted = context.why_untrusted(hook)
                 if untrusted is not None:
                     result = failed_result(hook, document, "untrusted", untrusted)

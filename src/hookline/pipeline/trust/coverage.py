@@ -20,9 +20,9 @@ from hookline.pipeline.trust.commands import Commands, Name, Uncovered, expand_h
 from hookline.pipeline.trust.kinds import LOADERS, Use
 from hookline.pipeline.trust.wording import Field, TooMuchError
 from hookline.wire.events import EventName
-from hookline.wire.hooks import CommandHook, HookSource
+from hookline.wire.hooks import CommandHook, HookConfig, HookSource
 
-__all__ = ["Coverage", "FileState", "Uncovered", "cover", "lines_of", "read_state"]
+__all__ = ["Coverage", "FileState", "Uncovered", "cover", "cover_plugin", "lines_of", "read_state"]
 
 # Bytes: the text that is kept, and what is read at all, of one file or of one folder.
 _KEPT_TEXT = 256 * 1024
@@ -73,6 +73,7 @@ def cover(
 ) -> Coverage:
     """What a hook of an event leads to in a project, as it is now."""
     ground = _Ground(project_dir, cwd)
+    ground.add_plugin_of(hook)
     in_dialect = DIALECTS[hook.dialect].variables("")
     if in_dialect:
         # Where the hook does not inherit a variable, its value here says nothing.
@@ -84,9 +85,6 @@ def cover(
     ours = {name: value for name, value in ours.items() if value}
     if hook.directory is not None and hook.source is HookSource.EXTENSIONS:
         ours.setdefault("CLAUDE_PLUGIN_ROOT", hook.directory)
-    root = hook.plugin_root
-    if root is not None and (hook.source is HookSource.PROJECT or ground.name_of(root) is not None):
-        ground.add_plugin(root)
     values = {**environ, **ours, **hook.env}
     commands = Commands(
         values={name: value for name, value in values.items() if name not in of_the_event},
@@ -111,13 +109,14 @@ def cover(
         commands.uncovered[Uncovered(shorten(hook.command), why, remedy)] = None
         finder.find_known()
     ground.add_folders()
-    return Coverage(
-        files=dict(sorted(ground.files.items())),
-        watched=tuple(ground.watched),
-        uncovered=tuple({**commands.uncovered, **ground.uncovered}),
-        remarks=tuple({**commands.remarks, **ground.remarks}),
-        code=frozenset(ground.code),
-    )
+    return ground.covered(commands.uncovered, commands.remarks)
+
+
+def cover_plugin(hook: HookConfig, *, project_dir: str, cwd: str) -> Coverage:
+    """What a hook that is no process leads to in a project: the plugin it comes from, if any."""
+    ground = _Ground(project_dir, cwd)
+    ground.add_plugin_of(hook)
+    return ground.covered()
 
 
 class _Finder:
@@ -402,13 +401,29 @@ class _Ground:
                 remedy = "name the files in it, or keep it in a folder called hooks"
                 self._leave(name, "a directory of which not all is covered", remedy)
 
-    def add_plugin(self, root: str) -> None:
-        """Take up all that a plugin's folder holds, wherever it lies: its scripts load each other
-        by whatever way."""
-        name = self.name_of(root)
+    def add_plugin_of(self, hook: HookConfig) -> None:
+        """Take up all that the folder of a hook's plugin holds, as its scripts load each other by
+        whatever way. A project's plugin is covered wherever it lies, others where they lie in the
+        project."""
+        root = hook.plugin_root
+        name = None if root is None else self.name_of(root)
+        if root is None or (name is None and hook.source is not HookSource.PROJECT):
+            return
         if name is None:
             name, self._outside = root, f"{root}/"
         self._walk(name, root, is_code=True, is_plugin=True)
+
+    def covered(
+        self, uncovered: Mapping[Uncovered, None] = {}, remarks: Mapping[str, None] = {}
+    ) -> Coverage:
+        """All that was taken up, with what else is to be said of it."""
+        return Coverage(
+            files=dict(sorted(self.files.items())),
+            watched=tuple(self.watched),
+            uncovered=tuple({**uncovered, **self.uncovered}),
+            remarks=tuple({**remarks, **self.remarks}),
+            code=frozenset(self.code),
+        )
 
     def _is_held(self, name: str) -> bool:
         return any(name.startswith(f"{folder}/") or not folder for folder in self._folders)

@@ -65,17 +65,19 @@ class _InUse(msgspec.Struct, frozen=True, eq=False):
     ``guards`` stand for reviewed ones that must answer and cannot."""
 
     looks: dict[int, _Look] = {}
-    by_identity: dict[object, list[_Look]] = {}
+    by_identity: dict[tuple[HookSource, object], list[_Look]] = {}
     own: frozenset[object] = frozenset()
     guards: tuple[HookRegistryEntry, ...] = ()
 
     def find(self, hook: HookConfig) -> Sequence[_Look]:
         """What is known of a hook; of a copy, as of an entry that was listed twice, by what it
-        runs."""
+        runs, and for whom: a project that lists a guard of the user's, or of the caller's, must not
+        hold that back."""
         look = self.looks.get(id(hook))
         if look is not None:
             return (look,)
-        return self.by_identity.get(hook.identity(), ()) if self.by_identity else ()
+        identity = hook.identity() if self.by_identity else None
+        return () if identity in self.own else self.by_identity.get((hook.source, identity), ())
 
 
 class FolderTrust:
@@ -124,12 +126,13 @@ class FolderTrust:
         """
         self._claude, self._tools, self._shared_env = claude, tools, shared_env
         looks: dict[int, _Look] = {}
-        by_identity: dict[object, list[_Look]] = {}
+        by_identity: dict[tuple[HookSource, object], list[_Look]] = {}
         for entry in self.find_entries(layers):
             described, is_let = describe_entry(entry), is_on(entry.hook)
             look = _Look(entry, described, is_let, self._judge(entry, described, is_let))
             looks[id(entry.hook)] = look
-            by_identity.setdefault(entry.hook.identity(), []).append(look)
+            copies = by_identity.setdefault((entry.source, entry.hook.identity()), [])
+            copies.append(look)
         unreadable = [
             problem.place
             for layer in layers

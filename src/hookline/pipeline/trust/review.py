@@ -16,7 +16,14 @@ import msgspec
 from hookline.errors import EXHAUSTED, HooklineError
 from hookline.files import Signature, signature
 from hookline.pipeline.definitions import HookRegistryEntry
-from hookline.pipeline.trust.coverage import Coverage, FileState, Uncovered, cover, read_state
+from hookline.pipeline.trust.coverage import (
+    Coverage,
+    FileState,
+    Uncovered,
+    cover,
+    cover_plugin,
+    read_state,
+)
 from hookline.wire import codec
 from hookline.wire.hooks import DEFAULT_TIMEOUT_MS, CommandHook, HookConfig, HookSource, HttpHook
 
@@ -277,11 +284,11 @@ def cover_entry(
     cwd: str,
     shared_env: Mapping[str, str] = _NOTHING,
 ) -> Coverage:
-    """What a hook of settings leads to in a project now; one that is no process leads nowhere.
-    ``shared_env`` are variables that all hooks of Claude Code's find."""
+    """What a hook of settings leads to in a project now; ``shared_env`` are variables that
+    all hooks of Claude Code's find."""
     hook, environ = entry.hook, os.environ
     if not isinstance(hook, CommandHook):
-        return Coverage(files={}, watched=(), uncovered=(), remarks=(), code=frozenset())
+        return cover_plugin(hook, project_dir=project_dir, cwd=cwd)
     found = {**environ, **shared_env} if shared_env and hook.dialect == "claude" else environ
     return cover(hook, entry.event, project_dir=project_dir, cwd=cwd, environ=found)
 

@@ -670,3 +670,14 @@ def test_a_permission_is_asked_of_the_user_unless_a_hook_answers() -> None:
     assert decision(told, allowed) == "allow"
     assert decision(denied, allowed) == "deny"
     assert apply("PermissionRequest", allowed, denied).reason == "no"
+
+
+def test_an_answer_is_read_as_that_to_the_event_which_the_hook_was_told() -> None:
+    failed = {"isError": True, "content": [{"type": "text", "text": "broke"}]}
+    said = read(
+        "PostToolUseFailure",
+        0,
+        own("PostToolUseFailure", additionalContext="try again"),
+        tool_response=failed,
+    )
+    assert apply("PostToolUseFailure", said, tool_response=failed).context == "try again"

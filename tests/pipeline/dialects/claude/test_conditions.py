@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookline import Hooks
 from hookline.fired import Facts
 from hookline.pipeline.dialects.claude.conditions import applies
 from hookline.pipeline.dialects.claude.rules import covers_command, covers_path
@@ -17,6 +18,7 @@ from hookline.pipeline.dialects.tools import TOOLS, ToolAlias
 from hookline.pipeline.planner import narrow_plan
 from hookline.wire.hooks import CommandHook
 from hookline.wire.results import HookExecutionPlan
+from tests.pipeline.claude import PROJECT_FILE, hooks, write
 from tests.pipeline.dialects.claude.documents import make_document
 
 
@@ -110,6 +112,34 @@ def is_run(condition: str, tool: str, tool_input: dict[str, Any], **fields: Any)
         ("rm:*", "bash <<EOF\nrm x\nEOF", True),
         ("rm:*", "source /dev/stdin <<< 'rm x'", True),
         ("rm:*", "source .venv/bin/activate", False),
+        ("git push:*", "time -p git push", True),
+        ("git push:*", "time -p ls", False),
+        ("git push:*", "trap 'cd x; git push' EXIT", True),
+        ("git push:*", "watch -n1 'cd x; git push'", True),
+        ("git push:*", "flock x -c 'cd x; git push'", True),
+        ("git push:*", "su --command='git push'", True),
+        ("git push:*", "env -S'A=1 git push'", True),
+        ("git push:*", 'env A=1 grep "it\'s" x', False),
+        ("git push:*", "fish --command 'git push'", True),
+        ("git push:*", "bash ./git push", True),
+        ("git push:*", "bash git push -c", True),
+        ("git push:*", "bash git.sh push", False),
+        # A shell that reads stdin.
+        ("rm:*", "echo rm x | bash -euo pipefail", True),
+        ("rm:*", "bash -euo pipefail build.sh", False),
+        ("rm:*", "echo rm x | bash +x", True),
+        ("rm:*", "echo rm x | bash -es a", True),
+        ("rm:*", "bash build.sh -s", False),
+        ("rm:*", "echo rm x | bash /dev/stdin", True),
+        ("rm:*", "echo rm x | su", True),
+        ("rm:*", "echo rm x | sudo -u root -s", True),
+        ("rm:*", "sudo grep -is x", False),
+        ("rm:*", "echo rm x | xargs -I% sh -c %", True),
+        ("rm:*", "echo rm | xargs -i {} x", True),
+        ("rm:*", "ls | xargs sed -i s/a/b/", False),
+        ("rm:*", "echo rm x | xargs env", True),
+        ("rm:*", "cat commands | parallel", True),
+        ("rm:*", "parallel gzip ::: a b", False),
         # What only a shell could tell.
         ("git push:*", "git $VERB", True),
         ("git push:*", "echo $HOME", True),
@@ -129,6 +159,8 @@ def is_run(condition: str, tool: str, tool_input: dict[str, Any], **fields: Any)
         ("rm:*", "echo 'x", True),
         ("rm:*", "echo $(ls", True),
         ("rm:*", "(" * 3000, True),
+        ("rm:*", "r\0m x", True),
+        ("rm:*", "echo " + "a " * 100_000, True),
     ],
 )
 def test_a_rule_of_bash_covers_what_may_run_what_it_names(
@@ -205,6 +237,9 @@ def test_a_link_is_no_way_around_a_rule(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("secret")
     assert covers_path("secret/**", f"{tmp_path}/link/x", str(tmp_path))
     assert covers_path("link/**", f"{tmp_path}/link/x", str(tmp_path))
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "deep").symlink_to("../secret/folder")
+    assert covers_path(f"/{tmp_path}/secret/**", "deep/../key", f"{tmp_path}/work")
 
 
 @pytest.mark.parametrize(
@@ -236,6 +271,8 @@ def test_a_link_is_no_way_around_a_rule(tmp_path: Path) -> None:
         ("WebFetch(domain:example.com)", "web_fetch", {"url": "https://x.org/example.com"}, False),
         ("WebFetch(domain:*.example.com)", "web_fetch", {"url": "https://a.example.com"}, True),
         ("WebFetch(domain:example.com)", "web_fetch", {"url": "example.com/x"}, True),
+        ("WebFetch(domain:example.com)", "web_fetch", {"url": "https:/example.com"}, True),
+        ("WebFetch(domain:example.com)", "web_fetch", {"url": "https:example.com"}, True),
         ("WebFetch(domain:example.com)", "web_fetch", {"url": "https://[x"}, True),
         ("WebFetch(domain:example.com)", "web_fetch", {}, True),
         ("Agent(Explore)", "task", {"subagent_name": "Explore"}, True),
@@ -346,3 +383,20 @@ def test_any_command_and_any_pattern_are_survived(command: str, pattern: str) ->
 @given(st.text("a/*?[]!~.\\", max_size=8), st.text("a/.~\0", max_size=8))
 def test_any_path_and_any_pattern_are_survived(pattern: str, path: str) -> None:
     assert covers_path(pattern, path, "/work") in (True, False)
+
+
+@pytest.mark.parametrize(("command", "ran"), [("git push", True), ("git pull", False)])
+async def test_in_a_sequence_a_rule_is_about_the_call_as_the_hooks_before_left_it(
+    tmp_path: Path, command: str, ran: bool
+) -> None:
+    guard = {"type": "command", "command": "echo no >&2; exit 2", "if": "Bash(git push:*)"}
+    write(tmp_path / PROJECT_FILE, hooks(guard))
+    loaded = Hooks.load(tmp_path, claude=True, trusted=True)
+    loaded.on("BeforeTool", sequential=True)(
+        lambda _event: {"hookSpecificOutput": {"tool_input": {"command": command}}}
+    )
+    with loaded:
+        answer = await loaded.before_tool("run_shell_command", {"command": "git p"})
+    assert answer.denied is ran
+    assert answer.plan is not None
+    assert len(answer.plan.hooks) == len(answer.results) == 1 + ran

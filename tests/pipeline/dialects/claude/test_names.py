@@ -227,6 +227,24 @@ def test_the_tool_of_a_server_is_matched_by_its_server_whatever_the_host_calls_i
 
 
 @pytest.mark.parametrize(
+    ("server", "tool", "elsewhere"),
+    [
+        ("evil", "mcp__good__t", "mcp__evil__mcp__good__t"),
+        ("good", "mcp__good__t", None),
+        ("The Good", "t", None),
+        ("evil", None, None),
+    ],
+)
+def test_a_server_cannot_name_its_tool_as_another_servers(
+    server: str, tool: str | None, elsewhere: str | None
+) -> None:
+    context = {"server_name": server, "tool_name": tool}
+    values: tuple[object, ...] = ("mcp__good__t", {}, context, None)
+    target = FiredEvent(HookEventName.BEFORE_TOOL, "mcp__good__t", values).matched
+    assert (target.elsewhere if isinstance(target, Target) else None) == elsewhere
+
+
+@pytest.mark.parametrize(
     ("event", "values", "extra", "matched"),
     [
         ("BeforeTool", ("t", {}, {"server_name": "s"}, None), {}, "mcp__s__t"),

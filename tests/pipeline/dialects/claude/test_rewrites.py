@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from hookline.fired import Facts
@@ -129,10 +130,12 @@ def test_the_hosts_own_tools_are_mapped_as_it_declares_them() -> None:
     tools = {**TOOLS, "my_shell": ToolAlias("Bash", {"command": ("cmd",)})}
     payload = {"tool_name": "my_shell", "tool_input": {"cmd": "ls", "shell": "zsh"}, "cwd": "/"}
     document = EventDocument(HookEventName.BEFORE_TOOL, payload, tools=tools)
-    said = CLAUDE.read_value(document, own("PreToolUse", updatedInput={"command": "ls -l"}))
-    assert said.output == {
-        "hookSpecificOutput": {"tool_input": {"cmd": "ls -l"}, "removeToolInput": ["shell"]}
-    }
+    original = {"tool_name": "Bash", "tool_input": {"command": "ls", "shell": "zsh"}}
+    for each in (document, msgspec.structs.replace(document, facts=Facts(original=original))):
+        said = CLAUDE.read_value(each, own("PreToolUse", updatedInput={"command": "ls -l"}))
+        assert said.output == {
+            "hookSpecificOutput": {"tool_input": {"cmd": "ls -l"}, "removeToolInput": ["shell"]}
+        }
 
 
 def test_a_call_that_claude_code_made_is_rewritten_in_its_own_words() -> None:
@@ -200,6 +203,7 @@ def refuse(*_: object) -> str:
         ("mcp__s__t", {"rows": [1]}, '{"rows":[1]}'),
         ("mcp__s__t", ["a"], None),
         ("mcp__s__t", True, None),
+        ("my_shell", {"stdout": "out", "stderr": ""}, "out"),
         ("refusing", {"a": 1}, None),
         ("refusing", "text", "text"),
     ],
@@ -208,7 +212,8 @@ def refuse(*_: object) -> str:
 def test_a_new_result_is_read_in_the_form_that_the_tool_has(
     tool: str, output: object, text: str | None, field: str
 ) -> None:
-    tools = {**TOOLS, "refusing": ToolAlias("Refusing", response=ToolResponse(refuse, refuse))}
+    refusing = ToolAlias("Refusing", response=ToolResponse(refuse, refuse))
+    tools = {**TOOLS, "refusing": refusing, "my_shell": ToolAlias("Bash")}
     fields: Json = {"tool_name": tool, "tool_input": {}}
     payload = document_of("PostToolUse", **fields).payload
     document = EventDocument(HookEventName.AFTER_TOOL, payload, tools=tools)

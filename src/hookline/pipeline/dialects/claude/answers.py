@@ -18,14 +18,13 @@ from hookline.pipeline.dialects.claude.decisions import (
     read_decisions,
     weigh,
 )
-from hookline.pipeline.dialects.claude.names import MAPPED_EVENTS
+from hookline.pipeline.dialects.claude.inputs import name_event
 from hookline.pipeline.dialects.claude.rewrites import read_result, restore_input
 from hookline.pipeline.dialects.claude.validation import OWN_FIELDS, find_faults, find_unread
 from hookline.pipeline.dialects.document import EventDocument
 from hookline.pipeline.dialects.stdout import HookAnswer
 from hookline.wire import codec
 from hookline.wire.claude_events import ClaudeEventName
-from hookline.wire.events import EventName, HookEventName
 
 # Plain text on stdout is added to what the model reads on these.
 _TEXT_EVENTS = frozenset({"UserPromptSubmit", "UserPromptExpansion", "SessionStart"})
@@ -77,25 +76,13 @@ def read_object(
     return _Reading(document, strict=strict).answer(value)
 
 
-def find_claude_name(document: EventDocument) -> str:
-    """What Claude Code calls an event: after a tool, one of two names."""
-    if document.event is HookEventName.AFTER_TOOL:
-        response = document.payload.get("tool_response")
-        failed = isinstance(response, Mapping) and bool(response.get("error"))
-        return "PostToolUseFailure" if failed else "PostToolUse"
-    return _CLAUDE_NAMES.get(document.event, document.event.value)
-
-
-_CLAUDE_NAMES: dict[EventName, str] = {event: name for name, event in MAPPED_EVENTS.items()}
-
-
 class _Reading:
     """An answer while it is read. ``doubts`` are remarks with which a hook that fails closed has
     failed."""
 
     def __init__(self, document: EventDocument, *, strict: bool) -> None:
         self.document = document
-        self.event = find_claude_name(document)
+        self.event = name_event(document)
         self.strict = strict
         self.warnings: list[str] = []
         self.doubts: list[str] = []

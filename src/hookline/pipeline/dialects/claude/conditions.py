@@ -11,7 +11,7 @@ from hookline.pipeline.dialects.claude.names import CALL_EVENTS
 from hookline.pipeline.dialects.claude.rules import Rule, covers, read_rule
 from hookline.pipeline.dialects.document import EventDocument
 from hookline.pipeline.dialects.remarks import Remark
-from hookline.pipeline.dialects.tools import former_names
+from hookline.pipeline.dialects.tools import other_names
 from hookline.wire.hooks import HookConfig
 
 # No hook takes a quarter of an hour: such a timeout was meant in milliseconds.
@@ -40,7 +40,7 @@ def applies(hook: HookConfig, document: EventDocument) -> bool:
     if not isinstance(rule, Rule):
         return True
     also = () if shown.alias is None else shown.alias.also
-    names = (shown.name, *also, *former_names(shown.name), document.payload["tool_name"])
+    names = (shown.name, *also, *other_names(shown.name), document.payload["tool_name"])
     return covers(rule, names, shown.input, document.payload["cwd"])
 
 

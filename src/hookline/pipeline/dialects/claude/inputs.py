@@ -14,6 +14,7 @@ from hookline.pipeline.dialects.tools import (
     read_blocks,
     show_as_claude,
     show_as_host,
+    text_of,
 )
 from hookline.wire import codec
 from hookline.wire.events import EVENTS, EventName, HookEventName
@@ -101,8 +102,13 @@ def show_call(document: EventDocument) -> ShownCall:
     told, told_input = worded.get("tool_name"), worded.get("tool_input")
     if not (isinstance(tool_input, Mapping) and isinstance(told_input, Mapping)):
         raise InvalidPayloadError(document.event.value, "tool_input is not an object")
+    if not isinstance(name, str):
+        raise InvalidPayloadError(document.event.value, "tool_name is not a string")
     if original is not None and isinstance(told, str):
         shown = show_as_host(told, told_input, tools=document.tools)
+        if shown.name != name:
+            # The host was told in the usual words, whatever its own tool of that kind is.
+            shown = show_as_host(told, told_input)
         fields = {} if shown.alias is None else shown.alias.fields
         own = {field: names[0] for field, names in fields.items()}
         return ShownCall(told, dict(told_input), tool_input, own, shown.alias)
@@ -121,7 +127,7 @@ def find_failure(document: EventDocument) -> str | None:
     error = response.get("error")
     if error:
         message = error.get("message") if isinstance(error, Mapping) else None
-        return _text_of(message or error)
+        return text_of(message or error)
     if response.get("isError") is True:
         return _read_text(response.get("llmContent", response.get("content")))
     return None
@@ -169,7 +175,7 @@ def _make_block(part: Any) -> Any:
     if isinstance(part, Mapping) and isinstance(part.get("type"), str):
         return part
     text = part.get("text") if isinstance(part, Mapping) and len(part) == 1 else None
-    return {"type": "text", "text": _text_of(part) if text is None else text}
+    return {"type": "text", "text": text_of(part) if text is None else text}
 
 
 def _word_stop(document: EventDocument, fields: Fields) -> Fields:
@@ -225,12 +231,8 @@ def _name_call(document: EventDocument) -> str:
 def _read_text(content: Any) -> str:
     """What the model reads of a result; parts that are no text as JSON."""
     if isinstance(content, list):
-        return "\n".join(next(read_blocks([part]), None) or _text_of(part) for part in content)
-    return "" if content is None else _text_of(content)
-
-
-def _text_of(value: object) -> str:
-    return value if isinstance(value, str) else codec.encode(value).decode()
+        return "\n".join(next(read_blocks([part]), None) or text_of(part) for part in content)
+    return "" if content is None else text_of(content)
 
 
 _NAMES: Mapping[EventName, str] = {

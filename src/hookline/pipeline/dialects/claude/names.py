@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from hookline.fired import Target
-from hookline.pipeline.dialects.tools import ToolAlias, claude_names, former_names
+from hookline.pipeline.dialects.tools import ToolAlias, claude_names, other_names
 from hookline.pipeline.matcher import Match, compile_expression, is_name_list
 from hookline.problem import Problem
 from hookline.wire.claude_events import ClaudeEventName
@@ -129,7 +129,7 @@ def _compare(
 
         def match_tool(name: str) -> bool:
             if isinstance(name, Target):
-                names = (name.elsewhere, *former_names(name.elsewhere), str(name))
+                names = (name.elsewhere, *other_names(name.elsewhere), str(name))
             else:
                 names = claude_names(name, tools=tools)
             return any(map(test, names[:1] if by_first else names))

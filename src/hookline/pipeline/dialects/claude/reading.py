@@ -22,8 +22,8 @@ from hookline.pipeline.dialects.tools import (
     read_blocks,
     read_mcp_context,
     show_as_host,
+    text_of,
 )
-from hookline.wire import codec
 from hookline.wire.claude_events import CLAUDE_DEFAULTS, CLAUDE_EVENTS
 from hookline.wire.events import EVENTS, EventName, HookEventName, find_event
 
@@ -129,14 +129,13 @@ def _read_result(fields: Fields, tools: Tools) -> dict[str, Any]:
     elif isinstance(response, list):
         texts = [*read_blocks(response)]
         content = "\n".join(texts) if len(texts) == len(response) else response
-    elif not isinstance(content, str):
-        content = codec.encode(content).decode()
+    else:
+        content = text_of(content)
     return {**read, "tool_response": {"llmContent": content, "returnDisplay": content}}
 
 
 def _read_failure(fields: Fields, tools: Tools) -> dict[str, Any]:
-    error = fields.get("error")
-    text = error if isinstance(error, str) else codec.encode(error).decode()
+    text = text_of(fields.get("error"))
     failure = {"type": "tool_failed", "message": text}
     response = {"llmContent": text, "returnDisplay": text, "error": failure}
     return {**_read_call(fields, tools), "tool_response": response}

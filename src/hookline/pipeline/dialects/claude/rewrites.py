@@ -1,17 +1,11 @@
 """What Claude Code's hooks put in place of a tool's input or result, as the host knows it."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from hookline.errors import HooklineError
+from hookline.pipeline.dialects.claude.inputs import show_call
 from hookline.pipeline.dialects.document import EventDocument
-from hookline.pipeline.dialects.tools import (
-    TOOLS,
-    ToolResponse,
-    read_blocks,
-    show_as_claude,
-    show_as_host,
-)
+from hookline.pipeline.dialects.tools import ToolResponse, find_response, read_blocks
 from hookline.wire import codec
 
 
@@ -20,25 +14,8 @@ def restore_input(document: EventDocument, updated: dict[str, Any]) -> dict[str,
     was, and what is gone. Raises HooklineError for an input that the host could not take."""
     if not codec.is_json(updated):
         raise HooklineError("it is nested too deeply, or has a number that JSON does not have")
-    name, given = document.payload.get("tool_name"), document.payload.get("tool_input")
-    given = given if isinstance(given, Mapping) else {}
-    original = document.facts.original or {}
-    if isinstance(original.get("tool_input"), Mapping):
-        # The hook was shown the call as Claude Code made it, the host in words of its own or in
-        # the usual ones.
-        told = str(original.get("tool_name"))
-        as_host = show_as_host(told, updated, tools=document.tools)
-        restored = (as_host if as_host.name == name else show_as_host(told, updated)).input
-    else:
-        cwd = document.payload.get("cwd")
-        shown = show_as_claude(
-            name if isinstance(name, str) else "",
-            given,
-            tools=document.tools,
-            cwd=cwd if isinstance(cwd, str) else None,
-        )
-        restored = shown.restore(updated)
-    missing = object()
+    shown = show_call(document)
+    given, restored, missing = shown.given, shown.restore(updated), object()
     changed = {field: new for field, new in restored.items() if given.get(field, missing) != new}
     removed = [field for field in given if field not in restored]
     fields = {"tool_input": changed, "removeToolInput": removed}
@@ -56,16 +33,15 @@ def read_result(document: EventDocument, output: object) -> str | None:
         return "\n".join(texts)
     if not isinstance(output, dict) or not codec.is_json(output):
         return None
-    name = document.payload.get("tool_name")
-    tools = TOOLS if document.tools is None else document.tools
-    alias = tools.get(name) if isinstance(name, str) else None
-    if alias is None:
-        # Nobody has declared another form.
-        return codec.encode(output).decode()
     try:
-        return _read_form(alias.response, output) if alias.response is not None else None
+        alias = show_call(document).alias
+        if alias is None:
+            # Nobody has declared another form.
+            return codec.encode(output).decode()
+        form = find_response(alias)
+        return None if form is None else _read_form(form, output)
     except Exception:
-        # The host's own reader cannot take it.
+        # The host's own reader cannot take it, or nobody could show the call.
         return None
 
 

@@ -5,6 +5,7 @@ A rule narrows what a guard sees, so that in doubt a call falls under it: where 
 path or the rule itself cannot be read, or a shell could make of the command what the rule names.
 """
 
+import itertools
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from hookline.pipeline.dialects.tools import LEGACY_NAMES
+from hookline.pipeline.dialects.tools import LEGACY_NAMES, locate
 from hookline.pipeline.matcher import Match, MatchTimeout, compile_expression
 from hookline.pipeline.shell import (
     REDIRECTIONS,
@@ -44,11 +45,25 @@ _WRAPPERS = frozenset(
         *("systemd-run", "unshare", "nsenter", "su", "runuser", "script", "setarch"),
     }
 )
-# What they run comes on stdin.
-_ADDING = frozenset({"xargs", "parallel"})
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "ash"})
+_SHELLS = frozenset({"sh", "bash", "rbash", "dash", "zsh", "ksh", "fish", "ash"})
+# Who has a shell run what an argument says -> the option with which it does.
+_TELLING: Mapping[str, str] = {
+    **dict.fromkeys((*_SHELLS, "su", "runuser", "script", "flock", "sg"), "-[^-]*c|--command"),
+    **dict.fromkeys(("eval", "trap", "watch", "parallel"), ""),
+    "env": "-[^-]*S|--split",
+}
+# Who has a shell run what stdin says -> the option with which it does.
+_LISTENING: Mapping[str, str] = {
+    **dict.fromkeys(_SHELLS, "-[^-]*s"),
+    **dict.fromkeys(("sudo", "doas"), "-[^-]*[si]|--shell|--login"),
+    **dict.fromkeys(("su", "runuser"), ""),
+}
+_WITH_VALUE = re.compile(r"[-+]\w*[oO]|--rcfile|--init-file")
+_OPEN_FILES = ("/dev/", "/proc/")
 _MOST_DEPTH = 8
 _MOST_WRAPPED_WORDS = 200
+# Characters of all the texts that are read for one command, while an agent waits.
+_MOST_TEXT = 100_000
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -126,7 +141,7 @@ def covers_path(pattern: str, path: str, cwd: str) -> bool:
         bases, pattern = [cwd], pattern.removeprefix("./")
     try:
         test = _compile_path(pattern)
-        full = os.path.normpath(os.path.join(cwd, os.path.expanduser(path)))
+        full = locate(path, cwd)
         files = {full, os.path.realpath(full)}
         relatives = (
             os.path.relpath(file, base)
@@ -168,8 +183,9 @@ def _covers_url(domain: str, url: object) -> bool:
         host = parts.hostname
     except ValueError:
         return True
-    # Clients read these hosts in different ways.
-    is_plain = host is not None and re.fullmatch(r"[A-Za-z0-9.\-:\[\]@]+", parts.netloc)
+    # Clients read such addresses in different ways.
+    is_odd = re.match(r"https?:(?!//[^/])", url.strip(), re.IGNORECASE)
+    is_plain = not is_odd and re.fullmatch(r"[A-Za-z0-9.\-:\[\]@]+", parts.netloc)
     return not is_plain or _glob(domain.lower(), (host or "").rstrip("."))
 
 
@@ -189,12 +205,17 @@ class _Commands:
         self._is_longer = len(self._words) > 1
         # A text that a shell is given several times is looked at once.
         self._seen: set[str] = set()
+        self._left = _MOST_TEXT
 
     def are_covered(self, command: str, depth: int) -> bool:
         if command in self._seen:
             return False
         self._seen.add(command)
-        if depth > _MOST_DEPTH or not is_readable(command) or _matches_text(self._pattern, command):
+        self._left -= len(command)
+        # A shell passes over NUL.
+        if depth > _MOST_DEPTH or self._left < 0 or "\0" in command:
+            return True
+        if _matches_text(self._pattern, command) or not is_readable(command):
             return True
         tokens = read_tokens(command)
         if self._is_longer and any(map(_is_substituted, tokens)):
@@ -208,7 +229,8 @@ class _Commands:
         texts = [word.fill({}) for word in words]
         written = [word.written for word in words]
         program = os.path.basename(texts[0])
-        is_wrapped = program in _WRAPPERS
+        # An option that begins a command is that of ``time``, a word of the shell's grammar.
+        is_wrapped = program in _WRAPPERS or program.startswith("-")
         if is_wrapped and (len(words) > _MOST_WRAPPED_WORDS or any(map(_is_made, words))):
             return True
         for at in range(len(words) if is_wrapped else 1):
@@ -216,7 +238,13 @@ class _Commands:
                 return True
             if self._is_run_by_shell(words[at:], texts[at:], depth):
                 return True
-        return program in _ADDING and self._words[0] in map(os.path.basename, texts)
+        if program == "xargs":
+            runners = {self._words[0], *_WRAPPERS, *_SHELLS, *_TELLING}
+            own = itertools.takewhile(lambda text: text.startswith("-"), texts[1:])
+            is_placed = any(text.startswith(("-i", "--replace")) for text in own)
+            is_placed = is_placed or any(text.startswith("-I") for text in texts)
+            return is_placed or not runners.isdisjoint(map(os.path.basename, texts[1:]))
+        return program == "parallel" and ":::" not in texts
 
     def _matches(self, words: Sequence[str]) -> bool:
         text = " ".join(words)
@@ -225,21 +253,30 @@ class _Commands:
 
     def _is_run_by_shell(self, words: Sequence[Word], texts: Sequence[str], depth: int) -> bool:
         """Whether a shell is told, in its arguments or on stdin, to run what the pattern names."""
-        program, *arguments = texts
-        program = os.path.basename(program)
-        if program == "eval":
-            return any(map(_is_made, words)) or self.are_covered(" ".join(arguments), depth + 1)
-        if program in (".", "source"):
-            is_file = arguments and not arguments[0].startswith(("/dev/", "/proc/"))
-            return not is_file or _is_made(words[1])
-        if program not in _SHELLS:
-            return False
+        program, arguments = os.path.basename(texts[0]), list(texts[1:])
         options = [text for text in arguments if text.startswith("-")]
-        operands = [text for text in arguments if not text.startswith("-")]
-        if any("c" in option and not option.startswith("--") for option in options):
-            is_unknown = any(map(_is_made, words))
-            return is_unknown or any(self.are_covered(text, depth + 1) for text in operands)
-        return not operands or "-s" in options
+        is_shell, leading = program in _SHELLS, []
+        if _has_option(_TELLING.get(program), options):
+            # An option may have its value in the same word.
+            told = [value for text in options for value in (text[2:], text.partition("=")[2])]
+            told += [text for text in arguments if not text.startswith("-")]
+            if program == "eval":
+                told = [" ".join(arguments)]
+            if any(map(_is_made, words)) or any(self.are_covered(t, depth + 1) for t in told):
+                return True
+            if not is_shell:
+                return False
+        while arguments and arguments[0].startswith(("-", "+")):
+            leading.append(arguments.pop(0))
+            if _WITH_VALUE.fullmatch(leading[-1]) or (not is_shell and leading[-1] == "-u"):
+                del arguments[:1]
+        if _has_option(_LISTENING.get(program), leading):
+            return True
+        if not is_shell and program not in (".", "source"):
+            return False
+        if not arguments or arguments[0].startswith(_OPEN_FILES) or self._matches(arguments):
+            return True
+        return not is_shell and _is_made(words[1])
 
 
 def split_commands(tokens: Sequence[Token]) -> Iterator[list[Word]]:
@@ -273,6 +310,11 @@ def split_commands(tokens: Sequence[Token]) -> Iterator[list[Word]]:
             finished.append(now)
             now, is_redirected = [], False
     yield from (words for words in (*finished, now, *around) if words)
+
+
+def _has_option(pattern: str | None, options: Sequence[str]) -> bool:
+    """Whether one of the options fits; an empty pattern takes none."""
+    return pattern is not None and any(re.match(pattern, text) for text in ("", *options))
 
 
 def _is_substituted(token: Token) -> bool:

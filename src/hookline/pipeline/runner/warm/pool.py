@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from hookline.pipeline.runner.guard import owned_by_process
+from hookline.forking import owned_by_process
 from hookline.pipeline.runner.loop import running_loop
 from hookline.pipeline.runner.warm.interpreter import WarmChild
 from hookline.pipeline.runner.warm.script import PythonScript

@@ -80,6 +80,23 @@ def test_a_plugin_s_hooks_are_fired(call: Call, project: Project) -> None:
     assert (done.status, done.err) == (2, f"blocked: {os.path.realpath(project.path)}/plug\n")
 
 
+def test_what_a_hook_hands_to_the_session_is_shown(call: Call, project: Project) -> None:
+    on_claude(
+        project,
+        SessionStart='echo "export MODE=hard" >> "$CLAUDE_ENV_FILE"',
+        PreCompact="exit 2",
+        PreToolUse="""echo '{"hookSpecificOutput": {"updatedInput": {}}}'""",
+    )
+    started = fire(call, "SessionStart", source="startup")
+    assert "variables:" in started.out
+    assert "MODE" in started.out
+    assert "hard" not in started.out
+    assert "kept as it is" in fire(call, "PreCompact", trigger="auto").out
+    called = fire(call, "PreToolUse", tool_name="Bash", tool_input={"command": "ls"})
+    assert "taken out of the input:" in called.out
+    assert "command" in called.out
+
+
 @pytest.mark.parametrize(
     ("event", "fields", "read"),
     [

@@ -270,8 +270,14 @@ def _changes(
 ) -> Iterator[tuple[str, str]]:
     if view.get("tool_input"):
         yield "tool input", _encode(view["tool_input"])
+    if view.get("removed_tool_input"):
+        yield "taken out of the input", ", ".join(view["removed_tool_input"])
     if view.get("tool_output") is not None:
         yield "result", view["tool_output"]
+    if view.get("exports"):
+        yield "variables", ", ".join(view["exports"])
+    if view.get("keep_history"):
+        yield "history", "kept as it is"
     if view.get("additional_context"):
         yield "context added", view["additional_context"]
     if translator is not None:

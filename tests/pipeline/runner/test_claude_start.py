@@ -271,6 +271,12 @@ def test_a_review_finds_the_script_that_a_plugins_command_names(project: Project
         assert ([*found.files], found.uncovered) == (["plug ins/guard/hooks/x.sh"], ())
 
 
+def test_a_review_says_in_claude_codes_words_what_to_write_instead(project: Project) -> None:
+    hook = claude_hook("sh $(git rev-parse --show-toplevel)/x.sh", source=HookSource.PROJECT)
+    [found] = covered(hook, project).uncovered
+    assert found.remedy == 'write "$CLAUDE_PROJECT_DIR/x.sh"'
+
+
 def test_a_review_takes_no_variable_for_granted_that_the_hook_does_not_inherit(
     project: Project,
 ) -> None:

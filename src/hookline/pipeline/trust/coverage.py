@@ -109,7 +109,17 @@ def cover(
         commands.uncovered[Uncovered(shorten(hook.command), why, remedy)] = None
         finder.find_known()
     ground.add_folders()
-    return ground.covered(commands.uncovered, commands.remarks)
+    covered = ground.covered(commands.uncovered, commands.remarks)
+    if hook.dialect == "native":
+        return covered
+    # Where the hook comes from, the project goes by that name alone.
+    named = [
+        msgspec.structs.replace(
+            each, remedy=each.remedy.replace("$HOOKLINE_PROJECT_DIR", "$CLAUDE_PROJECT_DIR")
+        )
+        for each in covered.uncovered
+    ]
+    return msgspec.structs.replace(covered, uncovered=tuple(named))
 
 
 def cover_plugin(hook: HookConfig, *, project_dir: str, cwd: str) -> Coverage:

@@ -170,7 +170,7 @@ class LocalExecutor:
         event = None
         try:
             event = find_named_event(name)
-            return read_named_event(name, input, self.session.get_tools())
+            return read_named_event(name, input, self.session.get_tools)
         except Exception as error:
             return self.fail(error, "validation", FiredEvent(event) if event else None)
 
@@ -303,12 +303,13 @@ _CLAUDES_TRIGGERS = (
 def read_named_event(
     name: object,
     input: Mapping[str, Any],
-    tools: "Mapping[str, ToolAlias] | None",
+    get_tools: "Callable[[], Mapping[str, ToolAlias] | None]" = lambda: None,
     *,
     sdk_objects: bool = True,
 ) -> FiredEvent:
     """An event whose name, ours or Claude Code's, and fields are at hand as data; raises
-    UnknownEventError, InvalidPayloadError or AmbiguousInputError."""
+    UnknownEventError, InvalidPayloadError or AmbiguousInputError. ``get_tools`` gives the host's,
+    for an event in Claude Code's words."""
     event = find_named_event(name)
     is_claudes = any(
         event == known and input.get(field) == word for known, field, word in _CLAUDES_TRIGGERS
@@ -317,7 +318,7 @@ def read_named_event(
         return read_fired_event(event, input, sdk_objects=sdk_objects)
     from hookline.pipeline.dialects.claude.reading import read_claude_event
 
-    return read_claude_event(str(name), input, tools)
+    return read_claude_event(str(name), input, get_tools())
 
 
 class LateEnds:

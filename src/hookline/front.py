@@ -352,7 +352,7 @@ class Face:
         narrowed = None
         try:
             narrowed = find_named_event(event)
-            fired = read_named_event(event, self._placed(input), self._engine.config.get_tools())
+            fired = read_named_event(event, self._placed(input), self._engine.config.get_tools)
         except Exception as error:
             return self._engine.fail(error, FiredEvent(narrowed) if narrowed else None)
         return await self._engine.execute(fired)

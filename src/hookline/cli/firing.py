@@ -119,7 +119,7 @@ def read_event(
     line that works, for an input that is none."""
     worded = payload.get("hook_event_name") or name
     try:
-        return read_named_event(worded, payload, tools, sdk_objects=False)
+        return read_named_event(worded, payload, lambda: tools, sdk_objects=False)
     except InvalidPayloadError as error:
         raise _invalid(name, error.problem) from None
     except HooklineError as error:

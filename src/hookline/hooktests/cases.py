@@ -227,7 +227,7 @@ def _read_test(
     short = {names[name]: fields[name] for name in names if name in fields}
     payload = {**fields.get("input", {}), **short}
     try:
-        read_named_event(fields["event"], payload, None, sdk_objects=False)
+        read_named_event(fields["event"], payload, sdk_objects=False)
     except HooklineError as error:
         raise _Wrong((*at, "input"), str(error)) from None
     if "expect" not in fields:

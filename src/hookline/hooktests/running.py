@@ -129,7 +129,7 @@ class HookTestRunner:
             assert isinstance(config, _TestConfig)
             config.inherited = _read_variables(test.env)
             tools = config.get_settings().tools
-            fired = read_named_event(test.event_name, test.input, tools, sdk_objects=False)
+            fired = read_named_event(test.event_name, test.input, lambda: tools, sdk_objects=False)
             system = self._prepare(test, config, fired)
             with heard_warnings() as heard:
                 answer = self._fire(system, fired)

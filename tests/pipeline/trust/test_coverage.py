@@ -358,7 +358,9 @@ def test_an_ordinary_hook_leaves_nothing_uncovered(project: Project, command: st
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_hook_of_every_example_is_covered_whole(folder: Path) -> None:
     loaded = json.loads((folder / ".hookline/settings.json").read_text())
-    definitions = [d for key, each in loaded["hooks"].items() if key[0].isupper() for d in each]
+    definitions = [
+        d for key, each in loaded.get("hooks", {}).items() if key[0].isupper() for d in each
+    ]
     for entry in (hook for definition in definitions for hook in definition["hooks"]):
         hook = CommandHook(name="x", command=entry["command"], source=HookSource.PROJECT)
         found = cover(

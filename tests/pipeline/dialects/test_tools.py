@@ -97,8 +97,8 @@ def test_an_input_with_two_names_for_one_field_cannot_be_shown() -> None:
 
 @pytest.mark.parametrize("field", ["file_path", "absolute_path", "path"])
 def test_a_call_of_a_hosts_is_shown_as_claudes_with_absolute_paths(field: str) -> None:
-    shown = show_as_claude("read_file", {field: "src/a.py", "limit": 3}, cwd="/work")
-    assert (shown.name, shown.input) == ("Read", {"file_path": "/work/src/a.py", "limit": 3})
+    shown = show_as_claude("read_file", {field: "src/a.py", "limit": 3}, cwd="/repo")
+    assert (shown.name, shown.input) == ("Read", {"file_path": "/repo/src/a.py", "limit": 3})
     # What a hook leaves alone is as the host gave it; what it replaces, it replaces whole.
     assert shown.restore(shown.input) == {field: "src/a.py", "limit": 3}
     assert shown.restore({"file_path": "/etc/x"}) == {field: "/etc/x"}

@@ -75,7 +75,7 @@ def document_of(event: str, **fields: Any) -> EventDocument:
     """What a hook of one of Claude Code's events is asked about."""
     name = find_claude_event(event)
     assert name is not None
-    payload = {"session_id": "s", "transcript_path": "", "cwd": "/work", **EVENTS[event], **fields}
+    payload = {"session_id": "s", "transcript_path": "", "cwd": "/repo", **EVENTS[event], **fields}
     return EventDocument(name, payload)
 
 

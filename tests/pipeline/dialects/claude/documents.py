@@ -8,8 +8,8 @@ from hookline.pipeline.dialects.document import EventDocument
 from hookline.pipeline.dialects.tools import ToolAlias
 from hookline.wire.events import find_event
 
-BASE = {"session_id": "s1", "transcript_path": "/t.jsonl", "cwd": "/work"}
-HEAD = '{"session_id":"s1","transcript_path":"/t.jsonl","cwd":"/work",'
+BASE = {"session_id": "s1", "transcript_path": "/t.jsonl", "cwd": "/repo"}
+HEAD = '{"session_id":"s1","transcript_path":"/t.jsonl","cwd":"/repo",'
 
 
 def make_document(

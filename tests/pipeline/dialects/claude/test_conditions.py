@@ -185,51 +185,51 @@ def test_commands_inside_commands_are_read_in_bounded_time() -> None:
 @pytest.mark.parametrize(
     ("pattern", "path", "covered"),
     [
-        ("src/**", "/work/src/a/b.py", True),
+        ("src/**", "/repo/src/a/b.py", True),
         ("src/**", "src/a.py", True),
-        ("src/**", "/work/other/src/a.py", False),
-        ("src", "/work/src/a.py", True),
-        ("src/", "/work/lib/src/a.py", True),
-        ("./src/*", "/work/src/a.py", True),
-        ("src/*", "/work/src/a/b.py", True),
-        ("src/*.py", "/work/src/a/b.py", False),
-        ("*.ts", "/work/a/b/c.ts", True),
-        ("*.ts", "/work/a.tsx", False),
+        ("src/**", "/repo/other/src/a.py", False),
+        ("src", "/repo/src/a.py", True),
+        ("src/", "/repo/lib/src/a.py", True),
+        ("./src/*", "/repo/src/a.py", True),
+        ("src/*", "/repo/src/a/b.py", True),
+        ("src/*.py", "/repo/src/a/b.py", False),
+        ("*.ts", "/repo/a/b/c.ts", True),
+        ("*.ts", "/repo/a.tsx", False),
         ("*.ts", "/elsewhere/a.ts", False),
-        ("**/*.ts", "/work/a.ts", True),
-        ("a/**/b", "/work/a/b", True),
-        ("a/**/b", "/work/a/x/y/b", True),
-        ("a/**/b", "/work/a/xb", False),
-        (".env", "/work/deep/.env", True),
-        (".env", "/work/.env.local", False),
-        (".env*", "/work/.env.local", True),
-        ("SRC/**", "/work/src/a", True),
+        ("**/*.ts", "/repo/a.ts", True),
+        ("a/**/b", "/repo/a/b", True),
+        ("a/**/b", "/repo/a/x/y/b", True),
+        ("a/**/b", "/repo/a/xb", False),
+        (".env", "/repo/deep/.env", True),
+        (".env", "/repo/.env.local", False),
+        (".env*", "/repo/.env.local", True),
+        ("SRC/**", "/repo/src/a", True),
         ("//etc/**", "/etc/passwd", True),
-        ("//etc/**", "/work/etc/passwd", False),
-        ("/src/**", "/work/src/a", True),
-        ("src/[ab].py", "/work/src/a.py", True),
-        ("src/[!ab].py", "/work/src/a.py", False),
-        ("src/?.py", "/work/src/a.py", True),
-        ("src/**", "/work/src/../etc/x", False),
-        ("src/**", "/work/x/../src/y", True),
-        ("..hidden", "/work/..hidden", True),
+        ("//etc/**", "/repo/etc/passwd", False),
+        ("/src/**", "/repo/src/a", True),
+        ("src/[ab].py", "/repo/src/a.py", True),
+        ("src/[!ab].py", "/repo/src/a.py", False),
+        ("src/?.py", "/repo/src/a.py", True),
+        ("src/**", "/repo/src/../etc/x", False),
+        ("src/**", "/repo/x/../src/y", True),
+        ("..hidden", "/repo/..hidden", True),
         # No file has such a name, so nobody can say which is meant.
-        ("src/**", "/work/a\0b", True),
+        ("src/**", "/repo/a\0b", True),
     ],
 )
 def test_a_rule_of_files_covers_paths_as_a_gitignore_does(
     pattern: str, path: str, covered: bool
 ) -> None:
-    assert covers_path(pattern, path, "/work") is covered
+    assert covers_path(pattern, path, "/repo") is covered
     assert is_run(f"Edit({pattern})", "write_file", {"file_path": path, "content": ""}) is covered
     assert is_run(f"Read({pattern})", "read_file", {"path": path}) is covered
 
 
 def test_a_rule_may_begin_at_home() -> None:
     home = os.path.expanduser("~")
-    assert covers_path("~/.ssh/**", f"{home}/.ssh/id", "/work")
-    assert covers_path("~/.ssh/**", "~/.ssh/id", "/work")
-    assert not covers_path("~/.ssh/**", "/work/.ssh/id", "/work")
+    assert covers_path("~/.ssh/**", f"{home}/.ssh/id", "/repo")
+    assert covers_path("~/.ssh/**", "~/.ssh/id", "/repo")
+    assert not covers_path("~/.ssh/**", "/repo/.ssh/id", "/repo")
 
 
 def test_a_link_is_no_way_around_a_rule(tmp_path: Path) -> None:
@@ -237,9 +237,9 @@ def test_a_link_is_no_way_around_a_rule(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("secret")
     assert covers_path("secret/**", f"{tmp_path}/link/x", str(tmp_path))
     assert covers_path("link/**", f"{tmp_path}/link/x", str(tmp_path))
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "deep").symlink_to("../secret/folder")
-    assert covers_path(f"/{tmp_path}/secret/**", "deep/../key", f"{tmp_path}/work")
+    (tmp_path / "repo").mkdir()
+    (tmp_path / "repo" / "deep").symlink_to("../secret/folder")
+    assert covers_path(f"/{tmp_path}/secret/**", "deep/../key", f"{tmp_path}/repo")
 
 
 @pytest.mark.parametrize(
@@ -313,8 +313,8 @@ def test_a_rule_knows_the_tools_that_the_host_declares() -> None:
 
 
 def test_a_rule_is_about_the_call_as_claude_worded_it() -> None:
-    original = {"tool_name": "NotebookEdit", "tool_input": {"notebook_path": "/work/a.ipynb"}}
-    fields = {"tool_name": "replace", "tool_input": {"file_path": "/work/a.ipynb"}}
+    original = {"tool_name": "NotebookEdit", "tool_input": {"notebook_path": "/repo/a.ipynb"}}
+    fields = {"tool_name": "replace", "tool_input": {"file_path": "/repo/a.ipynb"}}
     document = make_document("BeforeTool", fields, facts=Facts(original=original))
     assert applies(make_hook("PreToolUse", "Edit(*.ipynb)"), document)
     assert applies(make_hook("PreToolUse", "NotebookEdit"), document)
@@ -382,7 +382,7 @@ def test_any_command_and_any_pattern_are_survived(command: str, pattern: str) ->
 
 @given(st.text("a/*?[]!~.\\", max_size=8), st.text("a/.~\0", max_size=8))
 def test_any_path_and_any_pattern_are_survived(pattern: str, path: str) -> None:
-    assert covers_path(pattern, path, "/work") in (True, False)
+    assert covers_path(pattern, path, "/repo") in (True, False)
 
 
 @pytest.mark.parametrize(("command", "ran"), [("git push", True), ("git pull", False)])

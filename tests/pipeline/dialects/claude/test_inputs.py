@@ -44,7 +44,7 @@ DOCUMENTS: list[tuple[str, dict[str, Any], str]] = [
         },
         (
             '"permission_mode":"plan","hook_event_name":"PreToolUse","tool_name":"Read",'
-            '"tool_input":{"file_path":"/work/a.py","limit":3},"tool_use_id":"c1","agent_id":"a7"}'
+            '"tool_input":{"file_path":"/repo/a.py","limit":3},"tool_use_id":"c1","agent_id":"a7"}'
         ),
     ),
     (
@@ -158,7 +158,7 @@ DOCUMENTS: list[tuple[str, dict[str, Any], str]] = [
         },
         (
             '"permission_mode":"default","hook_event_name":"PermissionRequest","tool_name":"Write",'
-            '"tool_input":{"file_path":"/work/a","content":"x"},'
+            '"tool_input":{"file_path":"/repo/a","content":"x"},'
             '"permission_suggestions":[{"type":"setMode"}]}'
         ),
     ),
@@ -343,7 +343,7 @@ def read_response(tool: str, tool_input: dict[str, Any], response: object, **ext
             {
                 "type": "text",
                 "file": {
-                    "filePath": "/work/a",
+                    "filePath": "/repo/a",
                     "content": "x\ny",
                     "numLines": 2,
                     "startLine": 5,

@@ -40,16 +40,16 @@ def rewritten(tool: str, given: Json, updated: Json) -> Json:
         (
             "read_file",
             {"absolute_path": "a.py", "limit": 5},
-            {"file_path": "/work/a.py"},
+            {"file_path": "/repo/a.py"},
             {"absolute_path": "a.py"},
         ),
         ("read_file", {"path": "a.py"}, {"file_path": "/etc/b"}, {"path": "/etc/b"}),
         ("read_file", {"path": "a.py"}, {}, {}),
-        ("read_file", {"path": "a"}, {"path": "/b", "file_path": "/work/a"}, {"path": "/b"}),
+        ("read_file", {"path": "a"}, {"path": "/b", "file_path": "/repo/a"}, {"path": "/b"}),
         (
             "write_file",
             {"file_path": "a", "content": "x"},
-            {"file_path": "/work/a", "content": "y", "novel": 1},
+            {"file_path": "/repo/a", "content": "y", "novel": 1},
             {"file_path": "a", "content": "y", "novel": 1},
         ),
         ("grep", {"pattern": "p", "include": "*.py"}, {"pattern": "p"}, {"pattern": "p"}),
@@ -67,8 +67,8 @@ def test_an_updated_input_replaces_the_whole_under_the_hosts_names(
 
 def test_only_what_was_changed_is_named_so_that_hooks_beside_it_keep_their_changes() -> None:
     given = {"file_path": "a", "content": "x", "mode": 1}
-    first = rewrite("write_file", given, {"file_path": "/work/a", "content": "y", "mode": 1})
-    second = rewrite("write_file", given, {"file_path": "/work/a", "content": "x"})
+    first = rewrite("write_file", given, {"file_path": "/repo/a", "content": "y", "mode": 1})
+    second = rewrite("write_file", given, {"file_path": "/repo/a", "content": "x"})
     fields: Json = {"tool_name": "write_file", "tool_input": given}
     for answers in ((first, second), (second, first)):
         merged = apply("PreToolUse", *answers, **fields)

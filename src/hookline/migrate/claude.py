@@ -13,28 +13,18 @@ import msgspec
 from hookline.migrate.claude_scripts import DECIDES_PROGRAMS, CannotMove, Judge
 from hookline.migrate.claude_tools import Matcher, translate_matcher
 from hookline.migrate.moves import Before, Draft, Kind, Migrated
+from hookline.pipeline.dialects.claude.names import MAPPED_EVENTS, default_timeout
 from hookline.pipeline.jsonc import Document, Path, value_at
 from hookline.pipeline.shell import quote_variables
-from hookline.wire.events import HookEventName
 
-EVENTS: dict[str, HookEventName] = {
-    "PreToolUse": HookEventName.BEFORE_TOOL,
-    "PostToolUse": HookEventName.AFTER_TOOL,
-    "UserPromptSubmit": HookEventName.BEFORE_AGENT,
-    "Stop": HookEventName.AFTER_AGENT,
-    "SessionStart": HookEventName.SESSION_START,
-    "SessionEnd": HookEventName.SESSION_END,
-    "PreCompact": HookEventName.PRE_COMPRESS,
-    "Notification": HookEventName.NOTIFICATION,
-}
+# Natively a failure of a tool is no event of its own.
+EVENTS = {name: event for name, event in MAPPED_EVENTS.items() if name != "PostToolUseFailure"}
 _KNOWN = frozenset(
     {
         *("type", "command", "args", "timeout", "statusMessage", "once", "async", "asyncRewake"),
         *("onFailure", "shell", "if"),
     }
 )
-_SECONDS = 600
-_SECONDS_ON = {"UserPromptSubmit": 30, "SessionEnd": 1.5}
 _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "LLXPRT_PROJECT_DIR")
 _PLUGIN_VARIABLES = ("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA")
 # Programs look at these without being told to.
@@ -130,7 +120,7 @@ def make_native(
     split = {name for name, value in around.env.items() if not _ONE_WORD.fullmatch(value)}
     if args is None and quote_variables(command, split - {*_PLUGIN_VARIABLES}) != command:
         raise CannotMove("a variable of the settings' env is more than one word in its command")
-    seconds = config.get("timeout", _SECONDS_ON.get(event, _SECONDS))
+    seconds = config.get("timeout", default_timeout(event, "command") / 1000)
     hook["timeout"] = max(round(seconds * 1000), 1)
     changes.append(f"timeout {seconds:g} s → {hook['timeout']} ms")
     values = dict(around.env) | ({"HOME": around.home} if around.home else {})

@@ -200,8 +200,15 @@ def read(
     """Read the files there are, highest priority first, and of Claude Code's files and plugins what
     an agent would; never raises."""
     claude_files = tuple(claude_files)
+    # What is checked is what was read: another process may be writing.
+    texts: dict[str, tuple[bytes, Document]] = {}
     sources = Sources(
-        files, project_dir=project_dir, claude_files=claude_files, claude=claude, plugins=plugins
+        files,
+        project_dir=project_dir,
+        claude_files=claude_files,
+        claude=claude,
+        plugins=plugins,
+        texts=texts,
     )
     found = sources.read()
     layers = [*found.layers, *found.in_code]
@@ -214,18 +221,23 @@ def read(
         sources.share_tools(tools)
         problems += refused
     checked = [
-        each
+        CheckedFile(file.path, file.source, DIALECTS[file.dialect], *texts[file.path])
         for file in sources.files
-        if (each := _read_file(file.path, file.source, file.dialect)) is not None
+        if file.path in texts
     ]
     for source, places in sources.plugins:
         by_file: dict[str, list[Path]] = {}
         for path, base in places:
             by_file.setdefault(path, []).append(base)
         for path, bases in by_file.items():
-            each = _read_file(path, source, "claude")
-            if each is not None:
-                of_plugin = msgspec.structs.replace(each, bases=tuple(bases), is_plugin=True)
+            try:
+                read_again = read_settings_file(path)
+            except SettingsFileError:
+                # It is among the problems.
+                continue
+            if read_again is not None:
+                of_plugin = CheckedFile(path, source, DIALECTS["claude"], *read_again)
+                of_plugin = msgspec.structs.replace(of_plugin, bases=tuple(bases), is_plugin=True)
                 checked.append(of_plugin)
     asked = {file.path for file in sources.files}
     unread = () if found.claude is False else (f.path for f in claude_files if f.path not in asked)
@@ -240,18 +252,6 @@ def read(
         project_dir=project_dir,
         environ=dict(environ),
     )
-
-
-def _read_file(path: str, source: HookSource, dialect: str) -> CheckedFile | None:
-    try:
-        found = read_settings_file(path)
-    except SettingsFileError:
-        # It is among the problems.
-        return None
-    if found is None:
-        return None
-    raw, document = found
-    return CheckedFile(path, source, DIALECTS[dialect], raw, document)
 
 
 def _find_sites(

@@ -205,16 +205,19 @@ def find_disabled_names(value: Any) -> Iterator[tuple[Path, str]]:
 
 class SettingsReader:
     """Reads the same files again and again; a file that breaks keeps what it last said. The host's
-    ``tools`` are for matchers that know them by other names."""
+    ``tools`` are for matchers that know them by other names. ``texts``, where somebody wants
+    them, get each file as it was read."""
 
     def __init__(
         self,
         files: Iterable[SettingsFile] = (),
         *,
         tools: "Mapping[str, ToolAlias] | None" = None,
+        texts: dict[str, tuple[bytes, Document]] | None = None,
     ) -> None:
         self.files = tuple(files)
         self._tools = tools
+        self._texts = texts
         self._last_good: dict[str, Layer] = {}
 
     def read(self) -> list[Layer]:
@@ -236,6 +239,8 @@ class SettingsReader:
         self._last_good.pop(file.path, None)
         if found is None:
             return None
+        if self._texts is not None:
+            self._texts[file.path] = found
         value, document = found[1].value, found[1]
         layer = read_layer(value, file.source, file.path, document, file.dialect, tools=self._tools)
         self._last_good[file.path] = layer

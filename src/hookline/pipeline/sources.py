@@ -16,7 +16,7 @@ from hookline.wire.hooks import LAYER_ORDER, HookSource
 
 if TYPE_CHECKING:
     from hookline.pipeline.dialects.tools import ToolAlias
-    from hookline.pipeline.jsonc import Path
+    from hookline.pipeline.jsonc import Document, Path
 
 _EVERYBODY = frozenset({HookSource.PROJECT, HookSource.USER, HookSource.SYSTEM})
 
@@ -29,7 +29,7 @@ class Sources:
     """Reads the same sources again and again; what breaks keeps what it last said.
 
     ``claude_files`` are read as far as ``claude``, or else the settings, say so; ``plugins`` are
-    folders that code names.
+    folders that code names. ``texts`` get each settings file as it was read.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class Sources:
         claude_files: Iterable[SettingsFile] = (),
         claude: bool | None = None,
         plugins: Iterable[str | os.PathLike[str]] = (),
+        texts: "dict[str, tuple[bytes, Document]] | None" = None,
     ) -> None:
         # The files that were last read, and those of plugins, whether they are there or not.
         self.files = self._own_files = tuple(files)
@@ -54,7 +55,7 @@ class Sources:
         self._project_dir = project_dir
         self._plugins = [os.path.abspath(os.path.expanduser(folder)) for folder in plugins]
         self._last_good: dict[str, tuple[Layer, ...]] = {}
-        self._reader = SettingsReader(tools=self.tools)
+        self._reader = SettingsReader(tools=self.tools, texts=texts)
 
     def read(self) -> ReadSources:
         """Read all of them; raises OSError where the system has nothing left to read them with."""

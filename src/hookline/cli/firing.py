@@ -56,6 +56,8 @@ ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LIKE_NOBODY_ASKED = (signal.SIG_DFL, signal.default_int_handler)
 # How many seconds hooks may take before people are shown that something happens.
 _A_MOMENT = 0.3
+# So often a signal is looked for while async hooks are waited for.
+_LOOK_SECONDS = 0.1
 # As much as a bus carries to a worker.
 _MOST_INPUT = 32 * 1024 * 1024
 
@@ -169,17 +171,20 @@ def fire(
             answer = run_on_asyncio(system.execute(fired))
         else:
             answer = run_to_end(system.execute(fired), progress=progress)
-        show(answer)
-        if any(result.started for result in answer.results):
-            with _handle_signals(_interrupt):
-                system.wait_for_background()
+        if not any(result.started for result in answer.results):
+            show(answer)
+            return answer
+        # An exception out of a handler could leave a lock taken that ending the hooks needs.
+        caught: list[int] = []
+        with _handle_signals(lambda number, _frame: caught.append(number)):
+            show(answer)
+            while not caught and not system.wait_for_background(_LOOK_SECONDS):
+                pass
+        if caught:
+            raise Interrupted(caught[0])
         return answer
     finally:
         system.dispose()
-
-
-def _interrupt(number: int, _frame: object) -> None:
-    raise Interrupted(number)
 
 
 def run_to_end(

@@ -37,7 +37,7 @@ REPOSITORY = Path(__file__).parents[2]
 DOCUMENTS = [
     REPOSITORY / "README.md",
     REPOSITORY / "CONTRIBUTING.md",
-    *sorted((REPOSITORY / "docs").glob("*.md")),
+    *sorted((REPOSITORY / "docs").glob("**/*.md")),
     *sorted((REPOSITORY / "examples").glob("**/README.md")),
 ]
 ADAPTERS = "adapters"

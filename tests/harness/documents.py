@@ -84,6 +84,8 @@ def check_types(
             if block.kind == "python" and block.environment == environment:
                 snippet = directory / f"{name.replace('-', '_')}_{block.line}.py"
                 snippet.write_text("\n" * block.line + block.text, encoding="utf-8")
+                if "file" in block.words:
+                    _write(directory / "files" / block.words["file"], block.text)
     snippets = sorted(map(str, directory.glob("*.py")))
     if snippets:
         checked = subprocess.run(
@@ -91,7 +93,8 @@ def check_types(
             cwd=REPOSITORY,
             capture_output=True,
             text=True,
-            env={**os.environ, "MYPYPATH": "src"},
+            # Snippets of a document may import the files that it has them write.
+            env={**os.environ, "MYPYPATH": f"src{os.pathsep}{directory / 'files'}"},
         )
         assert checked.returncode == 0, checked.stdout + checked.stderr
     return len(snippets)

@@ -158,6 +158,9 @@ def failure_lines(failure: Failure) -> Iterator[tuple[str, str]]:
     wanted, found = failure.expected, failure.actual
     if isinstance(wanted, Mapping) and [*wanted] == ["equals"]:
         wanted = wanted["equals"]
+    if isinstance(found, str) and found.rstrip("\n") != wanted:
+        # The newline at its end is not what is different.
+        found = found.rstrip("\n")
     is_nested = all(isinstance(value, Mapping | list) for value in (wanted, found))
     expected, actual = _lines(wanted, pretty=is_nested), _lines(found, pretty=is_nested)
     if len(expected) == 1 or len(actual) == 1:

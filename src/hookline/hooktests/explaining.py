@@ -17,10 +17,10 @@ _MOST_LINES = 40
 
 
 class ExplainedLine(NamedTuple):
-    """A line, and how far below the test's name it is indented."""
+    """A line; one of a difference is quoted, below what it is about."""
 
-    indent: int
     spans: tuple[Span, ...]
+    is_quoted: bool = False
 
     @property
     def text(self) -> str:
@@ -41,29 +41,28 @@ def explain_outcome(
     for failure in outcome.failures:
         if isinstance(failure.message, str):
             where = f"{failure.at}: " if isinstance(failure.at, str) else ""
-            yield ExplainedLine(0, ((where, "name"), failure.message))
+            yield ExplainedLine(((where, "name"), failure.message))
         if not isinstance(failure.at, str):
             continue
         if is_difference(failure):
             key = "" if is_explained else "  (- expected, + found)"
             is_explained = True
-            yield ExplainedLine(0, ((failure.at, "name"), (key, "faint")))
+            yield ExplainedLine(((failure.at, "name"), (key, "faint")))
         lines = list(failure_lines(failure))
         shown = lines[:_MOST_LINES] if elsewhere else lines
         for mark, line in shown:
-            yield ExplainedLine(2, ((f"{mark} {line}", _ROLES[mark]),))
+            yield ExplainedLine(((f"{mark} {line}", _ROLES[mark]),), is_quoted=True)
         if left := len(lines) - len(shown):
             more = "1 more line" if left == 1 else f"{left} more lines"
-            yield ExplainedLine(2, ((f"{more}; {elsewhere}", "faint"),))
+            yield ExplainedLine(((f"{more}; {elsewhere}", "faint"),), is_quoted=True)
     if outcome.failures:
         for result in outcome.document["results"] if outcome.document else ():
-            yield ExplainedLine(
-                0, ((f"{result['hook']}: ", "name"), _describe_result(result, say_time))
-            )
+            ended = _describe_result(result, say_time)
+            yield ExplainedLine(((f"{result['hook']}: ", "name"), ended))
         for warning in outcome.warnings:
             # That hooks or the event failed is among the failures, or expected.
             if not (isinstance(warning, Notice) and warning.kind):
-                yield ExplainedLine(0, (("warning: ", "care"), warning))
+                yield ExplainedLine((("warning: ", "care"), warning))
 
 
 def is_difference(failure: Failure) -> bool:

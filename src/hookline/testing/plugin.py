@@ -296,9 +296,10 @@ class HookTestFailed(Exception):
         self.outcome = outcome
         lines: list[str] = []
         for line in explain_outcome(outcome, say_time=lambda took: f"{took:.0f} ms"):
-            first, *more = line.text.split("\n")
-            indent = " " * line.indent
-            lines += [indent + one_line(first), *(f"{indent}    {one_line(each)}" for each in more)]
+            indent = "  " if line.is_quoted else ""
+            for number, text in enumerate(line.text.split("\n")):
+                # Further lines of a text must not pass for ours.
+                lines.append(f"{indent}{'    ' if number else ''}{one_line(text)}")
         if outcome.untrusted:
             remedy = f"pass {TRUST_OPTION}, or set {_TRUST} = true in pytest's settings"
             lines.append(f"review the project's hooks with `hookline trust`, or {remedy}")

@@ -17,14 +17,16 @@ def show_outcome(screen: Screen, outcome: Outcome, before: Sequence[Outcome]) ->
         screen.line((shown_path(test.file), "title"))
     why = f"  ({test.skip})" if outcome.status == "skipped" else ""
     time = "" if outcome.status == "skipped" else duration(outcome.duration)
-    word = _WORDS[outcome.status]
-    screen.line(word, (f"  {time:>7}  ", "faint"), test.name, (why, "faint"), indent=2)
+    row = (_WORDS[outcome.status], (f"{time:>7}", "faint"), test.name + why)
+    # A name that takes several lines must not run below the words of the others.
+    screen.table([row], ("keep", "keep"))
     # The signs of a difference are explained once.
     is_explained = any(is_difference(failure) for each in before for failure in each.failures)
     for line in explain_outcome(
         outcome, say_time=duration, is_explained=is_explained, elsewhere="--json has them all"
     ):
-        screen.line(*line.spans, indent=6 + line.indent)
+        show = screen.quote if line.is_quoted else screen.line
+        show(*line.spans, indent=8 if line.is_quoted else 6)
     screen.flush()
 
 

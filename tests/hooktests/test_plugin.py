@@ -143,6 +143,12 @@ def test_settings_that_cannot_be_used_are_warned_of_once(keys: Inner) -> None:
     assert any(told in line for line in lines)
 
 
+def test_nothing_else_is_a_test_in_the_folder_of_hooks_unless_it_is_named(keys: Inner) -> None:
+    keys.project.write(".hookline/hooks/test_edits.py", "def test_it(): pass\n")
+    keys.run("--hookline-trust", passed=1, failed=1, skipped=1)
+    keys.run(".hookline/hooks", passed=1)
+
+
 def test_hook_tests_are_left_alone_where_pytest_is_told_to(keys: Inner) -> None:
     keys.run("--ignore=.hookline")
     keys.run("-o", "norecursedirs=.hookline")

@@ -222,12 +222,20 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Look into .hookline, where tests are recorded: pytest passes hidden folders by."""
-    if collection_path.name != _FOLDER or _FOLDER in config.getini("norecursedirs"):
+    """Look into .hookline, where tests are recorded: pytest passes hidden folders by. Nothing but
+    hook tests is looked for there, unless it is named: a hook may be called test_edits.py."""
+    above = (collection_path, *collection_path.parents)
+    folder = next((path for path in above if path.name == _FOLDER), None)
+    if folder is None or not folder.is_relative_to(config.rootpath):
         return None
-    ignored = config.getoption("ignore") or ()
-    is_named = any(os.path.abspath(path) == str(collection_path) for path in ignored)
-    return None if is_named or not collection_path.is_dir() else False
+    if collection_path.is_dir():
+        ignored = [os.path.abspath(path) for path in config.getoption("ignore") or ()]
+        is_left_out = str(folder) in ignored or _FOLDER in config.getini("norecursedirs")
+        return False if collection_path == folder and not is_left_out else None
+    named = (config.invocation_params.dir / arg.partition("::")[0] for arg in config.args)
+    if any(path.is_relative_to(folder) for path in named):
+        return None
+    return None if collection_path.name.endswith(SUFFIX) else True
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "HookTestModule | None":

@@ -6,4 +6,5 @@ pytest_plugins = (
     "tests.harness.scratch",
     "tests.harness.properties",
     "tests.natsserver",
+    "pytester",
 )

@@ -156,6 +156,24 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         merged = None if output is None else create_hook_output(fired.event, output, call)
         return process_common_hook_output_fields(AggregatedHookResult(True, merged), fired)
 
+    def __repr__(self) -> str:
+        """What became of the event and what each hook did: what a failed assertion shows."""
+        of = f" of {self.fired.target}" if self.fired is not None and self.fired.target else ""
+        why = "" if self.why is None else f", {self.why!r}"
+        did = []
+        for result in self.results:
+            word, reason = hook_word(
+                result.event_name,
+                result.output,
+                failed=result.failed,
+                exit_code=result.exit_code,
+                signal=result.signal,
+            )
+            reason = f", {result.error or reason}" if result.failed else ""
+            did.append(f"{result.hook.name}: {word}{reason}")
+        hooks = f" ({'; '.join(did)})" if did else ""
+        return f"<Answer to {self.event or 'no event'}{of}: {self.word}{why}{hooks}>"
+
     @property
     def raw(self) -> ProcessedHookResult:
         """This answer as the processed result that it is."""

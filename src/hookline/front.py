@@ -106,7 +106,8 @@ class _Engine:
 
     async def _tell_user(self, answer: Answer) -> None:
         if answer.user_message is not None:
-            self.warn(f"a hook tells the user: {answer.user_message}")
+            told = f"a hook tells the user: {answer.user_message}"
+            self.config.get_debug_logger().warning(told, kind="told-user")
 
     async def execute(self, fired: FiredEvent) -> Answer:
         try:

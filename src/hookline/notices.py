@@ -11,7 +11,8 @@ from contextlib import contextmanager
 class Notice(str):
     """A warning that says what it is about, for who shows that in a place of its own.
 
-    ``kind`` is "hook-failed" or "event-failed", "" for any other.
+    ``kind`` is "hook-failed" or "event-failed", "told-user" for what a hook tells the user, "" for
+    any other.
     """
 
     kind = ""

@@ -58,6 +58,29 @@ def test_a_line_each_a_diff_and_the_sum_at_80_columns(keys: Project) -> None:
     )
 
 
+def test_at_40_columns_no_text_runs_below_what_says_what_it_is(keys: Project) -> None:
+    done = on_terminal("test", "--trust", cwd=keys.path, columns=40, NO_COLOR="1")
+    tests, _, _ = timeless(left_on_screen(done.out)).partition("\n\n")
+    assert tests == (
+        ".hookline/tests/keys.hooktest.json\n"
+        "  pass 0 ms  a key is refused\n"
+        "  FAIL 0 ms\n"
+        "      a key in a test is written\n"
+        "      decision  (- expected, + found)\n"
+        "        - allow\n"
+        "        + deny\n"
+        "      reason\n"
+        "        - (nothing)\n"
+        "        + this text holds an AWS key;\n"
+        "      ↪ read it from the environment\n"
+        "      ↪ instead\n"
+        "      no-keys: exit 2, 0 ms, stderr:\n"
+        "      this text holds an AWS key; read\n"
+        "      it from the environment instead\n"
+        "  skip           later  (needs git)"
+    )
+
+
 def test_piped_it_is_the_same_but_for_the_wrapping(keys: Project) -> None:
     coloured = on_terminal("test", "--trust", cwd=keys.path)
     assert "\r  a key is refused …" in coloured.out

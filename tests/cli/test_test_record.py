@@ -79,11 +79,8 @@ def test_it_writes_what_the_hooks_said_and_says_what_it_expects(call: Call, keys
             answer(hookSpecificOutput={"toolConfig": {"mode": "NONE"}}),
             {
                 "decision": "allow",
-                "output": {
-                    "hookSpecificOutput": {
-                        "toolConfig": {"mode": "NONE", "allowedFunctionNames": []}
-                    }
-                },
+                "llm_request": {"toolConfig": {"mode": "NONE"}},
+                "tools": [],
             },
         ),
     ],

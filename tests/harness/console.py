@@ -91,10 +91,12 @@ def _answers(exchanges: Sequence[Exchange], cwd: Path) -> Iterator[tuple[str, in
 
 def _bash(script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    # A reader's pytest has none of the plugins of this environment, or others.
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(
         ["bash", "--norc", "--noprofile", "-c", script],
         cwd=cwd,
-        env=os.environ | {"PATH": path, "COLUMNS": "100"},
+        env=os.environ | {"PATH": path, "COLUMNS": "100"} | alone,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -7,6 +7,7 @@
 | `console` | what follows `$ ` (and then `> `) runs in bash; the lines below are what it prints |
 | `sh` | runs as a script and succeeds |
 | `json`, `jsonc`, `toml` | parses |
+| `yaml` | parses, where there is a parser for it |
 | `text` | is only shown |
 
 Words after the kind: `file=PATH` writes the block there instead of running it, `in=repository`
@@ -18,6 +19,7 @@ the files of the document were written.  Of `make` lines only the target is look
 
 import ast
 import contextlib
+import importlib
 import json
 import os
 import re
@@ -122,11 +124,17 @@ def _key_and_value(word: str) -> tuple[str, str]:
     return key, value
 
 
+def _check_yaml(text: str) -> None:
+    with contextlib.suppress(ModuleNotFoundError):
+        importlib.import_module("yaml").safe_load(text)
+
+
 _CHECKS: Mapping[str, Callable[[str], object]] = {
     "python": ast.parse,
     "json": json.loads,
     "jsonc": jsonc.parse,
     "toml": tomllib.loads,
+    "yaml": _check_yaml,
 }
 
 

@@ -52,6 +52,13 @@ def test_what_stands_at_the_top_holds_for_every_test_that_does_not_say_otherwise
     assert second.env == {"A": "1", "B": None}
 
 
+def test_a_file_may_name_its_schema_for_editors() -> None:
+    schema = {"$schema": "./hooktest.schema.json"}
+    for value in ({**schema, **ASK}, {**schema, "tests": [{"name": "some", **ASK}]}):
+        file = read(value)
+        assert ([test.name for test in file.tests], file.problems) == (["some"], ())
+
+
 def test_the_shorthands_of_fire_complete_the_input() -> None:
     fields = {"event": "AfterTool", "input": {"tool_response": "ok"}, "session_id": "s"}
     (test,) = read({**fields, "tool": "ls", "tool_input": {"p": 1}, "expect": {}}).tests
@@ -77,6 +84,19 @@ def test_the_shorthands_of_fire_complete_the_input() -> None:
         ({"event": "zzz"}, "'zzz' is not a hook event; there are BeforeTool,"),
         ({**ASK, "input": {}}, "BeforeAgent input: prompt is missing"),
         ({**ASK, "tool": "x"}, "tool is for BeforeTool and AfterTool, not for BeforeAgent"),
+        (
+            {**ASK, "llm_response": {}},
+            "llm_response is for AfterModel, not for BeforeAgent",
+        ),
+        (
+            {**ASK, "expect": {"llm_response": {}}},
+            "llm_response can be expected of BeforeModel or AfterModel, not of BeforeAgent",
+        ),
+        (
+            {**ASK, "expect": {"tools": []}},
+            "tools can be expected of BeforeToolSelection, not of BeforeAgent",
+        ),
+        ({"tests": [], "$schema": "x", "$shema": "y"}, "'$shema' has no meaning at the top"),
         ({**ASK, "hooks": []}, "hooks must be a list of hook names"),
         ({**ASK, "env": {"A": 1}}, "env must be an object of strings"),
         ({**ASK, "skip": True}, "skip must be a string that says why"),

@@ -97,6 +97,8 @@ def test_exactly_one_of_a_test_and_its_denial_holds(expected: Any, actual: Any) 
         ("deny", "allow", ["- deny", "+ allow"]),
         ({"contains": "key"}, "no", ['- contains "key"', "+ no"]),
         (None, "x", ["- (nothing)", "+ x"]),
+        ({"matches": "^a"}, "b\n", ['- matches "^a"', "+ b"]),
+        ({"equals": "a"}, "a\n", ["- a", "+ a", "+ "]),
         (2, UNSET, ["- 2", "+ (nothing)"]),
         ("a\nb\nc", "a\nx\nc", ["  a", "- b", "+ x", "  c"]),
         (

@@ -122,6 +122,8 @@ _FIELDS: dict[str, tuple[str, Any]] = {
     "input": ("an object", dict),
     "tool": ("a string", str),
     "tool_input": ("an object", dict),
+    "llm_request": ("an object", dict),
+    "llm_response": ("an object", dict),
     "session_id": ("a string", str),
     "claude": ("true or false", bool),
     "hooks": ("a list of hook names", Annotated[list[str], msgspec.Meta(min_length=1)]),
@@ -133,6 +135,20 @@ _FIELDS: dict[str, tuple[str, Any]] = {
 # What an object with ``tests`` may say for all of them; those merged are merged key by key.
 _SHARED = tuple(name for name in _FIELDS if name not in ("name", "expect"))
 _MERGED = ("input", "env", "files")
+# What stands for a field of the input -> that field.
+SHORT_FIELDS = {
+    "tool": "tool_name",
+    "tool_input": "tool_input",
+    "llm_request": "llm_request",
+    "llm_response": "llm_response",
+    "session_id": "session_id",
+}
+# Of these, those that only some events have, and which.
+_SHORT_FOR = {
+    "tool": "BeforeTool and AfterTool",
+    "llm_request": "BeforeModel, AfterModel and BeforeToolSelection",
+    "llm_response": "AfterModel",
+}
 
 
 class _Wrong(Exception):
@@ -155,6 +171,9 @@ def read_test_file(path: str) -> HookTestFile:
     except JsoncError as error:
         return HookTestFile(path, (), (error.problem_of(path),))
     value: Any = document.value
+    if isinstance(value, dict):
+        # Editors go by it; it says nothing about the tests.
+        value = {name: held for name, held in value.items() if name != "$schema"}
     shared: dict[str, Any] = {}
     tests: dict[str, HookTest] = {}
     wrongs: list[_Wrong] = []
@@ -220,11 +239,10 @@ def _read_test(
     except UnknownEventError as error:
         hint = "" if error.nearest else f"; {events}"
         raise _Wrong((*at, "event"), f"{error}{hint}") from None
-    if "tool_name" not in EVENTS[event].required and "tool" in fields:
-        where = f"not for {fields['event']}"
-        raise _Wrong((*at, "tool"), f"tool is for BeforeTool and AfterTool, {where}")
-    names = {"tool": "tool_name", "tool_input": "tool_input", "session_id": "session_id"}
-    short = {names[name]: fields[name] for name in names if name in fields}
+    for name, events in _SHORT_FOR.items():
+        if name in fields and SHORT_FIELDS[name] not in EVENTS[event].required:
+            raise _Wrong((*at, name), f"{name} is for {events}, not for {fields['event']}")
+    short = {field: fields[name] for name, field in SHORT_FIELDS.items() if name in fields}
     payload = {**fields.get("input", {}), **short}
     try:
         read_named_event(fields["event"], payload, sdk_objects=False)

@@ -14,9 +14,11 @@ import msgspec
 from msgspec import UNSET
 
 from hookline.answer import Answer, result_document
+from hookline.errors import TranslationError
 from hookline.nearest import name_hint
+from hookline.translate.choosing import AnyTranslator
 from hookline.wire import codec
-from hookline.wire.events import EVENTS, EventName
+from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.outputs import NO_REASON
 
 if TYPE_CHECKING:
@@ -32,6 +34,18 @@ _FIELDS = (
     *("event", "plan", "results", "success", "errors", "all_outputs", "final_output", "view"),
     *("should_stop", "stop_reason", "system_message", "suppress_output", "total_duration_ms"),
 )
+
+# Words for what only some events have, and which.
+_MODEL_EVENTS = (
+    *(HookEventName.BEFORE_MODEL, HookEventName.AFTER_MODEL),
+    HookEventName.BEFORE_TOOL_SELECTION,
+)
+_ONLY_FOR: dict[str, tuple[HookEventName, ...]] = {
+    "llm_request": _MODEL_EVENTS,
+    "llm_response": _MODEL_EVENTS[:2],
+    "tools": _MODEL_EVENTS[2:],
+}
+_TRANSLATOR = AnyTranslator()
 
 _Test: TypeAlias = Callable[[Any, Any], bool]
 
@@ -144,6 +158,9 @@ def failure_lines(failure: Failure) -> Iterator[tuple[str, str]]:
     wanted, found = failure.expected, failure.actual
     if isinstance(wanted, Mapping) and [*wanted] == ["equals"]:
         wanted = wanted["equals"]
+    if isinstance(found, str) and found.rstrip("\n") != wanted:
+        # The newline at its end is not what is different.
+        found = found.rstrip("\n")
     is_nested = all(isinstance(value, Mapping | list) for value in (wanted, found))
     expected, actual = _lines(wanted, pretty=is_nested), _lines(found, pretty=is_nested)
     if len(expected) == 1 or len(actual) == 1:
@@ -186,6 +203,38 @@ def said_reason(answer: Answer) -> str | None:
     return None if reason == NO_REASON else reason
 
 
+def show_request(answer: Answer) -> dict[str, Any] | None:
+    """The model's request as the hooks left it, in the form that hooks read."""
+    return _show(_TRANSLATOR.to_hook_llm_request, answer.request)
+
+
+def show_response(answer: Answer) -> dict[str, Any] | None:
+    """The model's response as the hooks left it, or theirs in the model's place, in the form that
+    hooks read; None before the model where it is called."""
+    return _show(_TRANSLATOR.to_hook_llm_response, answer.response)
+
+
+def show_given(answer: Answer, field: str) -> dict[str, Any]:
+    """What hooks were shown in the model's ``llm_request`` or ``llm_response``."""
+    is_request = field == "llm_request"
+    show = _TRANSLATOR.to_hook_llm_request if is_request else _TRANSLATOR.to_hook_llm_response
+    given = None if answer.fired is None else answer.fired.field(field)
+    return _show(show, given) or {}
+
+
+def _show(show: Callable[[Any], Any], value: Any) -> dict[str, Any] | None:
+    try:
+        return None if value is None else dict(show(value))
+    except TranslationError:
+        # The event has failed, and the errors say why.
+        return None
+
+
+def list_tools(answer: Answer) -> list[str] | None:
+    """The tools that the model may call, in the order of the alphabet; None for all of them."""
+    return None if answer.tools is None else sorted(answer.tools)
+
+
 # Word -> the value it speaks of; None is a value that is not there.
 _WORDS: dict[str, Callable[[Answer], Any]] = {
     "decision": lambda answer: answer.decision,
@@ -197,6 +246,9 @@ _WORDS: dict[str, Callable[[Answer], Any]] = {
     # What the tool is called with in the end.
     "tool_input": lambda answer: answer.tool_input or {},
     "tool_output": lambda answer: answer.tool_output,
+    "llm_request": show_request,
+    "llm_response": show_response,
+    "tools": list_tools,
     "exports": lambda answer: answer.exports,
     "keep_history": lambda answer: answer.keep_history,
     "output": lambda answer: answer.final_output and answer.final_output.to_wire(),
@@ -219,6 +271,10 @@ def find_bad_word(event: EventName, expect: Mapping[str, Any]) -> tuple[str, str
             if _DECISIONS[value] in ("deny", "stop") and not EVENTS[event].blockable:
                 never = f"so its decision is never {value}"
                 return word, f"{event.value} cannot be blocked or stopped, {never}"
+        if event not in _ONLY_FOR.get(word, (event,)):
+            names = [each.value for each in _ONLY_FOR[word]]
+            of = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+            return word, f"{word} can be expected of {of}, not of {event.value}"
         if word in _SWITCHES and not isinstance(value, bool):
             return word, f"{word} must be true or false"
         if word == "hooks" and not isinstance(value, dict):
@@ -239,6 +295,9 @@ def unmet(test: "HookTest", answer: Answer, document: Mapping[str, Any]) -> Iter
     for word, expected in test.expect.items():
         if word == "decision":
             expected = _DECISIONS[expected]
+        if word == "tools" and isinstance(expected, list):
+            # In no order that means anything.
+            expected = sorted(expected, key=str)
         actual = _WORDS[word](answer) if word in _WORDS else document[word]
         yield from differences(expected, actual, at=word)
     nobody_ran = answer.word == "no hook matched"

@@ -1,7 +1,7 @@
 """Writes a test of what hooks said, just now or in an event of the trace.
 
-What the next run cannot repeat, times and places, is left out. Model requests are in the trace as
-hooks read them, so they are turned back into the SDK's form.
+What the next run cannot repeat, times and places, is left out. What hooks change of a model's
+request or response is expected in the form that they read, whatever form it was given in.
 """
 
 import os
@@ -15,21 +15,25 @@ from hookline.answer import Answer, result_document
 from hookline.config import Config
 from hookline.files import write_atomically
 from hookline.fired import read_fired_event
-from hookline.hooktests.cases import SUFFIX, HookTestError
-from hookline.hooktests.comparing import said_reason
+from hookline.hooktests.cases import SHORT_FIELDS, SUFFIX, HookTestError
+from hookline.hooktests.comparing import (
+    list_tools,
+    said_reason,
+    show_given,
+    show_request,
+    show_response,
+)
 from hookline.hooktests.running import name_places
+from hookline.notices import heard_warnings
 from hookline.pipeline.jsonc import MAX_BYTES
 from hookline.trace.events import Assembler
 from hookline.trace.log import TraceLog
 from hookline.wire import codec
-from hookline.wire.events import EVENTS, EventName, narrow_event
+from hookline.wire.events import EventName, HookEventName, narrow_event
 from hookline.wire.outputs import ModelCall
 
 # What hooks say beside the fields that have a word of their own.
-_OUTPUTS = (
-    *("llm_request", "llm_response", "toolConfig", "updatedToolOutput"),
-    *("clearContext", "tailToolCallRequest", "removeToolInput"),
-)
+_OUTPUTS = ("updatedToolOutput", "clearContext", "tailToolCallRequest", "removeToolInput")
 _ENDS = ("failed", "exit_code", "signal")
 _BASE_FIELDS = ("session_id", "transcript_path", "cwd", "hook_event_name", "timestamp")
 _CLIPPED = re.compile(r"… ?\(\+\d+ (?:characters|items)\)\Z")
@@ -86,10 +90,14 @@ def recorded_test(
         output = answer.final_output
         specific = (output.hook_specific_output if output is not None else None) or {}
         outputs = {name: specific[name] for name in _OUTPUTS if name in specific}
+        # People were warned already of what has no place in a request or a response.
+        with heard_warnings():
+            changes = _read_model_changes(answer)
         said = {
             "reason": reason if answer.decision != "allow" else None,
             "context": answer.context,
             "tool_input": specific.get("tool_input"),
+            **changes,
             "exports": answer.exports,
             "keep_history": answer.keep_history,
             "system_message": answer.system_message,
@@ -97,9 +105,10 @@ def recorded_test(
             "output": {"hookSpecificOutput": outputs} if outputs else None,
             "hooks": {hook: dict(end) for hook, end in ends.items() if "failed" in end},
         }
-        given = {word: value for word, value in said.items() if value}
+        # That no tools are left is worth telling.
+        given = {word: value for word, value in said.items() if value or word == "tools"}
         expect = {"decision": answer.decision, **given}
-    names = {"tool_name": "tool", "tool_input": "tool_input", "session_id": "session_id"}
+    names = {field: name for name, field in SHORT_FIELDS.items()}
     rest = {field: value for field, value in payload.items() if field not in names}
     test = {
         "name": name,
@@ -112,6 +121,44 @@ def recorded_test(
     }
     named: dict[str, Any] = name_places(test, places)
     return {**named, "name": name}
+
+
+def _read_model_changes(answer: Answer) -> dict[str, Any]:
+    """What hooks did to a model's request, its response or its tools, as a test expects it."""
+    changes: dict[str, Any] = {}
+    if answer.event is HookEventName.BEFORE_MODEL or answer.tools is not None:
+        before, after = show_given(answer, "llm_request"), show_request(answer) or {}
+        changes["llm_request"] = _find_changes(before, after)
+    if answer.tools is not None:
+        changes["tools"] = list_tools(answer)
+        config = changes["llm_request"].pop("toolConfig", {})
+        if "mode" in config:
+            # The names are among the tools.
+            changes["llm_request"]["toolConfig"] = {"mode": config["mode"]}
+    is_kept = answer.event is HookEventName.AFTER_MODEL and not answer.blocked
+    if answer.is_synthetic or is_kept:
+        before, after = show_given(answer, "llm_response"), show_response(answer) or {}
+        response = _find_changes(before, after)
+        if len(after.get("candidates", ())) == 1 and "text" in response:
+            # The text of the only candidate is all that there is to say of its content.
+            (first,) = response.pop("candidates")
+            old = before.get("candidates") or [{}]
+            rest = _find_changes(old[0], {k: v for k, v in first.items() if k != "content"})
+            response |= {"candidates": [rest]} if rest else {}
+        changes["llm_response"] = response
+    return changes
+
+
+def _find_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an object that are not as before, those of objects in it key by key."""
+    changes: dict[str, Any] = {}
+    for name, value in after.items():
+        old = before.get(name)
+        if old != value:
+            if isinstance(value, Mapping) and isinstance(old, Mapping):
+                value = _find_changes(old, value)
+            changes[name] = value
+    return changes
 
 
 def write_test(path: str, test: Mapping[str, Any], *, replace: bool) -> None:
@@ -152,15 +199,10 @@ def read_traced_event(id: str, *, trace_file: str | os.PathLike[str]) -> FiredBe
     event = narrow_event(traced.event)
     translator = Config().get_translator()
     payload = {name: value for name, value in traced.input.items() if name not in _BASE_FIELDS}
-    if EVENTS[event].model:
-        payload["model_request"] = translator.from_hook_llm_request(payload.pop("llm_request"))
-        if "llm_response" in payload:
-            response = translator.from_hook_llm_response(payload.pop("llm_response"))
-            payload["model_response"] = response
     cwd = traced.input.get("cwd")
     said = traced.output if isinstance(traced.output, dict) else None
     fired = read_fired_event(event, payload)
-    answer = Answer.read(fired, said, ModelCall(translator, payload.get("model_request")))
+    answer = Answer.read(fired, said, ModelCall(translator, payload.get("llm_request")))
     ends = {
         run.hook: {name: end for name in _ENDS if (end := getattr(run, name)) is not None}
         for run in traced.hooks

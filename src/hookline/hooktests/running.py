@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from hookline.answer import Answer
-from hookline.config import Config
+from hookline.config import Config, PathLike
 from hookline.debuglog import DebugLogger
 from hookline.errors import HooklineError
 from hookline.executor import read_named_event
@@ -24,10 +24,11 @@ from hookline.nearest import name_hint
 from hookline.notices import heard_warnings
 from hookline.pipeline.matcher import MatchTimeout
 from hookline.pipeline.runner.context import RunContext
-from hookline.pipeline.settings import find_project_dir
+from hookline.pipeline.settings import SettingsReader, find_project_dir
 from hookline.places import home_dir
 from hookline.problem import Problem
 from hookline.system import HookSystem
+from hookline.wire.hooks import HookSource
 
 # Fires an event and gives the document of ``hookline fire --json``.
 Fire: TypeAlias = Callable[[HookSystem, FiredEvent], Answer]
@@ -46,7 +47,9 @@ class NotTrusted(CannotRun):
 class HookTestRunner:
     """Runs tests in the project each test's file is in, or in that of ``cwd``.
 
-    ``trusted`` says whether the project's own hooks may run; None asks who the user trusts.
+    ``trusted`` says whether the project's own hooks may run; None asks who the user trusts, and
+    ``trust_option`` is how the caller's user says it. ``alone`` leaves the settings of the user
+    and of the system unread.
     """
 
     def __init__(
@@ -58,8 +61,12 @@ class HookTestRunner:
         trusted: bool | None = None,
         claude: bool | None = None,
         plugins: Sequence[str] = (),
+        alone: bool = False,
+        trust_option: str = "--trust",
     ) -> None:
         self._fire = fire
+        self._is_alone = alone
+        self._trust_option = trust_option
         self._cwd = None if cwd is None else os.path.abspath(cwd)
         self._settings_files = settings_files
         self._claude = claude
@@ -90,7 +97,9 @@ class HookTestRunner:
                 message = f"the test cannot be set up: {message}"
             failures: tuple[Failure, ...] = (Failure(message=message),)
         else:
-            failures = tuple(unmet(test, answer, document))
+            # What hooks said was ignored is among the warnings already.
+            with heard_warnings():
+                failures = tuple(unmet(test, answer, document))
         return Outcome(
             test=test,
             status="failed" if failures else "passed",
@@ -115,7 +124,8 @@ class HookTestRunner:
                 expect=put_places(test.expect, places),
                 env=put_places(test.env, places),
             )
-            config = _TestConfig.load(
+            load = ProjectConfig.load_alone if self._is_alone else ProjectConfig.load
+            config = load(
                 cwd,
                 project_dir=project,
                 settings_files=self._settings_files,
@@ -126,14 +136,14 @@ class HookTestRunner:
                 debug_logger=DebugLogger(),
                 trusted=self._trusted,
             )
-            assert isinstance(config, _TestConfig)
+            assert isinstance(config, ProjectConfig)
             config.inherited = _read_variables(test.env)
             tools = config.get_settings().tools
             fired = read_named_event(test.event_name, test.input, lambda: tools, sdk_objects=False)
             system = self._prepare(test, config, fired)
             with heard_warnings() as heard:
                 answer = self._fire(system, fired)
-            document = answer.document(test.event.value, config.get_translator())
+                document = answer.document(test.event.value, config.get_translator())
             return test, answer, document, heard
 
     def _prepare(self, test: HookTest, config: Config, fired: FiredEvent) -> HookSystem:
@@ -146,7 +156,7 @@ class HookTestRunner:
             # PATH alone would be enough to run anything in the name of the user's own hooks.
             raise NotTrusted(
                 f"{test.code} that nobody has reviewed, so it did not run; "
-                "`hookline trust` reviews it, --trust runs it"
+                f"`hookline trust` reviews it, {self._trust_option} runs it"
             )
         system = config.get_hook_system()
         if system is None:
@@ -213,11 +223,24 @@ def working_dir(files: Mapping[str, str] | None, otherwise: str) -> Iterator[str
         yield scratch
 
 
-class _TestConfig(Config):
+class ProjectConfig(Config):
     """A configuration whose hooks inherit the variables of a test. This process does not have them:
     they could say where the trust store and the user's settings are."""
 
     inherited: tuple[tuple[str, str | None], ...] = ()
+
+    @classmethod
+    def load_alone(
+        cls, working_dir: PathLike, *, project_dir: PathLike, **options: Any
+    ) -> "Config":
+        """The configuration of a project by its own settings, whatever those of the user and of
+        the system say; options are those of ``load``."""
+        config = cls.load(working_dir, project_dir=project_dir, **options)
+        files = (file for file in config.get_sources() if file.source is HookSource.PROJECT)
+        config._reader = SettingsReader(files)
+        of_claude = (file for file in config._claude_files if file.source is HookSource.PROJECT)
+        config._claude_files = tuple(of_claude)
+        return config
 
     def run_context(self, session_id: str) -> RunContext:
         """The rules hooks of one event run under."""

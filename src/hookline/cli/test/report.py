@@ -1,18 +1,13 @@
 """Hook tests on the screen: a line each as it ends, and for one that failed what is different."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hookline.cli.screen import Screen, count, duration, shown_path
 from hookline.hooktests.cases import HookTestFile, Outcome
-from hookline.hooktests.comparing import Failure, failure_lines
-from hookline.notices import Notice
+from hookline.hooktests.explaining import explain_outcome, is_difference
 
 _WORDS = {"passed": ("pass", "good"), "failed": ("FAIL", "bad"), "skipped": ("skip", "care")}
-_ROLES = {"-": "good", "+": "bad", " ": "faint"}
-# More of what a hook said would push the difference off the screen.
-_MOST_CHARACTERS = 400
-_MOST_LINES = 40
 
 
 def show_outcome(screen: Screen, outcome: Outcome, before: Sequence[Outcome]) -> None:
@@ -22,38 +17,17 @@ def show_outcome(screen: Screen, outcome: Outcome, before: Sequence[Outcome]) ->
         screen.line((shown_path(test.file), "title"))
     why = f"  ({test.skip})" if outcome.status == "skipped" else ""
     time = "" if outcome.status == "skipped" else duration(outcome.duration)
-    word = _WORDS[outcome.status]
-    screen.line(word, (f"  {time:>7}  ", "faint"), test.name, (why, "faint"), indent=2)
+    row = (_WORDS[outcome.status], (f"{time:>7}", "faint"), test.name + why)
+    # A name that takes several lines must not run below the words of the others.
+    screen.table([row], ("keep", "keep"))
     # The signs of a difference are explained once.
-    explained = any(_is_difference(failure) for each in before for failure in each.failures)
-    for failure in outcome.failures:
-        if isinstance(failure.message, str):
-            where = f"{failure.at}: " if isinstance(failure.at, str) else ""
-            screen.line((where, "name"), failure.message, indent=6)
-        if not isinstance(failure.at, str):
-            continue
-        if _is_difference(failure):
-            key = "" if explained else "  (- expected, + found)"
-            explained = True
-            screen.line((failure.at, "name"), (key, "faint"), indent=6)
-        lines = list(failure_lines(failure))
-        for mark, line in lines[:_MOST_LINES]:
-            screen.line((f"{mark} {line}", _ROLES[mark]), indent=8)
-        if len(lines) > _MOST_LINES:
-            more = count(len(lines) - _MOST_LINES, "more line")
-            screen.line((f"{more}; --json has them all", "faint"), indent=8)
-    if outcome.failures:
-        for result in outcome.document["results"] if outcome.document else ():
-            screen.line((f"{result['hook']}: ", "name"), _describe(result), indent=6)
-        for warning in outcome.warnings:
-            # That hooks or the event failed is among the failures, or expected.
-            if not (isinstance(warning, Notice) and warning.kind):
-                screen.line(("warning: ", "care"), warning, indent=6)
+    is_explained = any(is_difference(failure) for each in before for failure in each.failures)
+    for line in explain_outcome(
+        outcome, say_time=duration, is_explained=is_explained, elsewhere="--json has them all"
+    ):
+        show = screen.quote if line.is_quoted else screen.line
+        show(*line.spans, indent=8 if line.is_quoted else 6)
     screen.flush()
-
-
-def _is_difference(failure: Failure) -> bool:
-    return isinstance(failure.at, str) and not isinstance(failure.message, str)
 
 
 def show_sum(
@@ -115,15 +89,3 @@ def _sum_up(files: Sequence[HookTestFile], outcomes: Sequence[Outcome]) -> dict[
         "errors": sum(len(file.problems) for file in files),
         "duration_ms": round(sum(outcome.duration for outcome in outcomes), 3),
     }
-
-
-def _describe(result: Mapping[str, Any]) -> str:
-    """How a hook ended, how long it took, and what it said."""
-    code = result.get("exit_code")
-    end = f"exit {code}" if code is not None else result.get("signal") or result.get("failed")
-    stream = "stderr" if result["stderr"].strip() else "stdout"
-    text = result[stream].strip()
-    if len(text) > _MOST_CHARACTERS:
-        text = f"{text[:_MOST_CHARACTERS]}…"
-    said = f", {stream}: {text}" if text else ", nothing said"
-    return f"{end}, {duration(result['duration_ms'])}{said}"

@@ -22,10 +22,10 @@ __all__ = ["RULES", "Checked", "Finding", "Severity", "check", "read"]
 Rule: TypeAlias = Callable[[Checked], Iterable[Finding]]
 
 RULES: tuple[Rule, ...] = (
-    *(fields.unknown_events, fields.unknown_keys, fields.types, fields.timeouts),
-    *(fields.environments, fields.arguments, matchers, fields.duplicates, fields.switches),
-    *(fields.disabled_names, fields.disabled_hooks, fields.overreach, scripts, noise, warmth),
-    *(missing_programs, syntax, code_arguments, uncovered, fields.prompts, servers),
+    *(fields.unknown_events, fields.unknown_keys, fields.types, fields.failure_words),
+    *(fields.timeouts, fields.environments, fields.arguments, matchers, fields.duplicates),
+    *(fields.switches, fields.disabled_names, fields.disabled_hooks, fields.overreach, scripts),
+    *(noise, warmth, missing_programs, syntax, code_arguments, uncovered, fields.prompts, servers),
     *(claude.unread_files, claude.unfired_events, claude.kinds, claude.switches),
     *(claude.unsupported_fields, claude.user_config, claude.conditions, claude_matchers),
 )

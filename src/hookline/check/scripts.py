@@ -133,7 +133,8 @@ def warmth(checked: Checked) -> Iterator[Finding]:
         what = "this Python script would start in a millisecond or two if it were kept warm"
         remedy = 'add "warm": true'
         if others:
-            named = ", ".join(f"{s.hook.name} (line {s.entry.line})" for s in (first, *others))
+            sites = ((" ".join(s.hook.name.split()), s.entry.line) for s in (first, *others))
+            named = ", ".join(f"{name} (line {line})" for name, line in sites)
             what = f"Python scripts that would start in a millisecond or two if kept warm: {named}"
             remedy = 'add "warm": true to each'
         yield first.finding("warm", Severity.HINT, ("command",), what, remedy)

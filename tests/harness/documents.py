@@ -7,7 +7,7 @@
 | `console` | what follows `$ ` (and then `> `) runs in bash; the lines below are what it prints |
 | `sh` | runs as a script and succeeds |
 | `json`, `jsonc`, `toml` | parses |
-| `text` | is only shown |
+| `text`, `yaml` | is only shown |
 
 Words after the kind: `file=PATH` writes the block there instead of running it, `in=repository`
 runs it in a copy of this tree, `norun=REASON` leaves it out.  `env=adapters` is for a block that
@@ -171,7 +171,7 @@ class Reader:
             raise DocumentError(self._document, block.line, problem) from error
 
     def _check(self, block: Block) -> None:
-        if block.kind not in {*self._runs, *_CHECKS, "output", "text"}:
+        if block.kind not in {*self._runs, *_CHECKS, "output", "text", "yaml"}:
             raise ValueError(f"no kind of block is called {block.kind!r}")
         for word, value in block.words.items():
             if word not in _WORDS or not value:

@@ -18,15 +18,15 @@ _REPOSITORY = "https://github.com/hookline/hookline"
 _HELP = "https://hookline.github.io/hookline/cli/#check"
 
 
-def find_root(directory: str) -> str:
-    """The repository that a directory is in, or the directory itself."""
+def find_root(directory: str) -> str | None:
+    """The repository that a directory is in, None if it is in none."""
     here, parent = directory, ""
     while here != parent:
         # In a worktree it is a file.
         if os.path.exists(os.path.join(here, ".git")):
             return here
         here, parent = os.path.dirname(here), here
-    return directory
+    return None
 
 
 def find_below(root: str, file: str) -> str | None:

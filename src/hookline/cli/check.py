@@ -125,7 +125,7 @@ def _report(form: str, screen: Screen, findings: Sequence[Finding], checked: Che
 
     from hookline.check.reports import find_below, find_root, make_sarif, write_commands
 
-    root = find_root(checked.cwd)
+    root = find_root(checked.cwd) or os.getcwd()
     shorten = _make_shorter(checked, lambda path: find_below(root, path) or path)
     shown = [
         msgspec.structs.replace(each, message=shorten(each.message), remedy=shorten(each.remedy))

@@ -10,6 +10,11 @@ _APART = 0.08
 # No word that people type is longer, and nobody remembers more of them.
 _LONGEST = 200
 _MOST_KNOWN = 500
+# A slip of the fingers: so many letters are left out at most; in a name this short none, and in one
+# of up to so many letters a single one is wrong.
+_MOST_LEFT_OUT = 3
+_SHORT = 5
+_CAREFUL = 6
 
 
 def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
@@ -38,6 +43,24 @@ def only_one(word: str, known: Iterable[str]) -> str | None:
         ratios.append((matcher.ratio() if matcher.quick_ratio() > 0.6 else 0.0, name))
     (best, name), (second, _) = sorted([*ratios, (0.0, ""), (0.0, "")], reverse=True)[:2]
     return name if best >= _CERTAIN and best - second >= _APART else None
+
+
+def is_slip(word: str, name: str) -> bool:
+    """Whether a word is a name but for its case and underscores, a letter or two at one place, or
+    an end that was left out; without difflib, for readers that have no time to load it."""
+    word, name = _bare(word), _bare(name)
+    if abs(len(word) - len(name)) > _MOST_LEFT_OUT:
+        return False
+    least = min(len(word), len(name))
+    start = next((at for at in range(least) if word[at] != name[at]), least)
+    end = next((at for at in range(least - start) if word[-1 - at] != name[-1 - at]), least - start)
+    left, wanted = word[start : len(word) - end], name[start : len(name) - end]
+    size = max(len(left), len(wanted))
+    if len(name) < _SHORT:
+        return size == 0
+    is_turned = size == 2 and left == wanted[::-1]
+    is_begun = not left and start == len(word) >= _SHORT
+    return size <= 1 or is_turned or is_begun or (size == 2 and len(name) > _CAREFUL)
 
 
 def did_you_mean(names: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from hookline.check import Checked, Finding, Severity, check, read
+from hookline.check import RULE_MEANINGS, Checked, Finding, Severity, check, read
 from hookline.pipeline.settings import SettingsFile, find_claude_files
 from hookline.places import home_dir
 from hookline.wire.hooks import HookSource
@@ -54,10 +54,12 @@ def on(event: str, *hooks: Any, **definition: Any) -> dict[str, Any]:
 
 
 def brief(findings: list[Finding]) -> list[tuple[str, Severity]]:
+    assert {finding.kind for finding in findings} <= set(RULE_MEANINGS)
     return [(finding.kind, finding.severity) for finding in findings]
 
 
 def only(findings: list[Finding], rule: str) -> Finding:
     """The one finding of a rule, and no other."""
     assert [finding.kind for finding in findings] == [rule], findings
+    assert rule in RULE_MEANINGS
     return findings[0]

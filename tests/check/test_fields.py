@@ -40,15 +40,15 @@ def test_an_event_beside_its_misspelling_is_where_to_put_the_hooks(project: Proj
 @pytest.mark.parametrize(
     ("settings", "rule", "severity", "said"),
     [
-        ({"enableHook": True}, "unknown-key", WARNING, "did you mean enableHooks?"),
+        ({"enableHook": True}, "unknown-key", ERROR, "did you mean enableHooks?"),
         ({"colour": 1}, "unknown-key", WARNING, "the keys are $schema, claude, enableHooks"),
         ({"BeforeTool": []}, "misplaced-key", ERROR, 'put it into "hooks"'),
-        ({"hooksConfig": {"enable": True}}, "unknown-key", WARNING, "did you mean enabled?"),
+        ({"hooksConfig": {"enable": True}}, "unknown-key", ERROR, "did you mean enabled?"),
         ({"security": {"redaction": {}}}, "unknown-key", WARNING, "of security"),
-        (on("BeforeAgent", hook(), matchers="x"), "unknown-key", WARNING, "did you mean matcher?"),
+        (on("BeforeAgent", hook(), matchers="x"), "unknown-key", ERROR, "did you mean matcher?"),
         (on("BeforeAgent", hook(), timeout=1), "misplaced-key", WARNING, 'object of "hooks"'),
-        (on("BeforeAgent", hook(matcher="x")), "misplaced-key", WARNING, 'beside "hooks"'),
-        (on("BeforeAgent", hook(on_failure="block")), "unknown-key", WARNING, "mean onFailure?"),
+        (on("BeforeAgent", hook(matcher="x")), "misplaced-key", ERROR, 'beside its "hooks"'),
+        (on("BeforeAgent", hook(on_failure="block")), "unknown-key", ERROR, "mean onFailure?"),
         (on("BeforeAgent", hook(once=True)), "misplaced-key", WARNING, "Claude Code's"),
         ({"hooks": {"BeforeAgent": [hook()]}}, "flat-definition", ERROR, "put it into a list"),
     ],
@@ -59,6 +59,44 @@ def test_a_key_that_means_nothing_is_told_with_what_does(
     finding = only(review(project, settings), rule)
     assert finding.severity is severity
     assert said in finding.text
+
+
+@pytest.mark.parametrize(
+    ("settings", "rule", "said"),
+    [
+        (
+            on("BeforeTool", hook(onfailure="block")),
+            "unknown-key",
+            "is not a key of a hook, so a failure of the hook lets the agent go on; did you mean",
+        ),
+        (
+            on("BeforeTool", hook(), onFailure="block"),
+            "misplaced-key",
+            'lets the agent go on; write it into each hook that is in "hooks"',
+        ),
+        ({"hooks": {"requried": ["x"]}}, "unknown-event", "did you mean required?"),
+        ({"stric": True}, "unknown-key", "so a hook that cannot answer lets the agent go on"),
+        ({"enabelHoks": True}, "unknown-key", "did you mean enableHooks?"),
+        ({"required": ["x"]}, "misplaced-key", 'write it into "hooks"'),
+        (on("BeforeTool", hook(**{"if": "x"})), "misplaced-key", "have no condition"),
+        (on("BeforeTool", hook(onFailure="Block")), "failure-word", 'write "block"'),
+        (on("BeforeTool", hook(onFailure="closed")), "failure-word", 'write "allow" or "block"'),
+        (on("BeforeTool", hook(onFailure=True)), "failure-word", "onFailure cannot be true, so"),
+    ],
+)
+def test_a_slip_that_changes_the_policy_is_an_error(
+    project: Project, settings: Any, rule: str, said: str
+) -> None:
+    finding = only(review(project, settings), rule)
+    assert finding.severity is ERROR
+    assert said in finding.text
+
+
+def test_a_slip_in_another_programs_file_is_told_as_the_engine_tells_it(project: Project) -> None:
+    settings = {"theme": "dark", "hook": {}}
+    file = project.settings(settings, file=".gemini/settings.json")
+    finding = only(check(checked((file, HookSource.PROJECT), project=project)), "settings")
+    assert (finding.severity, finding.text.split("; ")[-1]) == (ERROR, "did you mean hooks?")
 
 
 def test_the_keys_of_other_programs_are_theirs(project: Project) -> None:

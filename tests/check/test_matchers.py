@@ -1,8 +1,12 @@
 """Matchers that cannot work, or that mean something else than they look like."""
 
+from typing import Any
+
 import pytest
 
-from tests.check.review import ERROR, HINT, WARNING, brief, hook, on, only, review
+from hookline.check import check
+from hookline.wire.hooks import HookSource
+from tests.check.review import ERROR, HINT, WARNING, brief, checked, hook, on, only, review
 from tests.harness.scratch import Project
 
 
@@ -26,8 +30,8 @@ from tests.harness.scratch import Project
         ("wirte_file|replace", "matcher-tool", WARNING, "no known tool is called 'wirte_file'"),
         ("Bash", "matcher-tool", WARNING, "LLxprt Code say run_shell_command"),
         ("Edit|Write", "matcher-tool", WARNING, "say replace|write_file"),
-        ("frobnicate", "matcher-tool", HINT, "fine for a tool of an agent of your own"),
-        ("mcp_maps_route", "matcher-tool", HINT, "fine for a tool of an MCP server"),
+        ("frobnicate", "matcher-tool", HINT, 'declare it: "tools": ["frobnicate"]'),
+        ("mcp_maps_route", "matcher-tool", HINT, "if your agent or an MCP server has it"),
     ],
 )
 def test_a_matcher_for_tools(
@@ -54,6 +58,66 @@ def test_a_matcher_for_tools(
 )
 def test_matchers_that_are_fine(project: Project, matcher: str) -> None:
     assert review(project, on("AfterTool", hook(), matcher=matcher)) == []
+
+
+def test_tools_that_nobody_knows_are_one_hint_a_file(project: Project) -> None:
+    named = ["crm_lookup", "mail_send|crm_lookup", "^crm_.*$", "write_file", "crm_lookup"]
+    groups = [{"matcher": matcher, "hooks": [hook(f"true {n}")]} for n, matcher in enumerate(named)]
+    finding = only(review(project, {"hooks": {"BeforeTool": groups}}), "matcher-tool")
+    assert finding.severity is HINT
+    assert finding.text == (
+        "'crm_lookup', 'mail_send|crm_lookup', '^crm_.*$' match no tool of Gemini CLI, LLxprt Code "
+        "or Claude Code; if your agent or an MCP server has them, declare them: "
+        '"tools": ["crm_lookup", "mail_send"]'
+    )
+    assert (finding.line, finding.column) == (5, 20)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"tools": ["crm_lookup"]},
+        {"tools": {"crm_lookup": "Read", "enableHooks": True}},
+        {"hooks": {"tools": ["crm_lookup"]}},
+        {"hooks": {"tools": {"crm_lookup": {"name": "Read"}}}},
+    ],
+)
+def test_a_declared_tool_is_known_to_matchers(project: Project, declared: dict[str, Any]) -> None:
+    hooks = on("BeforeTool", hook(), matcher="crm_lookup")["hooks"]
+    settings = {**declared, "hooks": {**declared.get("hooks", {}), **hooks}}
+    assert review(project, settings) == []
+    wrong = on("BeforeTool", hook(), matcher="crm_lokup")["hooks"]
+    settings["hooks"] = {**declared.get("hooks", {}), **wrong}
+    finding = only(review(project, settings), "matcher-tool")
+    assert (finding.severity, finding.remedy) == (WARNING, "did you mean crm_lookup?")
+
+
+def test_every_layer_may_declare_tools_and_one_that_nothing_uses_is_fine(project: Project) -> None:
+    used = project.settings(on("BeforeTool", hook(), matcher="^(crm_lookup|mail_send)$"))
+    users = project.settings({"tools": ["crm_lookup", "unused"]}, file="user.json")
+    systems = project.settings({"tools": ["other"]}, file="system.json")
+    layers = [(used, HookSource.PROJECT), (users, HookSource.USER), (systems, HookSource.SYSTEM)]
+    assert check(checked(*layers, project=project)) == []
+
+
+def test_a_tool_is_declared_for_claude_codes_matchers_as_well(project: Project) -> None:
+    theirs = {"PreToolUse": [{"matcher": "crm_lookup", "hooks": [hook()]}]}
+    project.settings({"hooks": theirs}, file=".claude/settings.json")
+    file = project.settings({"tools": ["crm_lookup"]})
+    layers = [(file, HookSource.PROJECT)]
+    assert check(checked(*layers, project=project, claude=True)) == []
+
+
+@pytest.mark.parametrize("tools", [7, "crm_lookup", ["a", 7], {"a": 7}, {"a": {"fields": {}}}])
+def test_tools_that_are_no_list_of_names_are_an_error(project: Project, tools: Any) -> None:
+    assert brief(review(project, {"tools": tools})) == [("settings", ERROR)]
+
+
+def test_what_others_keep_under_tools_is_theirs(project: Project) -> None:
+    settings = {"tools": {"core": ["x"], "sandbox": "docker", "enableHooks": True, "shell": {}}}
+    for folder in (".gemini", ".llxprt"):
+        file = project.settings(settings, file=f"{folder}/settings.json")
+        assert check(checked((file, HookSource.PROJECT), project=project)) == []
 
 
 @pytest.mark.parametrize(

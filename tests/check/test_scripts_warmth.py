@@ -19,6 +19,16 @@ def test_a_python_script_could_be_warm(project: Project, command: str) -> None:
     assert finding.remedy == 'add "warm": true'
 
 
+def test_scripts_that_could_be_warm_are_one_hint_a_file(project: Project) -> None:
+    project.script("hooks/x.py", PYTHON)
+    hooks = [hook("python3 hooks/x.py", name="scan"), hook("hooks/x.py --log"), hook("true")]
+    finding = only(review(project, on("BeforeAgent", *hooks)), "warm")
+    assert finding.text == (
+        "Python scripts that would start in a millisecond or two if kept warm: scan (line 6), "
+        'hooks/x.py --log (line 11); add "warm": true to each'
+    )
+
+
 @pytest.mark.parametrize("warm", [True, False])
 def test_a_choice_that_was_made_is_left_alone(project: Project, warm: bool) -> None:
     project.script("hooks/x.py", PYTHON)

@@ -2,13 +2,17 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import pytest
 
+from hookline.check import RULE_MEANINGS
 from hookline.cli.screen import width_of
+from hookline.places import user_config_dir
 from tests.cli.command import (
     ESCAPE,
     EVERY_VERB,
@@ -123,12 +127,14 @@ def test_at_80_columns_with_colour_and_without(flawed: Project) -> None:
         shown(coloured)
         == shown(plain)
         == [
-            ".hookline/settings.json:4:5: error: 'BeforTool' is not a hook event, so its",
-            "hooks never run; did you mean BeforeTool?",
-            ".hookline/settings.json:9:20: warning: 'write_*' is written as a glob, and is",
-            "read as a regular expression; write write_.*",
-            ".hookline/settings.json:10:19: error: the hook has no type and is skipped; add",
-            '"type": "command"',
+            ".hookline/settings.json:4:5: error:",
+            "    'BeforTool' is not a hook event, so its hooks never run; did you mean",
+            "    BeforeTool?",
+            ".hookline/settings.json:9:20: warning:",
+            "    'write_*' is written as a glob, and is read as a regular expression; write",
+            "    write_.*",
+            ".hookline/settings.json:10:19: error:",
+            '    the hook has no type and is skipped; add "type": "command"',
             "",
             "0 hooks in 1 file: 2 errors, 1 warning",
             "`hookline check --fix` mends 2 of these; --diff shows how",
@@ -136,7 +142,23 @@ def test_at_80_columns_with_colour_and_without(flawed: Project) -> None:
     )
 
 
-@pytest.mark.parametrize("columns", [100, 40, 30])
+def test_what_fits_stands_beside_its_place_and_the_rest_below_it(flawed: Project) -> None:
+    first, *_ = shown(on_terminal("check", cwd=flawed.path, columns=140))
+    assert first == (
+        ".hookline/settings.json:4:5: error: 'BeforTool' is not a hook event, so its hooks never "
+        "run; did you mean BeforeTool?"
+    )
+    lines = shown(on_terminal("check", cwd=flawed.path, columns=40))
+    assert lines[:5] == [
+        ".hookline/settings.json:4:5: error:",
+        "    'BeforTool' is not a hook event, so",
+        "    its hooks never run; did you mean",
+        "    BeforeTool?",
+        ".hookline/settings.json:9:20: warning:",
+    ]
+
+
+@pytest.mark.parametrize("columns", [120, 100, 40, 30])
 def test_no_line_is_wider_than_the_terminal(flawed: Project, columns: int) -> None:
     done = on_terminal("check", "--diff", cwd=flawed.path, columns=columns)
     assert [line for line in shown(done) if width_of(line) > columns] == []
@@ -175,6 +197,142 @@ def test_the_document_of_a_fix_has_the_changes(call: Call) -> None:
     ]
     assert '+    "BeforeTool": [' in document["changes"][0]["diff"]
     assert document["errors"] == 0
+
+
+@pytest.mark.usefixtures("flawed")
+def test_json_is_a_format_too_and_only_one_is_given(call: Call) -> None:
+    assert call("check", "--format", "json").document == call("check", "--json").document
+    assert call("check", "--format", "text").out == call("check").out
+    done = call("check", "--json", "--format", "sarif")
+    assert done.status == 1
+    assert "--json is one format and --format sarif another; give one" in done.err
+
+
+def test_github_gets_a_workflow_command_a_finding(flawed: Project, call: Call) -> None:
+    flawed.settings("{}", file=".git/x")
+    below = flawed.path / "sub"
+    below.mkdir()
+    for folder in (flawed.path, below):
+        done = call("check", "--format", "github", "--cwd", str(folder))
+        assert done.status == 1
+        assert done.out == (
+            "::error file=.hookline/settings.json,line=4,col=5,title=hookline unknown-event::"
+            "'BeforTool' is not a hook event, so its hooks never run; did you mean BeforeTool?\n"
+            "::warning file=.hookline/settings.json,line=9,col=20,title=hookline matcher-glob::"
+            "'write_*' is written as a glob, and is read as a regular expression; write write_.*\n"
+            "::error file=.hookline/settings.json,line=10,col=19,title=hookline type::"
+            'the hook has no type and is skipped; add "type": "command"\n'
+        )
+
+
+def test_a_text_cannot_pass_for_a_command_of_github(project: Project) -> None:
+    project.script("hooks,a:b%/x.sh", "#!/bin/sh\r\ntrue\n")
+    gone = "'./100%,:\r\n::error::forged\x1b[2J'"
+    project.settings(
+        settings("BeforeTool", command_hook(gone), command_hook("'./hooks,a:b%/x.sh'"))
+    )
+    done = hookline("check", "--format", "github", cwd=project.path)
+    lines = done.out.splitlines()
+    assert all(re.match(r"::(error|warning|notice) file=[^:]*::", line) for line in lines)
+    assert "file=hooks%2Ca%3Ab%25/x.sh,line=1,col=10,title=hookline script-crlf::" in done.out
+    assert "there is no script ./100%25,:%0D%0A::error::forged\\x1b[2J; " in done.out
+    assert not {"\x1b", "\r"} & set(done.out)
+
+
+def test_sarif_has_what_code_scanning_asks_for(flawed: Project, call: Call) -> None:
+    flawed.script("hooks/a b%ü.sh", "#!/bin/sh\r\n")
+    odd = [command_hook("'hooks/a b%ü.sh'"), command_hook("python3 x.py", timeout=300)]
+    flawed.settings(settings("BeforeTool", *odd), file=".gemini/settings.json")
+    done = call("check", "--format", "sarif")
+    assert done.status == 1
+    log = done.document
+    assert (log["version"], log["$schema"][-11:]) == ("2.1.0", "-2.1.0.json")
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"] == "hookline"
+    assert driver["informationUri"].startswith("https://")
+    rules = [rule["id"] for rule in driver["rules"]]
+    assert rules == list(RULE_MEANINGS)
+    for rule in driver["rules"]:
+        assert rule["shortDescription"]["text"] == RULE_MEANINGS[rule["id"]]
+        assert rule["help"]["text"]
+    assert run["columnKind"] == "unicodeCodePoints"
+    assert {result["level"] for result in run["results"]} == {"error", "warning", "note"}
+    uris = set()
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]] == result["ruleId"]
+        assert result["message"]["text"]
+        (location,) = result["locations"]
+        place = location["physicalLocation"]
+        assert place["artifactLocation"]["uriBaseId"] == "%SRCROOT%"
+        assert (flawed.path / unquote(place["artifactLocation"]["uri"])).is_file()
+        assert place["region"]["startLine"] >= 1
+        assert place["region"]["startColumn"] >= 1
+    uris = {
+        r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in run["results"]
+    }
+    assert uris == {
+        ".hookline/settings.json",
+        ".gemini/settings.json",
+        "hooks/a%20b%25%C3%BC.sh",
+    }
+    found = call("check", "--json").document["findings"]
+    assert len(found) == len(run["results"])
+
+
+def test_sarif_without_findings_is_still_a_log(project: Project, call: Call) -> None:
+    done = call("check", "--format", "sarif", "--cwd", str(project.path))
+    assert (done.status, done.document["runs"][0]["results"]) == (0, [])
+
+
+def test_a_file_outside_of_the_repository_keeps_its_path(
+    project: Project, tmp_path: Path, call: Call
+) -> None:
+    file = tmp_path / "other settings.json"
+    file.write_text('{"stric": true}')
+    done = call("check", "--format", "sarif", "--settings", str(file), "--cwd", str(project.path))
+    (result,) = done.document["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place == {"uri": f"file://{quote(str(file))}"}
+    done = call("check", "--format", "github", "--settings", str(file), "--cwd", str(project.path))
+    assert done.out.startswith(f"::error file={file},line=1,col=2,")
+
+
+def test_a_report_has_what_a_fix_leaves_and_stderr_what_it_did(flawed: Project) -> None:
+    done = hookline("check", "--fix", "--format", "github", cwd=flawed.path)
+    assert done.status == 0
+    assert [line.split()[0] for line in done.out.splitlines()] == ["::warning", "::notice"]
+    assert done.err == "changed .hookline/settings.json\nchanged hooks/scan.sh\n"
+    assert "BeforeTool" in (flawed.path / ".hookline/settings.json").read_text()
+
+
+def test_a_file_is_named_by_its_path_from_here_in_texts_too(project: Project) -> None:
+    project.settings(settings("BeforeAgent", command_hook("true", name="x")))
+    project.settings({"hooks": {"disabled": ["x"]}}, file=".hookline/settings.local.json")
+    said = "the hook is disabled in .hookline/settings.local.json:4 and does not run"
+    for form in ("text", "github", "sarif"):
+        done = hookline("check", "--format", form, cwd=project.path)
+        assert said in done.out
+        assert str(project.path) not in done.out
+    found = json.loads(hookline("check", "--json", cwd=project.path).out)["findings"]
+    assert str(project.path) in found[0]["file"]
+
+
+def test_only_the_projects_settings_are_checked_if_asked(project: Project, call: Call) -> None:
+    users = Path(user_config_dir() or "") / "settings.json"
+    users.parent.mkdir(parents=True, exist_ok=True)
+    users.write_text('{"stric": true}')
+    project.settings(settings("BeforeAgent", command_hook("true", timeout=5)))
+    here = ["--cwd", str(project.path)]
+
+    def files(*arguments: str) -> list[str]:
+        found = call("check", "--json", *here, *arguments).document["findings"]
+        return sorted({finding["rule"] for finding in found})
+
+    assert files() == ["timeout-seconds", "unknown-key"]
+    assert files("--only", "project") == ["timeout-seconds"]
+    assert files("--only", "user") == ["unknown-key"]
+    assert files("--only", "project", "--settings", str(users)) == ["unknown-key"]
 
 
 @pytest.mark.parametrize(

@@ -374,6 +374,29 @@ def test_plain_names_of_tools_pass_without_a_word(project: Project) -> None:
     assert load(project.path, claude=True).problems == ()
 
 
+def test_tools_may_be_declared_at_the_top_and_switch_hooks_there_as_before(
+    project: Project,
+) -> None:
+    write(user_file(), guard())
+    write(own_user_file(), {"tools": {"a": "Bash", "enableHooks": True}, "hooks": {"tools": ["b"]}})
+    config = Config.load(project.path, claude=True)
+    assert config.get_settings().problems == ()
+    assert (matched(config, "a"), matched(config, "b")) == (["guard"], [])
+    write(own_user_file(), {"tools": {"a": "Read"}, "hooks": {"tools": {"a": "Bash"}}})
+    assert matched(Config.load(project.path, claude=True), "a") == []
+    write(own_user_file(), {"tools": {"enableHooks": False}})
+    assert not load(project.path, claude=True).enabled
+
+
+def test_what_llxprt_keeps_under_tools_declares_nothing(project: Project) -> None:
+    write(user_file(), guard())
+    theirs = {"tools": {"sandbox": "Bash", "core": ["x"], "enableHooks": True}}
+    project.settings(theirs, file=".llxprt/settings.json")
+    config = Config.load(project.path, claude=True, trusted=True)
+    assert config.get_settings().problems == ()
+    assert matched(config, "sandbox") == []
+
+
 def test_a_project_declares_only_what_nobody_else_knows(project: Project) -> None:
     write(user_file(), guard())
     others = {"run_shell_command": "Read", "Bash": "Read", "mcp__a__b": "Read"}

@@ -1,7 +1,7 @@
 """What a reviewer would say about the settings and scripts of a project; none of it is executed.
 
 Each rule is a function of what was read (``reading.Checked``), one module a subject; a new one is
-a function there and a row in ``RULES``.
+a function there and a row in ``RULES``; what it calls its findings has a row in ``RULE_MEANINGS``.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,21 +11,22 @@ from hookline.check import claude, fields
 from hookline.check.claude_matchers import claude_matchers
 from hookline.check.findings import Finding, Severity
 from hookline.check.matchers import matchers
+from hookline.check.meanings import RULE_MEANINGS
 from hookline.check.noise import noise
 from hookline.check.reading import Checked, read
 from hookline.check.scripts import scripts, uncovered, warmth
 from hookline.check.servers import servers
 from hookline.check.shells import code_arguments, missing_programs, syntax
 
-__all__ = ["RULES", "Checked", "Finding", "Severity", "check", "read"]
+__all__ = ["RULES", "RULE_MEANINGS", "Checked", "Finding", "Severity", "check", "read"]
 
 Rule: TypeAlias = Callable[[Checked], Iterable[Finding]]
 
 RULES: tuple[Rule, ...] = (
-    *(fields.unknown_events, fields.unknown_keys, fields.types, fields.timeouts),
-    *(fields.environments, fields.arguments, matchers, fields.duplicates, fields.switches),
-    *(fields.disabled_names, fields.disabled_hooks, fields.overreach, scripts, noise, warmth),
-    *(missing_programs, syntax, code_arguments, uncovered, fields.prompts, servers),
+    *(fields.unknown_events, fields.unknown_keys, fields.types, fields.failure_words),
+    *(fields.timeouts, fields.environments, fields.arguments, matchers, fields.duplicates),
+    *(fields.switches, fields.disabled_names, fields.disabled_hooks, fields.overreach, scripts),
+    *(noise, warmth, missing_programs, syntax, code_arguments, uncovered, fields.prompts, servers),
     *(claude.unread_files, claude.unfired_events, claude.kinds, claude.switches),
     *(claude.unsupported_fields, claude.user_config, claude.conditions, claude_matchers),
 )

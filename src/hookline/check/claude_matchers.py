@@ -6,7 +6,6 @@ declared.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from hookline.check.findings import Finding, Severity
 from hookline.check.matchers import (
@@ -17,16 +16,15 @@ from hookline.check.matchers import (
     does_match,
     exploding_name,
     find_words,
+    tell_strange,
     with_word,
 )
 from hookline.check.reading import Checked, definitions
 from hookline.nearest import ask_which, did_you_mean, only_one
+from hookline.pipeline.jsonc import Path
 from hookline.pipeline.matcher import Match
 from hookline.problem import Problem
 from hookline.wire.events import EVENTS, EventSpec
-
-if TYPE_CHECKING:
-    from hookline.pipeline.dialects.tools import ToolAlias
 
 # What Claude Code's triggers are, where its events have a list of them.
 _TRIGGERS: Mapping[str, tuple[str, ...]] = {
@@ -49,8 +47,10 @@ _NAME_LIST = re.compile(r"[A-Za-z0-9_\- ,|]*")
 
 
 def claude_matchers(checked: Checked) -> Iterator[Finding]:
-    """What is wrong with each matcher, the surest of it alone."""
+    """What is wrong with each matcher, the surest of it alone; those for tools that nobody has
+    declared are told together."""
     for file in checked.files:
+        strange: list[tuple[Path, str]] = []
         for key, path, definition in definitions(file) if file.is_claude else ():
             event, text = file.dialect.event_for(key), definition.get("matcher")
             is_text = isinstance(text, str) and text.strip() not in ("", "*")
@@ -62,12 +62,16 @@ def claude_matchers(checked: Checked) -> Iterator[Finding]:
             if verdict is None and key in _TRIGGERS:
                 verdict = _judge_trigger(text, key, matches)
             elif verdict is None and spec.search:
-                verdict = _judge_tools(text, matches, checked.tools)
+                verdict = _judge_tools(text, matches, checked)
+                if verdict is None and _is_strange(text, matches, checked):
+                    strange.append(((*path, "matcher"), text))
             if verdict is not None:
                 rule, severity, message, remedy, instead = verdict
                 at = (*path, "matcher")
                 fixes = file.replaced(at, instead) if instead is not None else ()
                 yield file.finding(rule, severity, at, message, remedy, fixes=fixes, event=key)
+        if strange:
+            yield tell_strange(file, strange, "declared tool")
 
 
 def _judge_form(text: str, key: str, spec: EventSpec, problem: Problem | None) -> Verdict | None:
@@ -119,18 +123,25 @@ def _judge_trigger(text: str, key: str, matches: Match) -> Verdict | None:
     return Verdict("matcher-trigger", Severity.ERROR, what, remedy, instead)
 
 
-def _judge_tools(text: str, matches: Match, tools: "Mapping[str, ToolAlias]") -> Verdict | None:
+def _is_strange(text: str, matches: Match, checked: Checked) -> bool:
+    """Whether no tool is matched that this host declares; those of MCP servers have their names
+    whatever these are."""
+    hosts = (*checked.tools, *checked.declared)
+    return "mcp" not in text and not any(does_match(matches, host) for host in hosts)
+
+
+def _judge_tools(text: str, matches: Match, checked: Checked) -> Verdict | None:
     from hookline.pipeline.dialects.tools import CLAUDE_NAMES, claude_names, split_mcp_name
 
-    words = _split(text)
+    words, tools = _split(text), checked.tools
     hosts = (name for host in tools for name in claude_names(host, tools=tools))
-    known = dict.fromkeys([*CLAUDE_NAMES, *hosts])
+    known = dict.fromkeys([*CLAUDE_NAMES, *hosts, *checked.declared])
     for word in words:
         if word.startswith("mcp__") and split_mcp_name(word) is None:
             what = f"no tool is called {word!r}: names in a list are compared as they are"
             meant = f"{word.rstrip('_')}__.*"
             return Verdict("matcher-tool", Severity.WARNING, what, f"write {meant}")
-    if any(does_match(matches, host) for host in tools):
+    if any(does_match(matches, host) for host in (*tools, *checked.declared)):
         # One misspelt name may stand among good ones.
         for word in (word for word in words if word not in known and "mcp" not in word):
             one = only_one(word, known)
@@ -139,7 +150,6 @@ def _judge_tools(text: str, matches: Match, tools: "Mapping[str, ToolAlias]") ->
                 return Verdict("matcher-tool", Severity.WARNING, what, did_you_mean([one]), meant)
         return None
     if "mcp" in text:
-        # The tools of MCP servers have their names whatever these are.
         return None
     if re.match(OF_FILES, text):
         return _name_of_files(text, Severity.WARNING)
@@ -147,7 +157,7 @@ def _judge_tools(text: str, matches: Match, tools: "Mapping[str, ToolAlias]") ->
     if claudes:
         tool = claudes[0]
         what = f"{text!r} matches no declared tool: none of this host's is {tool}"
-        remedy = f'say which is: "hooks": {{"tools": {{"my_tool": "{tool}"}}}}, or Hooks(tools=…)'
+        remedy = f'say which is: "tools": {{"my_tool": "{tool}"}}, or Hooks(tools=…)'
         return Verdict("matcher-tool", Severity.WARNING, what, remedy)
     for word in words or find_words(text):
         one = only_one(word, known)
@@ -156,11 +166,7 @@ def _judge_tools(text: str, matches: Match, tools: "Mapping[str, ToolAlias]") ->
             what = f"{text!r} matches no declared tool ({slip}?)"
             meant = with_word(text, word, one)
             return Verdict("matcher-tool", Severity.WARNING, what, did_you_mean([one]), meant)
-    what = f"{text!r} matches no declared tool"
-    remedy = (
-        'fine for a tool that your agent calls so; others are declared in "hooks": {"tools": …}'
-    )
-    return Verdict("matcher-tool", Severity.HINT, what, remedy)
+    return None
 
 
 def _split(text: str) -> list[str]:

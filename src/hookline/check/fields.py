@@ -24,10 +24,12 @@ from hookline.check.reading import (
 from hookline.nearest import ask_which, only_one
 from hookline.pipeline.arguments import code_in
 from hookline.pipeline.jsonc import Path, spoken
+from hookline.pipeline.policykeys import Place, decides_policy, find_misread, speak_of
 from hookline.pipeline.programs import directory_names, hook_variables
 from hookline.pipeline.settings import SWITCHES, find_disabled_names
 from hookline.pipeline.shell import NAME, VARIABLE
 from hookline.schema.settings import KINDS, Definition, Hook, Settings, find_sections, keys_of
+from hookline.wire import codec
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource
 
@@ -58,6 +60,7 @@ _CLAUDE_EVENTS = {
 # The same the other way round; the first is meant.
 _CLAUDE_NAMES = {ours: theirs for theirs, ours in reversed(_CLAUDE_EVENTS.items())}
 _EVENTS = [event.value for event in HookEventName]
+_COMMENTS = ("//", "$comment", "_comment")
 # Keys in the wrong object: what to say about each, and what to do.
 _AT_THE_TOP = dict.fromkeys(
     _EVENTS, ("stands outside of hooks, where nothing reads it", 'put it into "hooks"')
@@ -75,6 +78,13 @@ _CLAUDES = (
     "remove it, and see to it in the script",
 )
 _IN_DEFINITION = dict.fromkeys(_HOOK - _DEFINITION, _OF_A_HOOK)
+# The objects that have keys which decide policy.
+_PLACES: dict[Path, Place] = {
+    ("hooksConfig",): "hooksConfig",
+    ("hookline",): "hookline",
+    ("security",): "security",
+    ("security", "environmentVariableRedaction"): "redaction",
+}
 
 # No process can be relied on to be done in so few milliseconds, and people wait that many seconds.
 _SURELY_SECONDS = 60
@@ -107,7 +117,11 @@ def unknown_events(checked: Checked) -> Iterator[Finding]:
                 events = file.dialect.event_names()
                 names = [*events, *file.dialect.reserved_keys]
                 message = f"{name!r} is not a hook event, so its hooks never run"
+                slip = None if file.is_claude else find_misread(name, "hooks")
                 remedy = ask_which(name, names)
+                if slip is not None:
+                    message = f"{name!r} {slip.message}, so {slip.consequence}"
+                    remedy = slip.remedy
                 if not remedy:
                     fired = [
                         e for e in events if isinstance(file.dialect.event_for(e), HookEventName)
@@ -128,13 +142,13 @@ def unknown_keys(checked: Checked) -> Iterator[Finding]:
     """Everything that is written in the settings and means nothing there."""
     for file in checked.files:
         if file.is_own:
-            yield from _keys_of(file, (), _TOP_LEVEL, "of the settings", misplaced=_AT_THE_TOP)
+            yield from _keys_of(file, (), _TOP_LEVEL, "settings", misplaced=_AT_THE_TOP)
             for path, known in _SECTIONS.items():
-                yield from _keys_of(file, path, known, f"of {spoken(path)}")
+                yield from _keys_of(file, path, known, _PLACES.get(path))
         for _, path, definition in definitions(file):
             if "hooks" in definition or "command" not in definition:
                 known = _DEFINITION | _HOOK
-                yield from _keys_of(file, path, known, "of a definition", misplaced=_IN_DEFINITION)
+                yield from _keys_of(file, path, known, "definition", misplaced=_IN_DEFINITION)
                 continue
             yield file.finding(
                 "flat-definition",
@@ -145,7 +159,7 @@ def unknown_keys(checked: Checked) -> Iterator[Finding]:
             )
         for raw in raw_hooks(file):
             known, misplaced = _keys_for(raw)
-            yield from _keys_of(file, raw.path, known, "of a hook", misplaced=misplaced)
+            yield from _keys_of(file, raw.path, known, "hook", misplaced=misplaced)
 
 
 def _keys_for(raw: RawHook) -> tuple[frozenset[str], dict[str, tuple[str, str]]]:
@@ -173,37 +187,43 @@ def _keys_of(
     file: CheckedFile,
     path: Path,
     known: frozenset[str],
-    where: str,
+    place: Place | None,
     *,
     misplaced: Mapping[str, tuple[str, str]] = {},
 ) -> Iterator[Finding]:
     """Keys of an object that mean nothing in it; ``misplaced`` are those that do elsewhere, with
-    what to say about them."""
+    what to say about them. Where one was meant to decide policy, that is not in force."""
     value = file.value(path)
+    where = spoken(path) if place is None else speak_of(place)
     for name in value if isinstance(value, Mapping) else ():
-        here = (*path, name)
-        if name in misplaced:
+        if (name in known and name not in misplaced) or name.startswith(_COMMENTS):
+            continue
+        here, about = (*path, name), {}
+        fixes: tuple[Fix, ...] = ()
+        slip = None if place is None else find_misread(name, place, is_claude=file.is_claude)
+        rule, severity = "misplaced-key", Severity.WARNING
+        if slip is not None:
+            severity, remedy = Severity.ERROR, slip.remedy
+            what = f"{name!r} {slip.message}, so {slip.consequence}"
+            if slip.is_here:
+                rule, fixes = "unknown-key", file.renamed_key(here, slip.meant)
+        elif name in misplaced:
             what, remedy = misplaced[name]
+            what = f"{name} {what}"
             # A hook with a stray key still runs; a whole event outside of hooks does not.
-            severity, about = Severity.WARNING, {}
             if not path:
                 severity, about = Severity.ERROR, {"event": name}
-            yield file.finding(
-                "misplaced-key", severity, here, f"{name} {what}", remedy, at_key=True, **about
-            )
-        elif name not in known and not name.startswith(("//", "$comment", "_comment")):
+        else:
+            rule, what = "unknown-key", f"{name!r} is not a key of {where} and means nothing"
             one, asked = only_one(name, known), ask_which(name, known)
-            # Claude Code's files have keys for other readers as well.
-            is_meant = asked or not file.is_claude
-            yield file.finding(
-                "unknown-key",
-                Severity.WARNING if is_meant else Severity.HINT,
-                here,
-                f"{name!r} is not a key {where} and means nothing",
-                asked or f"the keys are {', '.join(sorted(known))}",
-                at_key=True,
-                fixes=file.renamed_key(here, one) if one else (),
-            )
+            remedy = asked or f"the keys are {', '.join(sorted(known))}"
+            fixes = file.renamed_key(here, one) if one else ()
+            if one and place is not None and decides_policy(one, place):
+                severity = Severity.ERROR
+            elif not asked and file.is_claude:
+                # Claude Code's files have keys for other readers as well.
+                severity = Severity.HINT
+        yield file.finding(rule, severity, here, what, remedy, at_key=True, fixes=fixes, **about)
 
 
 def types(checked: Checked) -> Iterator[Finding]:
@@ -230,6 +250,23 @@ def types(checked: Checked) -> Iterator[Finding]:
             continue
         yield raw.file.finding(
             "type", Severity.ERROR, raw.path, what, remedy, at=at, fixes=fixes, event=raw.key
+        )
+
+
+def failure_words(checked: Checked) -> Iterator[Finding]:
+    """Hooks that say what their failure means in a word that is none, and so fail open."""
+    for raw in (raw for file in checked.files for raw in raw_hooks(file)):
+        said, words = raw.config.get("onFailure"), raw.file.dialect.failure_words
+        if "onFailure" not in raw.config or (isinstance(said, str) and said in words):
+            continue
+        one = only_one(said, words) if isinstance(said, str) else None
+        at = (*raw.path, "onFailure")
+        shown = codec.encode(said).decode(errors="replace")
+        what = f"onFailure cannot be {shown}, so a failure of the hook lets the agent go on"
+        remedy = "write " + " or ".join(f'"{word}"' for word in ([one] if one else words))
+        fixes = raw.file.replaced(at, one) if one else ()
+        yield raw.file.finding(
+            "failure-word", Severity.ERROR, at, what, remedy, fixes=fixes, event=raw.key
         )
 
 

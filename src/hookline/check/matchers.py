@@ -2,14 +2,15 @@
 or that take for ever."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from hookline.check.findings import Finding, Severity
-from hookline.check.reading import Checked, definitions
+from hookline.check.reading import Checked, CheckedFile, definitions
 from hookline.nearest import ask_which, did_you_mean, nearest, only_one
 from hookline.pipeline.dialects.tools import CLAUDE_NAMES, host_names
+from hookline.pipeline.jsonc import Path
 from hookline.pipeline.matcher import Match, MatchTimeout, compile_matcher
 from hookline.problem import Problem
 from hookline.wire.events import EVENTS, EventSpec
@@ -17,6 +18,8 @@ from hookline.wire.tools import NATIVE_TOOLS
 
 # Settings that nobody has reviewed must not keep the checking busy.
 LONGEST = 1_000
+# So many matchers are named in one hint.
+_MOST_NAMED = 50
 _PLAIN = r"[A-Za-z0-9_-]+"
 # A star behind a letter or an underscore repeats that character, which nobody wants in a name.
 _GLOB = r"(?:^|\|)\^?\*|[A-Za-z0-9_-]\*|(?:^|\|)\{[^{}|]*,[^{}|]*\}"
@@ -49,8 +52,11 @@ class Verdict(NamedTuple):
 
 
 def matchers(checked: Checked) -> Iterator[Finding]:
-    """What is wrong with each matcher, the surest of it alone."""
+    """What is wrong with each matcher, the surest of it alone; those for tools that nobody has
+    declared are told together."""
+    known = NATIVE_TOOLS | checked.declared
     for file in checked.files:
+        strange: list[tuple[Path, str]] = []
         for key, path, definition in definitions(file) if not file.is_claude else ():
             event, text = file.dialect.event_for(key), definition.get("matcher")
             if event is None or not isinstance(text, str) or len(text) > LONGEST:
@@ -64,7 +70,9 @@ def matchers(checked: Checked) -> Iterator[Finding]:
             if verdict is None and spec.trigger is not None:
                 verdict = _judge_trigger(text, spec, matches)
             elif verdict is None and spec.search:
-                verdict = _judge_tool(text, matches)
+                verdict = _judge_tool(text, matches, known)
+                if verdict is None and is_strange(text, matches, known):
+                    strange.append(((*path, "matcher"), text))
             if verdict is not None:
                 rule, severity, message, remedy, instead = verdict
                 at = (*path, "matcher")
@@ -72,6 +80,31 @@ def matchers(checked: Checked) -> Iterator[Finding]:
                 yield file.finding(
                     rule, severity, at, message, remedy, fixes=fixes, event=event.value
                 )
+        if strange:
+            yield tell_strange(file, strange, "tool of Gemini CLI, LLxprt Code or Claude Code")
+
+
+def is_strange(text: str, matches: Match, known: Iterable[str]) -> bool:
+    """Whether a matcher matches no known tool. What "hookline mcp" and Claude Code call the tools
+    of MCP servers is theirs, whatever these are."""
+    if re.match(r"[\^(?:]*mcp__[\w-]+__", text):
+        return False
+    return not any(does_match(matches, name) for name in known)
+
+
+def tell_strange(file: CheckedFile, strange: Sequence[tuple[Path, str]], known: str) -> Finding:
+    """The hint for all matchers of a file that match no ``known`` tool."""
+    texts = list(dict.fromkeys(text for _, text in strange))
+    shown = ", ".join(repr(text) for text in texts[:_MOST_NAMED])
+    shown += f" and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
+    words = dict.fromkeys(word for text in texts for word in find_words(text))
+    example = ", ".join(f'"{word}"' for word in [*words][:_MOST_NAMED]) or '"NAME", …'
+    remedy = f'if your agent or an MCP server has them, declare them: "tools": [{example}]'
+    what = f"{shown} match no {known}"
+    if len(texts) == 1:
+        what = f"{shown} matches no {known}"
+        remedy = remedy.replace("has them, declare them", "has it, declare it")
+    return file.finding("matcher-tool", Severity.HINT, strange[0][0], what, remedy)
 
 
 def _judge_form(text: str, spec: EventSpec, problem: Problem | None) -> Verdict | None:
@@ -137,14 +170,14 @@ def _judge_trigger(text: str, spec: EventSpec, matches: Match) -> Verdict | None
     )
 
 
-def _judge_tool(text: str, matches: Match) -> Verdict | None:
+def _judge_tool(text: str, matches: Match, known: Collection[str]) -> Verdict | None:
     words = find_words(text)
-    if any(does_match(matches, name) for name in NATIVE_TOOLS):
+    if any(does_match(matches, name) for name in known):
         # One misspelt name may stand among good ones.
         for word in words:
-            if any(word in name for name in (*NATIVE_TOOLS, *CLAUDE_NAMES)):
+            if any(word in name for name in (*known, *CLAUDE_NAMES)):
                 continue
-            one = only_one(word, NATIVE_TOOLS)
+            one = only_one(word, known)
             if one is not None and one.lower() != word.lower():
                 what, remedy = f"no known tool is called {word!r}", did_you_mean([one])
                 meant = with_word(text, word, one)
@@ -159,21 +192,16 @@ def _judge_tool(text: str, matches: Match) -> Verdict | None:
         return Verdict("matcher-tool", Severity.WARNING, what, remedy)
     if re.match(OF_FILES, text):
         return _name_of_files(text, Severity.WARNING, is_tool=True)
-    near = {word: found for word in words if (found := nearest(word, NATIVE_TOOLS, cutoff=0.75))}
+    near = {word: found for word in words if (found := nearest(word, known, cutoff=0.75))}
     if near and "mcp" not in text:
         word, found = next(iter(near.items()))
-        one = only_one(word, NATIVE_TOOLS)
+        one = only_one(word, known)
         slip = "case counts" if found[0].lower() == word.lower() else "a typing error"
         what = f"{text!r} matches no known tool ({slip}?)"
         instead = with_word(text, word, one) if one else None
         remedy = did_you_mean([one] if one else found)
         return Verdict("matcher-tool", Severity.WARNING, what, remedy, instead)
-    if re.match(r"[\^(?:]*mcp__[\w-]+__", text):
-        # What "hookline mcp" and Claude Code call the tools of MCP servers, whatever these are.
-        return None
-    whose = "an MCP server" if text.lstrip("^(").startswith("mcp_") else "an agent of your own"
-    what = f"{text!r} matches no tool of Gemini CLI, LLxprt Code or Claude Code"
-    return Verdict("matcher-tool", Severity.HINT, what, f"fine for a tool of {whose}")
+    return None
 
 
 def find_words(text: str) -> list[str]:

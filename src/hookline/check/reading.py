@@ -21,6 +21,7 @@ from hookline.pipeline.settings import (
     SettingsFileError,
     combine,
     find_tools,
+    is_foreign_file,
     read_settings_file,
 )
 from hookline.pipeline.sources import Sources
@@ -32,8 +33,6 @@ from hookline.wire.hooks import CommandHook, HookConfig, HookSource, HttpHook, P
 if TYPE_CHECKING:
     from hookline.pipeline.dialects.tools import ToolAlias
 
-# Files of other programs, which have keys of their own.
-_FOREIGN_FOLDERS = frozenset({".gemini", ".llxprt", ".claude"})
 # Keys that a plugin may have beside its events.
 _BESIDE_EVENTS = frozenset({"description", "$schema"})
 
@@ -58,8 +57,7 @@ class CheckedFile(msgspec.Struct, frozen=True, eq=False):
     @property
     def is_own(self) -> bool:
         """Whether every key in it is ours."""
-        folder = os.path.basename(os.path.dirname(self.path))
-        return not self.is_claude and folder not in _FOREIGN_FOLDERS
+        return not self.is_claude and not is_foreign_file(self.path)
 
     def value(self, path: Path) -> Any:
         """The value at a path, None where there is none."""
@@ -162,14 +160,15 @@ class Checked(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Everything there is to check.
 
     ``problems`` are what the engine has to say about it, files that nobody can read included.
-    ``tools`` are the host's as far as settings say what they are in Claude Code, and ``unread`` are
-    files of Claude Code's that nobody asked for.
+    ``tools`` are the host's as far as settings say what they are in Claude Code, ``declared`` the
+    names of all that they declare, and ``unread`` are files of Claude Code's that nobody asked for.
     """
 
     files: tuple[CheckedFile, ...]
     hooks: tuple[HookSite, ...]
     problems: tuple[Problem, ...]
     tools: "Mapping[str, ToolAlias]"
+    declared: frozenset[str]
     private_hosts: tuple[str, ...]
     unread: tuple[str, ...]
     cwd: str
@@ -246,6 +245,7 @@ def read(
         hooks=tuple(_find_sites(checked, settings.entries)),
         problems=tuple(problems),
         tools=sources.tools,
+        declared=frozenset(name for layer in layers for name in layer.tool_names),
         private_hosts=settings.private_hosts,
         unread=tuple(path for path in unread if os.path.isfile(path)),
         cwd=cwd,

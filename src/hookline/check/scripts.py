@@ -113,7 +113,8 @@ def uncovered(checked: Checked) -> Iterator[Finding]:
 
 
 def warmth(checked: Checked) -> Iterator[Finding]:
-    """Hooks whose ``warm`` is missing, or does nothing."""
+    """Hooks whose ``warm`` does nothing, and for each file those that it is missing from."""
+    missing: dict[str, list[CommandSite]] = {}
     for site, _, script in found_scripts(checked):
         asked = site.raw.config.get("warm")
         is_python = script is not None and script.kind == "python"
@@ -127,8 +128,16 @@ def warmth(checked: Checked) -> Iterator[Finding]:
             and not site.file.is_claude
             and _why_cold(site, checked) is None
         ):
-            what = "this Python script would start in a millisecond or two if it were kept warm"
-            yield site.finding("warm", Severity.HINT, ("command",), what, 'add "warm": true')
+            missing.setdefault(site.file.path, []).append(site)
+    for first, *others in missing.values():
+        what = "this Python script would start in a millisecond or two if it were kept warm"
+        remedy = 'add "warm": true'
+        if others:
+            sites = ((" ".join(s.hook.name.split()), s.entry.line) for s in (first, *others))
+            named = ", ".join(f"{name} (line {line})" for name, line in sites)
+            what = f"Python scripts that would start in a millisecond or two if kept warm: {named}"
+            remedy = 'add "warm": true to each'
+        yield first.finding("warm", Severity.HINT, ("command",), what, remedy)
 
 
 def _why_cold(site: CommandSite, checked: Checked) -> str | None:

@@ -1,17 +1,19 @@
 """``hookline check``: reviews the settings and the scripts they name; it executes none of them.
 
-A finding is a line that editors and people can follow, in a group a file. Exit status: 0 also with
-warnings and hints, 1 with errors, and with warnings when ``--strict``.
+A finding is a line that editors and people can follow, in a group a file; other formats are for
+programs. Exit status: 0 also with warnings and hints, 1 with errors, and with warnings when
+``--strict``.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from hookline.check import Checked, Finding, Severity, check, read
-from hookline.cli.options import SOURCES, Options, find_sources, flag
-from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
+from hookline.cli.failures import CommandError
+from hookline.cli.options import SOURCES, Option, Options, find_sources, flag
+from hookline.cli.screen import DIFF_ROLES, Screen, Span, count, diff, shown_path, width_of
 from hookline.pipeline.jsonc import spoken
 from hookline.pipeline.settings import find_claude_files, find_project_dir, find_settings_files
 from hookline.places import home_dir
@@ -25,6 +27,7 @@ EXAMPLES = (
     "hookline check --diff",
     "hookline check --fix",
     "hookline check --strict --json",
+    "hookline check --format sarif > hookline.sarif",
     "hookline check --claude",
 )
 OPTIONS = (
@@ -32,6 +35,15 @@ OPTIONS = (
     flag("--diff", "show what --fix would change, and change nothing", one_of="fixing"),
     flag("--strict", "exit with 1 on warnings too"),
     flag("--quiet", "leave out the hints"),
+    Option(
+        "--format",
+        "",
+        "text for people (default), json as --json, github for its workflow commands, or sarif",
+        choices=("text", "json", "github", "sarif"),
+    ),
+    Option(
+        "--only", "", "the project's settings alone, or the user's", choices=("project", "user")
+    ),
     *SOURCES,
 )
 
@@ -44,6 +56,9 @@ _MOST_ROUNDS = 5
 
 def run(options: Options, screen: Screen) -> int:
     """Check, mend if asked, and show what is left."""
+    if options.json and options.format not in (None, "json"):
+        raise CommandError(f"--json is one format and --format {options.format} another; give one")
+    form = "json" if options.json else options.format or "text"
     checked = _read_settings(options)
     findings = check(checked)
     made: dict[str, Change] = {}
@@ -68,20 +83,73 @@ def run(options: Options, screen: Screen) -> int:
             findings = check(checked)
     if options.quiet:
         findings = [finding for finding in findings if finding.severity is not Severity.HINT]
-    if options.json:
+    if form == "json":
         screen.document(_document(findings, checked, list(made.values()), done=options.fix))
+    elif form == "text":
+        _show(options, screen, findings, checked, list(made.values()))
     else:
         for change in made.values():
-            verb = "changed" if options.fix else "would change"
-            screen.line((f"{verb} ", "change"), (shown_path(change.file), "name"))
-            for line in _diff(change):
-                screen.line((line, DIFF_ROLES.get(line[:1], "")), indent=2)
-            screen.line()
-        for file, group in groupby(findings, key=lambda finding: finding.file):
-            _show_file(screen, file, list(group))
-        _show_summary(options, screen, findings, checked)
+            screen.note(*_describe(options, change))
+        _report(form, screen, findings, checked)
     fatal = {Severity.ERROR, Severity.WARNING} if options.strict else {Severity.ERROR}
     return 1 if any(finding.severity in fatal for finding in findings) else 0
+
+
+def _show(
+    options: Options,
+    screen: Screen,
+    findings: Sequence[Finding],
+    checked: Checked,
+    made: "Sequence[Change]",
+) -> None:
+    """All of it for people: the changes, the findings file by file, and how it stands."""
+    for change in made:
+        screen.line(*_describe(options, change))
+        for line in _diff(change):
+            screen.line((line, DIFF_ROLES.get(line[:1], "")), indent=2)
+        screen.line()
+    shorten = _make_shorter(checked, shown_path)
+    for file, group in groupby(findings, key=lambda finding: finding.file):
+        _show_file(screen, file, list(group), shorten)
+    _show_summary(options, screen, findings, checked)
+
+
+def _describe(options: Options, change: "Change") -> tuple[Span, Span]:
+    verb = "changed" if options.fix else "would change"
+    return (f"{verb} ", "change"), (shown_path(change.file), "name")
+
+
+def _report(form: str, screen: Screen, findings: Sequence[Finding], checked: Checked) -> None:
+    """The findings for a program that shows them beside the code."""
+    import msgspec
+
+    from hookline.check.reports import find_below, find_root, make_sarif, write_commands
+
+    root = find_root(checked.cwd) or os.getcwd()
+    shorten = _make_shorter(checked, lambda path: find_below(root, path) or path)
+    shown = [
+        msgspec.structs.replace(each, message=shorten(each.message), remedy=shorten(each.remedy))
+        for each in findings
+    ]
+    if form == "sarif":
+        from hookline._version import __version__
+
+        screen.document(make_sarif(shown, root, version=__version__))
+        return
+    for command in write_commands(shown, root):
+        screen.raw_line(command)
+
+
+def _make_shorter(checked: Checked, shorten: Callable[[str], str]) -> Callable[[str], str]:
+    """What shortens the paths of settings that a text names."""
+    paths = {file.path: shorten(file.path) for file in checked.files}
+
+    def shorten_all(text: str) -> str:
+        for path, short in paths.items():
+            text = text.replace(path, short)
+        return text
+
+    return shorten_all
 
 
 def _read_settings(options: Options) -> Checked:
@@ -91,8 +159,16 @@ def _read_settings(options: Options) -> Checked:
     claude_files = find_claude_files(project, home)
     if options.settings is not None:
         claude_files = [file for file in claude_files if file.source is HookSource.SYSTEM]
+    files = find_settings_files(project, home, given=options.settings)
+    if options.only is not None:
+        only = HookSource(options.only)
+        claude_files = [file for file in claude_files if file.source is only]
+        # A file that is named is wanted.
+        named = options.settings is not None
+        wanted = {only, HookSource.USER} if named else {only}
+        files = [file for file in files if file.source in wanted]
     return read(
-        find_settings_files(project, home, given=options.settings),
+        files,
         cwd=here,
         project_dir=project,
         environ=os.environ,
@@ -116,9 +192,11 @@ def _diff(change: "Change") -> Iterator[str]:
     yield from diff(before.splitlines(), after.splitlines(), around=1)
 
 
-def _show_file(screen: Screen, file: str, findings: Sequence[Finding]) -> None:
+def _show_file(
+    screen: Screen, file: str, findings: Sequence[Finding], shorten: Callable[[str], str]
+) -> None:
     """The findings of a file and an empty line; a hint that comes again is told once with where
-    else it holds."""
+    else it holds. What does not fit beside its place stands below it."""
     hints: dict[str, list[int]] = {}
     for finding in findings:
         if finding.severity is Severity.HINT:
@@ -135,8 +213,11 @@ def _show_file(screen: Screen, file: str, findings: Sequence[Finding]) -> None:
                 left = len(others) - _MOST_LINES
                 also = f" (also on {noun} {named}{f' and {left} more' if left > 0 else ''})"
         place = f"{shown_path(file)}:{finding.line}:{finding.column}:"
-        severity = (f"{finding.severity.value}:", _ROLES[finding.severity])
-        screen.line((place, "name"), " ", severity, f" {finding.text}", (also, "faint"))
+        severity, text = f"{finding.severity.value}:", shorten(finding.text)
+        needed = width_of(f"{place} {severity} {text}{also}")
+        gap = " " if screen.width is None or needed <= screen.width else "\n"
+        marked = (severity, _ROLES[finding.severity])
+        screen.line((place, "name"), " ", marked, f"{gap}{text}", (also, "faint"))
     screen.line()
 
 

@@ -76,6 +76,11 @@ class Screen:
         shown = self._out.encode(spans)
         self._out.write(fit_line(shown, indent=indent, width=self.width, mark=mark))
 
+    def raw_line(self, text: str) -> None:
+        """A line for a program to read: neither wrapped nor styled."""
+        (shown,) = self._out.encode([printable(text)])
+        self._out.use(lambda stream: stream.write(f"{shown}\n"))
+
     def table(self, rows: Sequence[Row], columns: Sequence[Column], *, indent: int = 2) -> None:
         """Rows whose cells stand below each other; the last column, which wraps, is not named."""
         shown = [self._out.encode(row) for row in rows]

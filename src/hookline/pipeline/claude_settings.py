@@ -15,7 +15,13 @@ import msgspec
 from hookline.pipeline.definitions import HookRegistryEntry, Origin, Words, parse_hooks
 from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.dialects.tools import LEGACY_NAMES, TOOLS, ToolAlias, split_mcp_name
-from hookline.pipeline.jsonc import Document, Path, SettingsFileError, read_settings_file
+from hookline.pipeline.jsonc import (
+    Document,
+    Path,
+    SettingsFileError,
+    read_settings_file,
+    spoken,
+)
 from hookline.pipeline.layers import DeclaredTool, Layer
 from hookline.places import user_state_dir
 from hookline.problem import Problem
@@ -52,6 +58,7 @@ def read_claude_layer(
     managed: nobody else switches them off."""
     words = Words(value, origin)
     words.problems += (p for p in origin.duplicate_keys() if p.path[0] in _KEYS)
+    words.report_slips((), "claude", _KEYS)
     is_off = words.find_switch(("disableAllHooks",))
     only_managed = source is HookSource.SYSTEM and words.find_switch(("allowManagedHooksOnly",))
 
@@ -318,16 +325,16 @@ def make_tools(
         if layer.source is HookSource.PROJECT
         for name, tool in layer.tools.items()
     }
-    problems = [_refuse_tool(name, tool) for name, tool in declared.items() if is_known(name)]
+    problems = [_refuse_tool(tool) for name, tool in declared.items() if is_known(name)]
     tools |= {name: _read_alias(said) for name, said in of_project.items() if not is_known(name)}
     return tools, problems
 
 
-def _refuse_tool(name: str, tool: DeclaredTool) -> Problem:
+def _refuse_tool(tool: DeclaredTool) -> Problem:
     return msgspec.structs.replace(
         tool[1],
         kind="overreach",
-        message=f"hooks.tools.{name} is known already, and a project cannot change what it is",
+        message=f"{spoken(tool[1].path)} is known already, and a project cannot change what it is",
         consequence="it was ignored",
         remedy="say it in the user's settings",
     )

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -31,6 +32,7 @@ from hookline.wire.hooks import (
 # Native hooks are spared the table.
 if TYPE_CHECKING:
     from hookline.pipeline.dialects.tools import ToolAlias
+    from hookline.pipeline.policykeys import Misread, Place
 
 # A prompt that says no name is called by its beginning.
 _LONGEST_NAME = 60
@@ -47,6 +49,19 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 # What a field of a type must be.
 _FIELD_KINDS = {bool: "true or false", str: "a string", dict: "an object of strings"}
+# What an object has beside slips: of these no key has to be looked at.
+_KNOWN: "dict[Place, frozenset[str]]" = {
+    "definition": frozenset({"matcher", "sequential", "hooks", "description"}),
+    "hook": frozenset(
+        {
+            *("type", "name", "description", "timeout", "onFailure", "managed", "command", "args"),
+            *("env", "warm", "async", "url", "headers", "allowedEnvVars", "prompt", "model"),
+            *("continueOnBlock", "statusMessage", "once", "shell", "asyncRewake"),
+        }
+    ),
+}
+# So many unknown keys of an object are looked at; nobody has reviewed these yet.
+_MOST_UNKNOWN = 50
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -117,11 +132,25 @@ class Words:
         self.problems: list[Problem] = []
 
     def report(
-        self, path: Path, kind: str, message: str, consequence: str = "it was ignored"
+        self,
+        path: Path,
+        kind: str,
+        message: str,
+        consequence: str = "it was ignored",
+        remedy: str = "",
     ) -> None:
         """A problem of the value at a path."""
         text = f"{spoken(path)} {message}"
-        self.problems.append(self.origin.problem(path, kind, text, consequence))
+        self.problems.append(self.origin.problem(path, kind, text, consequence, remedy))
+
+    def report_slips(self, path: Path, place: "Place", known: frozenset[str]) -> None:
+        """A problem for each key of the object at a path that was meant to decide policy."""
+        value = value_at(self.value, path)
+        if isinstance(value, Mapping) and not value.keys() <= known:
+            for key, found in find_slips(value, place, known):
+                # Without its hooks nobody can tell what was to be guarded.
+                kind = "skipped" if found.meant == "hooks" else "misread-key"
+                self.report((*path, key), kind, *found[2:])
 
     def find(self, path: Path, kind: type, called: str) -> Any:
         """The value at a path, None where there is none of that kind."""
@@ -144,6 +173,19 @@ class Words:
             consequence = "what is no string was ignored"
             self.report(path, "bad-field", "must be a list of names", consequence)
         return named
+
+
+def find_slips(
+    value: Mapping[Any, Any], place: "Place", known: frozenset[str], *, is_claude: bool = False
+) -> "Iterator[tuple[str, Misread]]":
+    """The keys of an object that nothing reads and that were meant to decide policy."""
+    from hookline.pipeline.policykeys import find_misread
+
+    unknown = (key for key in value if key not in known and isinstance(key, str))
+    for key in islice(unknown, _MOST_UNKNOWN):
+        found = find_misread(key, place, is_claude=is_claude)
+        if found is not None:
+            yield key, found
 
 
 class HookRegistryEntry(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -256,15 +298,28 @@ class _Reader:
         if self.problems:
             raise InvalidHookError("; ".join(problem.message for problem in self.problems))
 
+    def report_slips(self, config: Mapping[Any, Any], path: Path, place: "Place") -> None:
+        known = _KNOWN[place]
+        if not config.keys() <= known:
+            is_claude = self.dialect.name == "claude"
+            for key, found in find_slips(config, place, known, is_claude=is_claude):
+                self.report((*path, key), "misread-key", *found[2:])
+
     def read_events(self, raw: Mapping[Any, Any]) -> None:
         for key, definitions in raw.items():
             if key in self.dialect.reserved_keys:
                 continue
             event = self.dialect.event_for(key) if isinstance(key, str) else None
             if event is None:
-                hint = did_you_mean(nearest(str(key), self.dialect.event_names()))
-                message = "is not a hook event and was skipped"
-                self.report((str(key),), "unknown-event", message, remedy=hint)
+                from hookline.pipeline.policykeys import find_misread
+
+                message, consequence = "is not a hook event and was skipped", ""
+                slip = find_misread(str(key), "hooks") if self.dialect.reserved_keys else None
+                if slip is not None:
+                    consequence, hint = slip.consequence, slip.remedy
+                else:
+                    hint = did_you_mean(nearest(str(key), self.dialect.event_names()))
+                self.report((str(key),), "unknown-event", message, consequence, hint)
             elif not isinstance(definitions, list | tuple):
                 self.skip((key,), f"must be a list of definitions, not {_kind(definitions)}")
             else:
@@ -284,6 +339,7 @@ class _Reader:
         matches, problem = self.dialect.compile_matcher(event, matcher or None, self.tools)
         if problem is not None:
             self.report(at_matcher, problem.kind, problem.message, problem.consequence)
+        self.report_slips(definition, path, "definition")
         sequential = self._field(definition, "sequential", path, bool, False)
         file = self.origin.label if self.origin.document else None
         for index, config in enumerate(hooks):
@@ -319,6 +375,7 @@ class _Reader:
             *names, last = (f'"{name}"' for name in self._READERS)
             self.skip(path, f"{said}; the type must be {', '.join(names)} or {last}")
         elif self._remark(config, path, key):
+            self.report_slips(config, path, "hook")
             return read(self, config, path, key)
         return None
 

@@ -33,8 +33,9 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     """What one file, or one argument in code, says. None: it says nothing about it.
 
     ``claude`` is whether Claude Code's files are read, ``plugins`` are folders of its plugins, and
-    ``tools`` has what the host's tools are there. A layer with ``rules`` is a file of
-    Claude Code's: whatever it says is about hooks of that dialect.
+    ``tools`` has what the host's tools are there; ``tool_names`` are all that it declares, also
+    those with nothing but a name. A layer with ``rules`` is a file of Claude Code's: whatever it
+    says is about hooks of that dialect.
     """
 
     source: HookSource
@@ -48,6 +49,7 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     claude: bool | None = None
     plugins: tuple[NamedPlugin, ...] = ()
     tools: Mapping[str, DeclaredTool] = {}
+    tool_names: tuple[str, ...] = ()
     private_hosts: tuple[str, ...] = ()
     rules: "ClaudeRules | None" = None
     problems: tuple[Problem, ...] = ()

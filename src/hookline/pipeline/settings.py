@@ -21,6 +21,7 @@ from hookline.wire.hooks import LAYER_ORDER, CommandHook, HookConfig, HookSource
 
 if TYPE_CHECKING:
     from hookline.pipeline.dialects.tools import ToolAlias
+    from hookline.pipeline.policykeys import Place
 
 __all__ = [
     "DISABLED_NAMES",
@@ -41,6 +42,7 @@ __all__ = [
     "find_settings_files",
     "find_tools",
     "is_claude_file",
+    "is_foreign_file",
     "keep_one_of_each",
     "read_layer",
     "read_settings_file",
@@ -50,6 +52,7 @@ _OWN_FILES = ("settings.local.json", "settings.json")
 _PROJECT_FOLDERS = (".hookline", ".llxprt", ".gemini")
 _PROJECT_FILES = (".llxprt/settings.json", ".gemini/settings.json")
 _CLAUDE_FOLDER = ".claude"
+_FOREIGN_FOLDERS = frozenset({*_PROJECT_FOLDERS[1:], "llxprt-code", _CLAUDE_FOLDER})
 _CLAUDE_PROJECT_FILES = (".claude/settings.local.json", ".claude/settings.json")
 _CLAUDE_HOME_FILES = (".claude/settings.json",)
 _HOME_FILES = (
@@ -60,6 +63,26 @@ _HOME_FILES = (
 SWITCHES: tuple[Path, ...] = (
     *(("enableHooks",), ("hooksConfig", "enabled"), ("hooks", "enabled")),
     ("tools", "enableHooks"),
+)
+# Where settings say which tools the host has; the first counts.
+TOOLS: tuple[Path, ...] = (("tools",), ("hooks", "tools"))
+_REDACTION: Path = ("security", "environmentVariableRedaction")
+# The objects whose keys decide policy, and what may be in each.
+_SECTIONS: "tuple[tuple[Path, Place, frozenset[str]], ...]" = (
+    (
+        (),
+        "settings",
+        frozenset(
+            {
+                *("$schema", "enableHooks", "hooks", "hooksConfig", "hookline", "security"),
+                *("strict", "tools", "claude", "plugins"),
+            }
+        ),
+    ),
+    (("hooksConfig",), "hooksConfig", frozenset({"enabled", "disabled", "notifications"})),
+    (("hookline",), "hookline", frozenset({"trace"})),
+    (("security",), "security", frozenset({"environmentVariableRedaction", "privateHookHosts"})),
+    (_REDACTION, "redaction", frozenset({"enabled", "allowed", "blocked"})),
 )
 _PRIVATE_HOSTS: Path = ("security", "privateHookHosts")
 DISABLED_NAMES: tuple[Path, ...] = (("hooks", "disabled"), ("hooksConfig", "disabled"))
@@ -190,6 +213,11 @@ def is_claude_file(path: str) -> bool:
     return os.path.basename(os.path.dirname(path)) == _CLAUDE_FOLDER
 
 
+def is_foreign_file(path: str) -> bool:
+    """Whether a settings file is another program's, which has keys of its own, by its folder."""
+    return os.path.basename(os.path.dirname(path)) in _FOREIGN_FOLDERS
+
+
 def _below(directory: str | None, names: Iterable[str]) -> list[str]:
     return [] if directory is None else [os.path.join(directory, name) for name in names]
 
@@ -278,12 +306,14 @@ def read_layer(
 
     for name in ("hooksConfig", "security", "hookline"):
         words.find((name,), dict, "an object")
+    for path, place, known in _SECTIONS:
+        words.report_slips(path, place, known)
     words.problems += origin.duplicate_keys()
     said = [words.find_switch(path) for path in SWITCHES]
     switches = [word for word in said if word is not None]
     disabled = tuple(name for path in DISABLED_NAMES for name in words.find_names(path))
     strict, required = words.find_switch(("strict",)), words.find_names(("hooks", "required"))
-    redaction, at = None, ("security", "environmentVariableRedaction")
+    redaction, at = None, _REDACTION
     if words.find(at, dict, "an object") is not None and not is_overreach(at):
         redaction = Redaction(
             enabled=words.find_switch((*at, "enabled")) or False,
@@ -302,7 +332,9 @@ def read_layer(
         for index, name in enumerate(value["plugins"] if words.find_names(("plugins",)) else ())
         if isinstance(name, str)
     )
-    declared = dict(_read_tools(words))
+    declared: dict[str, DeclaredTool | None] = {}
+    for path in TOOLS if "tools" in value or value_at(value, TOOLS[1]) is not None else ():
+        declared = {**dict(_read_tools(words, path, label)), **declared}
     parsed = parse_hooks(
         value.get("hooks"), source=source, origin=Origin(label, document, ("hooks",), folder)
     )
@@ -317,23 +349,31 @@ def read_layer(
         trace=trace,
         claude=claude,
         plugins=plugins,
-        tools=declared,
+        tools={name: tool for name, tool in declared.items() if tool is not None},
+        tool_names=tuple(declared),
         private_hosts=hosts,
         problems=(*words.problems, *parsed.problems),
     )
 
 
-def _read_tools(words: Words) -> Iterator[tuple[str, DeclaredTool]]:
-    """The tools that settings declare: by name, what each is in Claude Code. A list has names
-    alone, which say nothing about that."""
-    declared = value_at(words.value, ("hooks", "tools"))
-    if declared is None or isinstance(declared, list):
+def _read_tools(words: Words, path: Path, file: str) -> Iterator[tuple[str, DeclaredTool | None]]:
+    """The tools that settings declare at a path: by name, what each is in Claude Code. A list has
+    names alone, which say nothing about that."""
+    declared = value_at(words.value, path)
+    if isinstance(declared, list):
+        yield from dict.fromkeys(words.find_names(path)).items()
         return
     if not isinstance(declared, dict):
-        words.report(("hooks", "tools"), "bad-field", "must be an object of tools")
+        if declared is not None:
+            words.report(path, "bad-field", "must be a list of tools, or an object of them")
+        return
+    if path == TOOLS[0] and is_foreign_file(file):
+        # Theirs has an object of that name for other things.
         return
     for tool, said in declared.items():
-        at = ("hooks", "tools", tool)
+        at = (*path, tool)
+        if at in SWITCHES:
+            continue
         alias = {"name": said} if isinstance(said, str) else said
         name = alias.get("name") if isinstance(alias, dict) else None
         if not isinstance(alias, dict) or not isinstance(name, str) or not name:

@@ -373,7 +373,10 @@ def test_native_settings_know_nothing_of_it() -> None:
     raw = {"BeforeTool": [{"hooks": [hook]}]}
     parsed = parse_hooks(raw, source=HookSource.USER, origin=Origin("x"))
     (entry,) = parsed.entries
-    assert not parsed.problems
+    # But that it has no condition makes another policy of it.
+    assert [(problem.kind, problem.path[-1]) for problem in parsed.problems] == [
+        ("misread-key", "if")
+    ]
     assert isinstance(entry.hook, CommandHook)
     assert not entry.hook.background
 

@@ -1,0 +1,153 @@
+"""Settings keys that decide policy, and the slips that keep one from being read.
+
+A guard whose ``onfailure`` nobody reads fails open, so such a key is told wherever settings are
+read. It is loaded by the first key that a reader does not know.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+from hookline.nearest import did_you_mean, is_slip, only_one
+
+Place: TypeAlias = Literal[
+    "settings",
+    "claude",
+    "hooks",
+    "hooksConfig",
+    "hookline",
+    "security",
+    "redaction",
+    "definition",
+    "hook",
+]
+
+# What comes of each where nothing reads it.
+_CONSEQUENCES: Mapping[str, str] = {
+    "onFailure": "a failure of the hook lets the agent go on",
+    "matcher": "the hooks run for every name",
+    "sequential": "no hook sees what the one before it changed",
+    "if": "the hook runs on every call that it matches",
+    "managed": "others can disable the hook",
+    "allowedEnvVars": "no header gets a variable",
+    "strict": "a hook that cannot answer lets the agent go on",
+    "required": "the agent goes on without these hooks",
+    "enabled": "it switches nothing",
+    "disabled": "it disables no hook",
+    "enableHooks": "it switches nothing",
+    "hooks": "no hook in it runs",
+    "hooksConfig": "it switches nothing",
+    "claude": "it switches nothing",
+    "plugins": "no hook of a plugin runs",
+    "security": "the environment of hooks is not redacted",
+    "environmentVariableRedaction": "the environment of hooks is not redacted",
+    "privateHookHosts": "a project's hooks reach no private host",
+    "allowed": "these variables are redacted",
+    "blocked": "these variables are not redacted",
+    "disableAllHooks": "the hooks run",
+    "allowManagedHooksOnly": "hooks of others run too",
+    "allowedHttpHookUrls": "http hooks may call any URL",
+    "httpHookAllowedEnvVars": "headers may name any variable",
+}
+# The keys that decide policy in each object.
+_READ_IN: Mapping[Place, tuple[str, ...]] = {
+    "settings": (
+        *("hooks", "hooksConfig", "enableHooks", "strict", "claude", "plugins", "security"),
+    ),
+    "claude": (
+        *("hooks", "disableAllHooks", "allowManagedHooksOnly", "allowedHttpHookUrls"),
+        "httpHookAllowedEnvVars",
+    ),
+    "hooks": ("enabled", "disabled", "required"),
+    "hooksConfig": ("enabled", "disabled"),
+    "hookline": (),
+    "security": ("environmentVariableRedaction", "privateHookHosts"),
+    "redaction": ("enabled", "allowed", "blocked"),
+    "definition": ("matcher", "sequential"),
+    "hook": ("onFailure", "managed", "allowedEnvVars"),
+}
+# What belongs to another object, and where to.
+_BESIDE_HOOKS = 'write it in a definition, beside its "hooks"'
+_IN_EACH_HOOK = 'write it into each hook that is in "hooks"'
+_INTO_HOOKS = 'write it into "hooks"'
+_TO_THE_TOP = "write it at the top of the settings"
+_BY_NAME = {
+    name: f'name the hook in "hooks": {{"{list_}": […]}}'
+    for name, list_ in (("required", "required"), ("disabled", "disabled"), ("enabled", "disabled"))
+}
+_CONDITION = "native hooks have no condition: look at tool_input in the script"
+_ELSEWHERE: Mapping[Place, Mapping[str, str]] = {
+    "settings": {
+        **dict.fromkeys(("required", "disabled", "enabled"), _INTO_HOOKS),
+        "matcher": _BESIDE_HOOKS,
+        "onFailure": _IN_EACH_HOOK,
+    },
+    "hooks": {"strict": _TO_THE_TOP, "matcher": _BESIDE_HOOKS, "onFailure": _IN_EACH_HOOK},
+    "hooksConfig": {"strict": _TO_THE_TOP, "required": _INTO_HOOKS},
+    "hookline": {"strict": _TO_THE_TOP, "required": _INTO_HOOKS},
+    "definition": {
+        **dict.fromkeys(("onFailure", "managed", "allowedEnvVars", "if"), _IN_EACH_HOOK),
+        **_BY_NAME,
+        "strict": _TO_THE_TOP,
+    },
+    "hook": {
+        **dict.fromkeys(("matcher", "sequential"), _BESIDE_HOOKS),
+        "if": _CONDITION,
+        "strict": _TO_THE_TOP,
+        **_BY_NAME,
+    },
+}
+# What Claude Code's settings have nowhere.
+_NOT_CLAUDES = frozenset({"strict", *_BY_NAME})
+# Other programs have many keys of their own there, which are compared in no time or not at all.
+_SHARED: frozenset[Place] = frozenset({"settings", "claude", "security"})
+_SPOKEN: Mapping[Place, str] = {
+    "settings": "the settings",
+    "claude": "Claude Code's settings",
+    "redaction": "security.environmentVariableRedaction",
+    "definition": "a definition",
+    "hook": "a hook",
+}
+
+
+def speak_of(place: Place) -> str:
+    """How people call an object."""
+    return _SPOKEN.get(place, place)
+
+
+def decides_policy(key: str, place: Place) -> bool:
+    """Whether a key decides policy in an object."""
+    return key in _READ_IN[place]
+
+
+class Misread(NamedTuple):
+    """A key that nothing reads and that was hardly meant for nobody: what it is not, what comes of
+    it and what to do. ``meant`` is the key that decides policy, ``is_here`` whether it would where
+    this one stands."""
+
+    meant: str
+    is_here: bool
+    message: str
+    consequence: str
+    remedy: str
+
+
+def find_misread(key: str, place: Place, *, is_claude: bool = False) -> Misread | None:
+    """What a key that no reader knows was meant to be; None for one that decides no policy.
+    ``is_claude`` is for settings of Claude Code's, whose hooks have an ``if``."""
+    here, elsewhere = _READ_IN[place], _ELSEWHERE.get(place, {})
+    if is_claude:
+        here = (*here, "if") if place == "hook" else here
+        elsewhere = {name: elsewhere[name] for name in elsewhere if name not in _NOT_CLAUDES}
+    # An exact word comes before any slip.
+    meant = key if key in elsewhere else None
+    meant = meant or next((name for name in (*here, *elsewhere) if is_slip(key, name)), None)
+    if meant is None and place not in _SHARED:
+        meant = only_one(key, dict.fromkeys((*here, *elsewhere)))
+    if meant is None or key in here:
+        return None
+    is_here = meant in here
+    remedy = did_you_mean([meant]) if is_here else elsewhere[meant]
+    if not is_here and meant != key:
+        remedy = f"it is spelt {meant}: {remedy}"
+    message = f"is not a key of {speak_of(place)}"
+    return Misread(meant, is_here, message, _CONSEQUENCES[meant], remedy)

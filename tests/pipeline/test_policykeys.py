@@ -1,0 +1,143 @@
+"""A key that was meant to decide policy, and that nothing reads, is told when settings load."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from hookline import Config
+from hookline.pipeline.settings import read_layer
+from hookline.problem import Problem
+from hookline.wire.hooks import HookSource
+
+HOOK = {"type": "command", "command": "true"}
+
+
+def on(event: str = "BeforeTool", hook: Any = None, **definition: Any) -> dict[str, Any]:
+    return {event: [{**definition, "hooks": [{**HOOK, **(hook or {})}]}]}
+
+
+def problems(value: dict[str, Any], dialect: str = "native") -> list[Problem]:
+    return list(read_layer(value, HookSource.USER, "settings", dialect=dialect).problems)
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "said"),
+    [
+        *(
+            (
+                {"hooks": on(hook={key: "block"})},
+                ("hooks", "BeforeTool", 0, "hooks", 0, key),
+                "a failure of the hook lets the agent go on; did you mean onFailure?",
+            )
+            for key in ("onfailure", "on_failure", "OnFailure", "onFailuer", "onFail")
+        ),
+        *(
+            (
+                {"hooks": {"BeforeTool": [{key: "write_file", "hooks": [HOOK]}]}},
+                ("hooks", "BeforeTool", 0, key),
+                "the hooks run for every name; did you mean matcher?",
+            )
+            for key in ("matchers", "Matcher", "match", "macther")
+        ),
+        ({"hooks": on(sequencial=True)}, ("sequencial",), "did you mean sequential?"),
+        ({"hooks": on(hook={"mangaed": True})}, ("mangaed",), "did you mean managed?"),
+        ({"hooks": on(hook={"allowedEnvVar": []})}, ("allowedEnvVar",), "mean allowedEnvVars?"),
+        ({"hooks": on(hook={"alowdEnvVars": []})}, ("alowdEnvVars",), "mean allowedEnvVars?"),
+        ({"hooks": on(hook={"matcher": "x"})}, ("matcher",), 'a definition, beside its "hooks"'),
+        ({"hooks": on(onFailure="block")}, ("onFailure",), 'into each hook that is in "hooks"'),
+        ({"hooks": on(on_failure="block")}, ("on_failure",), "it is spelt onFailure: write it"),
+        ({"hooks": on(hook={"if": "Bash(rm:*)"})}, ("if",), "native hooks have no condition"),
+        ({"hooks": on(hook={"enabled": False})}, ("enabled",), '"hooks": {"disabled": […]}'),
+        ({"hooks": on(hook={"required": True})}, ("required",), '"hooks": {"required": […]}'),
+        ({"hooks": {"requried": ["x"]}}, ("requried",), "without these hooks; did you mean"),
+        ({"hooks": {"disabledd": ["x"]}}, ("disabledd",), "did you mean disabled?"),
+        ({"hooks": {"strict": True}}, ("strict",), "at the top of the settings"),
+        ({"hook": on()}, ("hook",), "no hook in it runs; did you mean hooks?"),
+        ({"stric": True}, ("stric",), "did you mean strict?"),
+        ({"Claude": True}, ("Claude",), "did you mean claude?"),
+        ({"plugin": ["x"]}, ("plugin",), "did you mean plugins?"),
+        ({"enableHook": False}, ("enableHook",), "did you mean enableHooks?"),
+        ({"required": ["x"]}, ("required",), 'write it into "hooks"'),
+        ({"onFailure": "block"}, ("onFailure",), "write it into each hook"),
+        ({"hookline": {"strict": True}}, ("hookline", "strict"), "at the top of the settings"),
+        ({"hooksConfig": {"disable": []}}, ("hooksConfig", "disable"), "did you mean disabled?"),
+        (
+            {"security": {"environmentVariablesRedaction": {}}},
+            ("security", "environmentVariablesRedaction"),
+            "is not redacted; did you mean environmentVariableRedaction?",
+        ),
+        (
+            {"security": {"environmentVariableRedaction": {"block": ["X"]}}},
+            ("block",),
+            "these variables are not redacted; did you mean blocked?",
+        ),
+    ],
+)
+def test_a_slip_is_a_problem_at_its_place(
+    value: dict[str, Any], path: tuple[str | int, ...], said: str
+) -> None:
+    (problem,) = problems(value)
+    assert problem.path[-len(path) :] == path
+    assert said in problem.text
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"hooks": on("PreToolUse", {"onfailure": "block"})}, "did you mean onFailure?"),
+        ({"hooks": on("PreToolUse", {"If": "Bash(rm:*)"})}, "did you mean if?"),
+        ({"hooks": on("PreToolUse", matchers="Bash")}, "did you mean matcher?"),
+        ({"hooks": on("PreToolUse", {"matcher": "Bash"})}, 'beside its "hooks"'),
+        ({"disableAllHook": True}, "the hooks run; did you mean disableAllHooks?"),
+        ({"allowManagedHookOnly": True}, "did you mean allowManagedHooksOnly?"),
+    ],
+)
+def test_a_slip_in_claude_codes_settings_is_one_too(value: dict[str, Any], said: str) -> None:
+    (problem,) = problems(value, "claude")
+    assert said in problem.text
+
+
+@pytest.mark.parametrize(
+    ("value", "dialect"),
+    [
+        ({"hooks": on(hook={"timout": 5, "notes": "x", "//": "y", "category": "z"})}, "native"),
+        ({"theme": "dark", "ui": {}, "model": {}, "mcpServers": {}, "tools": {}}, "native"),
+        ({"security": {"auth": {}, "folderTrust": {}, "blockGitExtensions": True}}, "native"),
+        ({"permissions": {}, "model": "x", "enabledPlugins": {}, "statusLine": {}}, "claude"),
+        ({"hooks": on("PreToolUse", {"if": "Bash(rm:*)", "statusMessage": "x"})}, "claude"),
+    ],
+)
+def test_other_keys_that_nothing_reads_pass(value: dict[str, Any], dialect: str) -> None:
+    assert problems(value, dialect) == []
+
+
+def test_hooks_under_a_misspelt_key_are_hooks_that_are_missing() -> None:
+    (problem,) = problems({"hook": on()})
+    assert problem.skipped
+
+
+def test_an_object_of_a_thousand_keys_keeps_nobody_busy() -> None:
+    keys = {f"onFailur{number}": 1 for number in range(1000)}
+    assert len(problems({"hooks": on(hook=keys)})) < 60
+
+
+_PROBE = """
+import sys
+from hookline import Config
+hook = {"type": "command", "command": "true", "onFailure": "block", "timeout": 5000, "name": "x"}
+settings = {"BeforeTool": [{"matcher": "x", "sequential": True, "hooks": [hook]}], "required": []}
+assert not Config(hooks=settings).get_settings().problems
+assert not {"hookline.pipeline.policykeys", "difflib"} & set(sys.modules)
+"""
+
+
+def test_settings_without_a_slip_do_not_pay_for_it() -> None:
+    subprocess.run([sys.executable, "-c", _PROBE], check=True)
+
+
+def test_hooks_given_in_code_are_looked_at_too() -> None:
+    config = Config(hooks=on(hook={"onfailure": "block"}))
+    (problem,) = config.get_settings().problems
+    assert (problem.kind, problem.file) == ("misread-key", "Config(hooks=…)")

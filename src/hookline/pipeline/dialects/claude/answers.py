@@ -62,7 +62,10 @@ def read_command_answer(
     if exit_code == 2:
         return reading.block(answer, problem, stderr, hook_name)
     if exit_code != 0 and (strict or answer is None):
-        first = stderr.strip().partition("\n")[0]
+        first, _, rest = stderr.strip().partition("\n")
+        if first.startswith("Traceback "):
+            # Python says last what happened.
+            first = rest.rpartition("\n")[2]
         error = f"exited with code {exit_code}" + (f": {first}" if first else "")
         return HookAnswer(success=False, failed="exit", error=error)
     if problem is not None:

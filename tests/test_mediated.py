@@ -88,7 +88,7 @@ def test_the_messages_are_typed_as_the_contract_says() -> None:
     assert HookExecutionResponse.__required_keys__ == {"type", "correlationId", "success"}
     assert HookExecutionRequest.__optional_keys__ == {"required"}
     assert HookExecutionResponse.__optional_keys__ == {
-        *("output", "error", "policy", "required", "missing"),
+        *("output", "error", "policy", "required", "missing", "warnings"),
     }
 
 

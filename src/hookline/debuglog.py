@@ -69,7 +69,7 @@ class DebugLogger:
 
     def warning(self, message: str, *, kind: str = "", **fields: Any) -> None:
         """Say something people must see, and record it; ``kind`` is that of a Notice."""
-        self._say(message, kind)
+        self._say(message, kind, fields.get("hook", ""))
         if self._sink is not None:
             self.record("warning", message=message, **fields)
 
@@ -164,16 +164,16 @@ class DebugLogger:
         for warning in result.warnings:
             self.warning(f"{who}: {warning}", **common, hook=result.hook.name)
         if result.failed is not None:
-            self._say(f"{who} failed: {result.error}", "hook-failed")
+            self._say(f"{who} failed: {result.error}", "hook-failed", result.hook.name)
 
-    def _say(self, message: str, kind: str) -> None:
+    def _say(self, message: str, kind: str, hook: str) -> None:
         """Tell people, who may keep what they are told in a log."""
         from hookline.hiding import Secrets
 
         message = Secrets(os.environ).hidden(message)
         if self._secrets is not None:
             message = self._secrets.hidden(message)
-        self._guarded(self._warn, Notice(message, kind))
+        self._guarded(self._warn, Notice(message, kind, hook))
 
     def _guarded(self, call: Callable[..., object], *arguments: object) -> None:
         try:

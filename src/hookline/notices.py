@@ -11,15 +11,16 @@ from contextlib import contextmanager
 class Notice(str):
     """A warning that says what it is about, for who shows that in a place of its own.
 
-    ``kind`` is "hook-failed" or "event-failed", "told-user" for what a hook tells the user, "" for
-    any other.
+    ``kind`` is "hook-failed", "worker-hook-failed" or "event-failed", "told-user" for what a hook
+    tells the user, "" for any other; ``hook`` is the name of the hook that it is about.
     """
 
     kind = ""
+    hook = ""
 
-    def __new__(cls, text: str, kind: str) -> "Notice":
+    def __new__(cls, text: str, kind: str, hook: str = "") -> "Notice":
         notice = super().__new__(cls, text)
-        notice.kind = kind
+        notice.kind, notice.hook = kind, hook
         return notice
 
 

@@ -55,6 +55,8 @@ _MEANINGS: dict[str, str] = {
 }
 # A worker has answered, and is not who may decide.
 _NOT_IN_FORCE = frozenset({"required_hook_missing", "policy_mismatch"})
+# A worker has answered, and its hooks have not.
+_UNDECIDED = _NOT_IN_FORCE | {"policy_changed", "execution_failed", "response_failed"}
 
 
 class RemoteFiring(msgspec.Struct, frozen=True, kw_only=True):
@@ -243,6 +245,8 @@ class RemoteExecutor:
             return self._deny(fired, failed.denial, outage)
         except Exception as error:
             return _outage(fired, "internal_error", message_of(error))
+        if completed.output.errors or completed.warnings:
+            self._warn_of_hooks(fired, completed)
         lack = _find_lack(fired, completed, demand)
         if lack is None or answer.blocked:
             return answer
@@ -324,11 +328,29 @@ class RemoteExecutor:
         partial = msgspec.structs.replace(here.aggregated, success=False, errors=errors)
         return process_common_hook_output_fields(partial, fired)
 
+    def _warn_of_hooks(self, fired: FiredEvent, completed: Completed) -> None:
+        """Tell people which hooks of the worker failed, and what it was warned of about others."""
+        warn = self._local.debug_log.warning
+        for error in completed.output.errors:
+            if error.hook is None:
+                warn(f"a worker answered to {fired.event}: {error.message}", code=error.code)
+                continue
+            why = error.message.removeprefix(f"{error.hook} failed: ")
+            told = f"hook {error.hook!r} of a worker failed on {fired.event}: {why}"
+            warn(told, kind="worker-hook-failed", code=error.code, hook=error.hook)
+        for warning in completed.warnings:
+            told = f"hook {warning.hook!r} of a worker on {fired.event}: {warning.message}"
+            warn(told, hook=warning.hook)
+
     def _warn_of_outage(
         self, fired: FiredEvent, outage: HookError, meaning: OnUnavailable, *, meant: OnUnavailable
     ) -> HookError:
         """The outage with what it is taken to mean; people are told of it."""
-        message, told = outage.message, f"no worker answered to {fired.event}: {outage.message}"
+        message = outage.message
+        if outage.code in _UNDECIDED:
+            told = f"the hooks of a worker did not decide on {fired.event}: {message}"
+        else:
+            told = f"no worker answered to {fired.event}: {message}"
         told += f"; {_MEANINGS[meant]}"
         if outage.code == "request_too_large":
             # Whoever is guarded could have made it so large.

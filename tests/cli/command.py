@@ -55,6 +55,7 @@ def on_terminal(
     columns: int = 80,
     typed: bytes = b"",
     look: Callable[[str], object] = lambda _shown: None,
+    program: tuple[str, ...] = HOOKLINE,
     **environment: str,
 ) -> Done:
     """Run the command on a terminal where something is typed; ``out`` is all that it shows.
@@ -63,7 +64,7 @@ def on_terminal(
     """
     with _terminal(columns) as (master, slave):
         process = subprocess.Popen(
-            [*HOOKLINE, *arguments],
+            [*program, *arguments],
             cwd=cwd,
             env=os.environ | {"TERM": "xterm-256color"} | environment,
             stdin=slave,

@@ -55,6 +55,26 @@ def test_percentiles_and_the_share_of_start_up_at_80_columns(scan: Project, no_c
         assert last == "0% of its time is start-up, measured as sh -c : run in turn with it, by p50"
 
 
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [
+        (40, ["hook start-up", *(f"{f} 0 ms 0 ms" for f in ("min", "mean", "p50", "p95", "p99"))]),
+        (22, ["hook", *(f"{field} 0 ms" for field in ("min", "mean", "p50", "p95", "p99"))]),
+    ],
+)
+def test_a_narrow_terminal_gets_its_rows_as_columns_or_one_by_one(
+    scan: Project, columns: int, rows: list[str]
+) -> None:
+    done = on_terminal(
+        *("bench", "scan", "--trust", "--runs", "1"), cwd=scan.path, columns=columns, NO_COLOR="1"
+    )
+    lines = done.out.rpartition("\r")[2].splitlines()
+    assert [line for line in lines if len(line) > columns] == []
+    table = [" ".join(timeless(line).split()) for line in lines]
+    at = table.index(rows[0])
+    assert table[at : at + len(rows)] == rows
+
+
 @pytest.mark.usefixtures("scan")
 def test_the_document_has_all_of_it(call: Call) -> None:
     done = call("bench", "scan", "--trust", "--runs", "4", "--json")

@@ -65,6 +65,68 @@ def test_a_failed_hook_of_a_worker_lets_the_event_go_on(project: Project, url: s
     assert [error["hook"] for error in done.document["errors"]] == ["broken"]
 
 
+def test_what_goes_wrong_with_hooks_of_a_worker_is_on_the_screen(
+    project: Project, tmp_path: Path, url: str
+) -> None:
+    crash = project.script("crash.py", "#!/usr/bin/env python3\nimport json\njson.loads('{')\n")
+    hooks = [
+        command_hook(str(crash), name="crash"),
+        command_hook("sleep 30", name="slow", timeout=50),
+        command_hook(answer(decision="allow", novel=1), name="odd"),
+    ]
+    project.settings(settings("BeforeTool", *hooks))
+    with worker(project.path, url):
+        done = hookline("fire", "BeforeTool", *TOOL, "--bus", url, cwd=tmp_path)
+        asked = hookline("fire", "BeforeTool", *TOOL, "--bus", url, "--json", cwd=tmp_path)
+    assert (done.status, done.out.splitlines()[-1]) == (0, "allowed")
+    crashed, *_ = failed = done.err.split("warning: ")[1:]
+    assert crashed.startswith(
+        "hook 'crash' of a worker failed on BeforeTool: exited with code 1: "
+        "json.decoder.JSONDecodeError: Expecting property name"
+    )
+    assert f'    File "{crash}", line 3, in <module>\n' in crashed
+    assert "lib/python" not in crashed
+    assert " more lines; --json has them all\n" in crashed
+    assert crashed.endswith("    BeforeTool goes on without it; mend it where the worker runs\n")
+    assert "hook 'slow' of a worker failed on BeforeTool: ran longer than its" in failed[1]
+    assert failed[2] == (
+        "hook 'odd' of a worker on BeforeTool: novel is not read at the top of an answer to "
+        "BeforeTool; it has no effect\n"
+    )
+    assert asked.err == done.err
+    assert [error["code"] for error in asked.document["errors"]] == ["hook_exit", "hook_timeout"]
+
+
+def test_a_hook_of_a_worker_that_fails_closed_blocks_and_says_why(
+    project: Project, tmp_path: Path, url: str
+) -> None:
+    hook = command_hook("seq 30 >&2; exit 1", name="scan", onFailure="block")
+    project.settings(settings("BeforeTool", hook))
+    with worker(project.path, url):
+        done = hookline("fire", "BeforeTool", *TOOL, "--bus", url, cwd=tmp_path)
+    assert done.status == 2
+    ending = "; its stderr ends with\n    26\n    27\n    28\n    29\n    30\n    25 more lines; "
+    assert f"'scan' of a worker failed on BeforeTool: exited with code 1{ending}" in done.err
+    assert f"blocked: scan failed: exited with code 1{ending}--json has them all\n" in done.err
+
+
+def test_a_hook_that_nobody_has_reviewed_on_the_worker_is_named(
+    project: Project, tmp_path: Path, url: str
+) -> None:
+    script = project.script("scan.sh", "#!/bin/sh\nexit 0\n")
+    project.settings(settings("BeforeTool", command_hook("./scan.sh", name="scan")))
+    assert hookline("trust", "--yes", cwd=project.path).status == 0
+    with worker(project.path, url, trusted=False):
+        script.write_text("#!/bin/sh\nexit 0 # changed\n")
+        done = hookline("fire", "BeforeTool", *TOOL, "--bus", url, cwd=tmp_path)
+    assert done.status == 0
+    assert done.err == (
+        "warning: the hooks of a worker did not decide on BeforeTool: not run, as nobody has "
+        "reviewed it as it is now: 'scan'; run `hookline trust` on the worker; "
+        "it goes on without them\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("meaning", "status", "word"),
     [

@@ -182,7 +182,7 @@ class Reader:
             raise DocumentError(self._document, block.line, problem) from error
 
     def _check(self, block: Block) -> None:
-        if block.kind not in {*self._runs, *_CHECKS, "output", "text", "yaml"}:
+        if block.kind not in {*self._runs, *_CHECKS, "output", "text"}:
             raise ValueError(f"no kind of block is called {block.kind!r}")
         for word, value in block.words.items():
             if word not in _WORDS or not value:

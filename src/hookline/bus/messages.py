@@ -40,6 +40,13 @@ class ResponseError(TypedDict):
     details: NotRequired[Any]
 
 
+class ResponseWarning(TypedDict):
+    """Something that people must see about the answer of a hook."""
+
+    hook: str
+    message: str
+
+
 class ResponseOutput(TypedDict):
     """What the hooks answered, in wire names."""
 
@@ -54,7 +61,7 @@ class HookExecutionResponse(TypedDict):
     """Answers exactly one request. ``success`` says that every stage completed; how the hooks
     fared is in ``output``. Where the request asks for it, ``policy`` is a digest of all hooks that
     are in force, ``required`` the names among the request's that are, and ``missing`` says why the
-    others are not."""
+    others are not. ``warnings`` are about the answers of hooks, if there are any."""
 
     type: Literal["hook-execution-response"]
     correlationId: str
@@ -64,6 +71,7 @@ class HookExecutionResponse(TypedDict):
     policy: NotRequired[str]
     required: NotRequired[list[str]]
     missing: NotRequired[dict[str, str]]
+    warnings: NotRequired[list[ResponseWarning]]
 
 
 MessageBusMessage: TypeAlias = HookExecutionRequest | HookExecutionResponse
@@ -156,7 +164,7 @@ def success_response(
 ) -> HookExecutionResponse:
     """The response of a request whose stages all completed."""
     final = aggregated.final_output
-    return {
+    response: HookExecutionResponse = {
         "type": "hook-execution-response",
         "correlationId": correlation_id,
         "success": True,
@@ -168,6 +176,11 @@ def success_response(
             "totalDuration": aggregated.total_duration,
         },
     }
+    for result in aggregated.results:
+        for warning in result.warnings:
+            told: ResponseWarning = {"hook": result.hook.name, "message": warning}
+            response.setdefault("warnings", []).append(told)
+    return response
 
 
 def failure_response(correlation_id: str, error: HookError) -> HookExecutionResponse:

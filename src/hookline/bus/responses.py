@@ -18,6 +18,13 @@ from hookline.wire.results import HookError
 _KEPT_REASON = 10_000
 
 
+class HookWarning(msgspec.Struct, frozen=True):
+    """What a worker was warned of about the answer of one of its hooks."""
+
+    hook: str
+    message: str
+
+
 class Execution(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What the hooks of a worker answered, in wire names."""
 
@@ -31,7 +38,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Completed(msgspec.Struct, frozen=True):
     """The response to a request that was carried out to its end. ``policy`` is the digest of what
     the worker has in force, ``required`` the hooks of the request's list that are, ``missing`` says
-    why the others are not."""
+    why the others are not; ``warnings`` are about the answers of its hooks."""
 
     success: Literal[True]
     output: Execution
@@ -39,6 +46,7 @@ class Completed(msgspec.Struct, frozen=True):
     policy: str | None = None
     required: list[str] | None = None
     missing: dict[str, str] = {}
+    warnings: list[HookWarning] = []
 
 
 class IncompleteExecution(HooklineError):

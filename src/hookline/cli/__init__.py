@@ -33,18 +33,10 @@ VERBS: dict[str, str] = {
 # Objects that may be made before the first look for garbage; 700 is usual.
 _COLLECTED_AFTER = 50_000
 
-_HELP = """\
-usage: hookline VERB [options]
-
-Run hooks on the events of an AI agent.
-
-{verbs}
-
-examples:
-  hookline demo
-  hookline fire BeforeTool --tool write_file --tool-input '{{"content": "hi"}}'
-
-`hookline VERB --help` explains a verb; `hookline --version` prints the version."""
+_EXAMPLES = (
+    "hookline demo",
+    """hookline fire BeforeTool --tool write_file --tool-input '{"content": "hi"}'""",
+)
 
 
 def run() -> None:
@@ -66,9 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     status: int | None = None
     try:
         if verb in ("-h", "--help"):
-            width = max(map(len, VERBS))
-            lines = [f"  {name:{width}}  {summary}" for name, summary in VERBS.items()]
-            print(_HELP.format(verbs="\n".join(lines)))
+            from hookline.cli.help import format_overview
+
+            print(format_overview(VERBS, _EXAMPLES))
             status = 0
         elif verb in ("-V", "--version"):
             from hookline import __version__

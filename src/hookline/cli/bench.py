@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from hookline.cli.failures import CommandError, unknown_hook
 from hookline.cli.firing import load_config, read_event, read_payload, run_to_end
 from hookline.cli.options import SOURCES, Option, Options, event_options, flag, read_event_name
 from hookline.cli.progress import Progress
-from hookline.cli.screen import Row, Screen, count
+from hookline.cli.screen import GAP, Column, Row, Screen, count
 from hookline.config import Config
 from hookline.debuglog import DebugLogger
 from hookline.fired import FiredEvent
@@ -187,9 +187,11 @@ def run(options: Options, screen: Screen) -> int:
         _show_times(screen, hook, {**found, _START: startup}, share, baseline.words)
     for runs in found.values():
         for error, failed in runs.errors.items():
-            of = count(len(runs.durations), "run")
+            from hookline.cli.stderr import cut_failure
+
+            of, why = count(len(runs.durations), "run"), cut_failure(error)
             screen.warning(
-                f"{hook.name} failed in {failed} of {of}, so its times say little: {error}"
+                f"{hook.name} failed in {failed} of {of}, so its times say little: {why}"
             )
         for warning in runs.warnings:
             screen.warning(f"{hook.name}: {warning}")
@@ -199,12 +201,24 @@ def run(options: Options, screen: Screen) -> int:
 def _show_times(
     screen: Screen, hook: CommandHook, found: Mapping[str, Runs], share: float, measured_as: str
 ) -> None:
-    rows: list[Row] = [("", *((field, "faint") for field in found[_START].times), "")]
-    for name, runs in found.items():
-        values = runs.times.values()
-        times = [f"{value:.3g} ms" if value < 1000 else f"{value:.0f} ms" for value in values]
-        rows.append(((name, "name"), *times, ""))
-    screen.table(rows, ("keep", "right", "right", "right", "right", "right"))
+    fields = [*found[_START].times]
+    times = [[_show_time(value) for value in runs.times.values()] for runs in found.values()]
+    across = [["", *fields], *([name, *row] for name, row in zip(found, times, strict=True))]
+    down = [*map(list, zip(*across, strict=True))]
+    for cells, head, side in ((across, "faint", "name"), (down, "name", "faint")):
+        if _fits(screen, cells):
+            first, *others = cells
+            rows: list[Row] = [("", *((title, head) for title in first[1:]), "")]
+            rows += [((title, side), *row, "") for title, *row in others]
+            columns: list[Column] = ["keep"]
+            columns += ["right" for _ in first[1:]]
+            screen.table(rows, columns)
+            break
+    else:
+        for name, row in zip(found, times, strict=True):
+            screen.line((name, "name"), indent=2)
+            pairs = zip(fields, row, strict=True)
+            screen.table([((field, "faint"), time) for field, time in pairs], ("keep",), indent=4)
     screen.line(
         f"{share:.0%} of its time is start-up, measured as ",
         (measured_as, "matcher"),
@@ -215,6 +229,15 @@ def _show_times(
         is_worth_it = ratio <= _WORTH_IT and not hook.warm
         advice = '; "warm": true in its settings turns it on' if is_worth_it else ""
         screen.line(f"warm it takes {ratio:.0%} of what it takes cold{advice}")
+
+
+def _show_time(milliseconds: float) -> str:
+    return f"{milliseconds:.3g} ms" if milliseconds < 1000 else f"{milliseconds:.0f} ms"
+
+
+def _fits(screen: Screen, cells: Sequence[Sequence[str]]) -> bool:
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return screen.width is None or sum(widths) + GAP * len(widths) <= screen.width
 
 
 def _find_entry(config: Config, options: Options, screen: Screen) -> HookRegistryEntry:

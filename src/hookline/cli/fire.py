@@ -22,7 +22,7 @@ from hookline.cli.options import (
     event_options,
     explain_unknown_event,
 )
-from hookline.cli.screen import Row, Screen, Span, count, duration
+from hookline.cli.screen import Row, Screen, Span, count, duration, shown_place
 from hookline.config import Config
 from hookline.errors import InvalidPayloadError, UnknownEventError
 from hookline.fired import FiredEvent
@@ -33,6 +33,7 @@ from hookline.wire.results import HookExecutionResult, build_failure_envelope
 
 if TYPE_CHECKING:
     from hookline.cli.progress import Waiting
+    from hookline.cli.stderr import Excerpt
     from hookline.pipeline.runner.loop import Loop
     from hookline.pipeline.runner.runner import RunningHook
     from hookline.translate import HookTranslator
@@ -72,8 +73,10 @@ OPTIONS = (
 # Word -> exit status; all others are 0. ``--on-ask`` replaces that of "ask".
 _STATUS: dict[str, int] = {"blocked": BLOCKED, "stop": BLOCKED, "ask": ASKS, "failed": FAILED}
 _ON_ASK = {"block": BLOCKED, "allow": 0}
-# More of what a hook wrote would push the decision off the screen.
-_MOST_LINES = 20
+# Characters of a reason that need no second look.
+_LONG_REASON = 400
+# Where all of what an async hook wrote is: its event's document is printed before it ends.
+_IN_TRACE = "HOOKLINE_TRACE=1 keeps them"
 
 
 def run(options: Options, screen: Screen) -> int:
@@ -162,8 +165,11 @@ def _fire(options: Options, screen: Screen, config: Config, payload: dict[str, A
     for result in ended:
         name, source, took, word, why = hook_row(result)
         say(name, "  ", source, "  async, ", took, "  ", word, f"  {why}" if why else "")
+        for title, (lines, left_out, _) in _find_stderr([result]):
+            more = [f"{count(left_out, 'more line')}; {_IN_TRACE}"] if left_out else []
+            say(title, *(f"\n{line}" for line in (*lines, *more)))
     for warning in heard:
-        screen.warning(warning)
+        screen.warning(_cut_warning(warning, config, ended))
     return status
 
 
@@ -183,10 +189,10 @@ def _tell(
     else:
         _show(screen, fired, answer, [*_changes(document["view"], fired, translator)])
     for warning in heard:
+        kind = warning.kind if isinstance(warning, Notice) else ""
         # A failed event's own sentence is its last line.
-        is_failure = isinstance(warning, Notice) and warning.kind == "event-failed"
-        if not is_failure or (answer.word != "failed" and str(answer.why) not in warning):
-            screen.warning(warning)
+        if kind != "event-failed" or (answer.word != "failed" and str(answer.why) not in warning):
+            screen.warning(_cut_warning(warning, config, answer.results, answer))
     untrusted = [
         entry
         for entry in config.get_settings().entries
@@ -201,7 +207,10 @@ def _tell(
     word, status = answer.word, _STATUS.get(answer.word, 0)
     if word == "ask" and options.on_ask is not None:
         status = _ON_ASK[options.on_ask]
-    verdict = (str(word), str(TONES[word])), f": {answer.why}" if answer.why is not None else ""
+    verdict = (
+        (str(word), str(TONES[word])),
+        f": {_find_why(answer)}" if answer.why is not None else "",
+    )
     if status:
         # A reason not to go on is for stderr, where a caller looks for it.
         screen.note(*verdict)
@@ -218,19 +227,15 @@ def _show(
     target = (f"  {fired.target}" if fired.target else "", "matcher")
     screen.line((fired.event.value, "title"), target, (order, "faint"))
     if answer.results:
-        rows = [hook_row(result) for result in answer.results]
+        rows = [(*row, _cut_reason(why)) for *row, why in map(hook_row, answer.results)]
         screen.table(rows, ("cut", "keep", "right", "keep"))
-    for result in answer.results:
-        text = result.stderr.strip()
-        # It may be the reason, or told with the failure.
-        if text and text not in decide(result)[1] and text not in (result.error or ""):
-            screen.line((f"stderr of {result.hook.name}:", "faint"), indent=2)
-            lines = text.split("\n")
-            for line in lines[:_MOST_LINES]:
-                screen.quote(line)
-            if len(lines) > _MOST_LINES:
-                more = count(len(lines) - _MOST_LINES, "more line")
-                screen.line((f"{more}; --json has them all", "faint"), indent=4)
+    for title, (lines, left_out, _) in _find_stderr(answer.results):
+        screen.line(title, indent=2)
+        for line in lines:
+            screen.quote(line)
+        if left_out:
+            more = count(left_out, "more line")
+            screen.line((f"{more}; --json has them all", "faint"), indent=4)
     if answer.system_message is not None:
         changes.append(("message", answer.system_message))
     if answer.suppress_output:
@@ -238,6 +243,83 @@ def _show(
     if changes:
         table: list[Row] = [((f"{what}:", "change"), text) for what, text in changes]
         screen.table(table, ("keep",))
+
+
+def _cut_reason(why: Span) -> Span:
+    """A few lines of a reason: the decision below has all of it, or ``--json``."""
+    if not isinstance(why, str) or ("\n" not in why and len(why) < _LONG_REASON):
+        return why
+    from hookline.cli.stderr import shorten_reason
+
+    return shorten_reason(why)
+
+
+def _find_stderr(
+    results: Sequence[HookExecutionResult],
+) -> Iterator[tuple[Span, "Excerpt"]]:
+    """A title and what matters of the stderr of each hook, but for one whose reason it is, or whose
+    failure is told with it."""
+    wrote = [
+        (result, text)
+        for result in results
+        if (text := result.stderr.strip())
+        and text != decide(result)[1].strip()
+        and not (result.error or "").endswith(f": {text}")
+    ]
+    for result, text in wrote:
+        # It is loaded when there is something to show.
+        from hookline.cli.stderr import take_first, take_what_matters
+
+        is_ok = result.failed is None
+        excerpt = take_first(text, among=len(wrote)) if is_ok else take_what_matters(text)
+        yield (f"stderr of {result.hook.name}:", "faint"), excerpt
+
+
+def _cut_warning(
+    warning: str,
+    config: Config,
+    results: Sequence[HookExecutionResult],
+    answer: Answer | None = None,
+) -> str:
+    """A warning as it is; if it is that a hook failed, in what matters, with where the hook is set
+    up, what that means for the event, and what to do. ``answer`` is None after the event."""
+    if not isinstance(warning, Notice) or not warning.kind.endswith("hook-failed"):
+        return warning
+    from hookline.cli.stderr import cut_failure
+
+    is_here = warning.kind == "hook-failed"
+    failed = next((r for r in results if r.failed and r.hook.name == warning.hook), None)
+    # An async hook may have failed while the others ran.
+    is_late = answer is None or (is_here and failed is None)
+    then = []
+    if answer is not None and answer.event is not None and not is_late:
+        event = answer.event.value
+        if not answer.blocked:
+            then.append(f"{event} goes on without it")
+        elif failed is not None and failed.hook.on_failure == "block":
+            then.append(f"it fails closed, so {event} is blocked")
+        else:
+            then.append(f"{event} is decided without it")
+    if failed is not None and failed.failed == "timeout":
+        then.append('a longer "timeout" in its settings gives it more time')
+    if not is_here:
+        then.append("mend it where the worker runs")
+    entries = config.get_settings().entries if is_here else ()
+    places = [shown_place(each.file, each.line) for each in entries if each.name == warning.hook]
+    told = cut_failure(warning, rest=_IN_TRACE if is_late else "--json has them all")
+    last = ": ".join(filter(None, (*places[:1], "; ".join(then))))
+    return f"{told}\n{last}" if last else told
+
+
+def _find_why(answer: Answer) -> str:
+    """Why the event came to what it did; where a hook failed closed, what matters of its words."""
+    why = str(answer.why)
+    for error in answer.errors:
+        if "\n" in error.message and error.message in why:
+            from hookline.cli.stderr import cut_failure
+
+            why = why.replace(error.message, cut_failure(error.message))
+    return why
 
 
 def hook_row(result: HookExecutionResult) -> tuple[Span, ...]:

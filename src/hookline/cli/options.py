@@ -261,6 +261,11 @@ def make_parser(name: str, verb: Verb, summary: str) -> "argparse.ArgumentParser
     import argparse
 
     class Parser(argparse.ArgumentParser):
+        def format_help(self) -> str:
+            from hookline.cli.help import format_verb
+
+            return format_verb(name, summary, (*verb.OPTIONS, *COMMON), verb.EXAMPLES)
+
         def print_help(self, file: Any = None) -> None:
             """On stdout alone; argparse would go elsewhere, and keep quiet about a full disk."""
             print(self.format_help(), end="", file=file)
@@ -268,25 +273,12 @@ def make_parser(name: str, verb: Verb, summary: str) -> "argparse.ArgumentParser
         def error(self, message: str) -> NoReturn:
             raise CommandError(f"{message}; `{self.prog} --help` shows how")
 
-    parser = Parser(
-        prog=f"hookline {name}",
-        description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog="examples:\n" + "".join(f"  {line}\n" for line in verb.EXAMPLES),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = Parser(prog=f"hookline {name}", allow_abbrev=False)
     groups: dict[str, Any] = {"": parser}
     for option in (*verb.OPTIONS, *COMMON):
-        if option.group not in groups:
-            groups[option.group] = parser.add_argument_group(option.group)
-        group = groups[option.group]
-        if option.one_of:
-            key = f"one of {option.one_of}"
-            group = groups[key] = groups.get(key) or group.add_mutually_exclusive_group()
-        said: dict[str, Any] = {
-            "help": argparse.SUPPRESS if option.help is None else option.help,
-            "default": option.default,
-        }
+        key = option.one_of
+        group = groups[key] = groups.get(key) or parser.add_mutually_exclusive_group()
+        said: dict[str, Any] = {"default": option.default}
         if not option.is_argument:
             said |= {"dest": option.key, "required": option.required}
         if option.is_flag:
@@ -300,6 +292,6 @@ def make_parser(name: str, verb: Verb, summary: str) -> "argparse.ArgumentParser
                 "const": option.means if option.count == "?" else None,
                 "action": "append" if option.again else "",
             }
-            said |= {name: it for name, it in further.items() if it}
+            said |= {word: it for word, it in further.items() if it}
         group.add_argument(option.name, **said)
     return parser

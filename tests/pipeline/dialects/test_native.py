@@ -117,11 +117,11 @@ def test_any_other_exit_is_a_failure_whatever_was_printed(code: int, stdout: str
 def test_a_known_field_of_the_wrong_type_is_dropped_with_a_warning(
     name: str, value: object
 ) -> None:
-    read = NATIVE.read_value(EventDocument(EVENT, {}), {name: value, "novel": value})
-    assert read.output == {"novel": value}
+    read = NATIVE.read_value(EventDocument(EVENT, {}), {name: value, "novel": None})
+    assert read.output == {"novel": None}
     assert len(read.warnings) == 1
     assert read.warnings[0].startswith(f"{name} must be ")
-    error = error_of(EVENT, **{name: value, "novel": value})
+    error = error_of(EVENT, **{name: value, "novel": None})
     # null is a field that was left out.
     assert (error is None) is (value is None)
 
@@ -274,10 +274,63 @@ def test_a_specific_field_at_the_top_is_warned_of_by_name() -> None:
     assert warning.endswith("write hookSpecificOutput.permissionDecision")
 
 
-def test_fields_that_nobody_has_a_meaning_for_are_not_warned_of() -> None:
-    assert warnings_of(EVENT, hookSpecificOutput={"novel": 7, "toolInput": None}) == ()
-    boundary = {"llm_request_boundary": {"pendingMessageStartIndex": 2}}
+def test_fields_that_nobody_has_a_meaning_for_are_named_and_fail_no_hook() -> None:
+    specific = {"novel": 7, "toolInput": None}
+    assert warnings_of(EVENT, hookSpecificOutput=specific) == (
+        "hookSpecificOutput.novel is not read on BeforeTool; it has no effect",
+    )
+    assert error_of(EVENT, hookSpecificOutput=specific) is None
+    many = {"tool_inputs_new": {}, **{f"f{number}": 1 for number in range(200)}}
+    guessed, others = warnings_of(EVENT, hookSpecificOutput=many)
+    assert "tool_inputs_new is not read on BeforeTool, did you mean tool_input?" in guessed
+    assert others.endswith(
+        "hookSpecificOutput.f4 and 195 more are not read on BeforeTool; they have no effect"
+    )
+
+
+def test_what_documented_answers_say_of_themselves_is_not_warned_of() -> None:
+    boundary = {"llm_request_boundary": {"pendingMessageStartIndex": 2}, "hookEventName": "x"}
     assert warnings_of(HookEventName.BEFORE_MODEL, hookSpecificOutput=boundary) == ()
+
+
+def test_what_a_tool_config_or_a_call_to_follow_does_not_have_is_named() -> None:
+    event = HookEventName.BEFORE_TOOL_SELECTION
+    config = {"mode": "ANY", "allowedTools": ["a"]}
+    assert warnings_of(event, hookSpecificOutput={"toolConfig": config}) == (
+        "hookSpecificOutput.toolConfig.allowedTools is not read; it has no effect",
+    )
+    listed = {"toolConfig": {"allowed_function_names": ["a"]}}
+    (warning,) = warnings_of(event, hookSpecificOutput=listed)
+    assert warning.endswith(".allowed_function_names is not read; write allowedFunctionNames")
+    # Without it every tool is allowed, which a hook that fails closed did not mean.
+    assert error_of(event, hookSpecificOutput=listed) is not None
+    call = {"tailToolCallRequest": {"name": "ls", "args": {}, "why": "x"}}
+    assert warnings_of(HookEventName.AFTER_TOOL, hookSpecificOutput=call) == (
+        "hookSpecificOutput.tailToolCallRequest.why is not read; it has no effect",
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "stdout", "stderr", "named"),
+    [
+        (1, '{"decision": "deny", "reason": "r"}', "", "decision, reason"),
+        (2, '{"decision": "allow", "systemMessage": "m"}', "no", "systemMessage, decision"),
+        (2, '{"decision": "block", "reason": "r"}', "no", "reason"),
+        (2, '{"continue": false, "reason": "r"}', "", "continue"),
+        (2, '{"decision": "deny", "reason": "r"}', "", None),
+        (2, '{"decision": "deny", "reason": "no"}', "no", None),
+        (2, '{"novel": 1}', "no", None),
+        (3, "[1, 2]", "", None),
+        (3, "working…", "", None),
+    ],
+)
+def test_an_answer_beside_an_exit_code_that_overrules_it_is_named(
+    code: int, stdout: str, stderr: str, named: str | None
+) -> None:
+    warnings = answer(code, stdout, stderr).warnings
+    assert [f"its answer on stdout ({named}) is not read: " in each for each in warnings] == (
+        [] if named is None else [True]
+    )
 
 
 def test_what_a_models_format_does_not_have_is_warned_of_by_name() -> None:
@@ -335,9 +388,31 @@ def test_a_field_one_slip_away_from_a_known_one_is_warned_of_by_that_name(
     assert f"{name!r} is not a field of an answer, did you mean {meant}" in warning
 
 
-@pytest.mark.parametrize("name", ["novel", "season2", "deciding", "message", "d" * 40, "", "_"])
-def test_any_other_unknown_field_is_not_warned_of(name: str) -> None:
-    assert warnings_of(EVENT, **{name: "x", "reason": "r"}) == ()
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        *((name, name) for name in ("novel", "season2", "deciding", "message", "d" * 40, "_")),
+        *(("", "''"), ("two words", "'two words'"), ("\x1b[2J", "'\\x1b[2J'")),
+        ("e" * 100_000, repr("e" * 80)),
+    ],
+)
+def test_any_other_unknown_field_is_named_and_fails_no_hook(name: str, shown: str) -> None:
+    assert warnings_of(EVENT, **{name: "x", "reason": "r"}) == (
+        f"{shown} is not read at the top of an answer to BeforeTool; it has no effect",
+    )
+    assert error_of(EVENT, **{name: "x", "reason": "r"}) is None
+    assert warnings_of(EVENT, **{name: None, "reason": "r"}) == ()
+
+
+def test_a_field_like_a_known_one_is_named_with_it() -> None:
+    (warning,) = warnings_of(EVENT, sysMessage="x", reason="r")
+    assert "sysMessage is not read at the top" in warning
+    assert "did you mean systemMessage?" in warning
+
+
+def test_an_answer_without_a_single_known_field_names_what_it_has() -> None:
+    (warning,) = warnings_of(EVENT, **{f"f{number}": 1 for number in range(9)})
+    assert warning.startswith("none of its fields (f0, f1, f2, f3, f4 and 4 more) is one of cont")
 
 
 @pytest.mark.parametrize(

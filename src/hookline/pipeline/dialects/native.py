@@ -1,12 +1,13 @@
 """The dialect of hookline, LLxprt Code and Gemini CLI: the exit code decides, stdout explains."""
 
 from collections.abc import Mapping
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from hookline.pipeline.dialects.document import EventDocument
 from hookline.pipeline.dialects.stdout import BLOCKS, Doubt, HookAnswer, Said, parse_stdout
+from hookline.pipeline.dialects.unread import LONGEST_NAME, describe_unread, join_names
 from hookline.pipeline.matcher import Match, compile_matcher
 from hookline.problem import Problem
 from hookline.wire import codec
@@ -52,6 +53,9 @@ _SAID_OTHERWISE_ON: dict[EventName, dict[str, str]] = {
         ("mode", "allowedFunctionNames"), "write it into hookSpecificOutput.toolConfig"
     ),
 }
+# What documented answers say of themselves; it asks for nothing.
+_LABELS = ("hookEventName", "llm_request_boundary")
+_CONFIG_FIELDS = dict.fromkeys(("mode", "allowedFunctionNames"))
 _MODES = ("AUTO", "ANY", "NONE")
 # Gemini has more of them; hooks only narrow, so these say nothing.
 _NEUTRAL_MODES = ("VALIDATED", "MODE_UNSPECIFIED")
@@ -134,20 +138,30 @@ class NativeDialect:
         strictness = partial(_strictness_of, event)
         if exit_code == 0:
             return _answer(event, parse_stdout(stdout, strictness), strict=strict)
+        # A text may be the reason of a block; all else that is not read is no loss.
+        is_read = stdout.startswith("{") or (exit_code == 2 and not stderr)
+        said = parse_stdout(stdout, strictness) if is_read else Said()
+        fields = said.object or {}
         if exit_code != 2:
             error = f"exited with code {exit_code}" + (f": {stderr}" if stderr else "")
-            return HookAnswer(success=False, failed="exit", error=error)
+            warnings = _describe_unread_answer(fields, f"a hook that exits with {exit_code} failed")
+            return HookAnswer(success=False, failed="exit", error=error, warnings=warnings)
         reason: str | None = stderr
         if not reason:
-            said = parse_stdout(stdout, strictness)
             reason = said.text
             if said.object is not None:
                 output = create_hook_output(event, said.object)
                 reason = output.reason or output.stop_reason
-        warnings: tuple[str, ...] = ()
+        # What says the same as the exit code is no loss.
+        unread = {
+            name: value
+            for name, value in fields.items()
+            if value != reason and not (name == "decision" and value in BLOCKING_WORDS)
+        }
+        warnings = _describe_unread_answer(unread, "exit code 2 blocks, whatever stdout says")
         if "can't open file" in stderr:
             missing = "the interpreter could not open the hook's script and so exited with 2"
-            warnings = (f"{missing}, which blocks",)
+            warnings = (f"{missing}, which blocks", *warnings)
         return HookAnswer(
             success=False,
             output={"decision": "deny", "reason": reason or f"Blocked by hook {hook_name}"},
@@ -202,6 +216,14 @@ def _answer(event: EventName, said: Said, *, strict: bool) -> HookAnswer:
     )
 
 
+def _describe_unread_answer(fields: Mapping[str, Any], why: str) -> tuple[str, ...]:
+    """What to say of an answer that does not count for how its hook ended."""
+    known = [name for name in TOP_LEVEL_FIELDS if fields.get(name) is not None]
+    if not known:
+        return ()
+    return (f"its answer on stdout ({join_names(known)}) is not read: {why}; exit with 0 for it",)
+
+
 def _strictness_of(event: EventName, value: dict[str, Any]) -> int:
     output = create_hook_output(event, _clean_output(event, value, _Remarks([], [])))
     if output.is_blocking_decision() or output.should_stop_execution():
@@ -223,24 +245,39 @@ def _clean_output(event: EventName, output: dict[str, Any], remarks: _Remarks) -
             remarks.add(problem, "it was ignored", doubtful=value is not None)
         if kind is None:
             unknown.append(name)
-    for name in unknown[:_MOST_UNKNOWN]:
-        meant = next((known for known in TOP_LEVEL_FIELDS if _is_one_slip(name, known)), None)
-        if meant is not None:
-            decides = meant in _DECIDING_FIELDS and meant not in output
-            problem = f"{name!r} is not a field of an answer, did you mean {meant}?"
-            remarks.add(problem, "it has no effect", doubtful=decides)
-        elif output[name] is not None and (instead := _find_instead(event, name)) is not None:
-            problem = f"{name} is not read at the top of an answer to {event.value}"
-            remarks.add(problem, instead, doubtful=_holds_back(name, output[name]))
-    if unknown and len(unknown) == len(output):
-        problem = f"none of its fields is one of {', '.join(TOP_LEVEL_FIELDS)}"
-        remarks.add(problem, "it has no effect", doubtful=True)
+    if unknown:
+        _remark_on_unknown(event, output, unknown, remarks)
     cleaned = _clean_word(cleaned, "decision", remarks)
     if cleaned.get("hookSpecificOutput"):
         cleaned["hookSpecificOutput"] = _clean_specific(
             event, cleaned["hookSpecificOutput"], remarks
         )
     return cleaned
+
+
+def _remark_on_unknown(
+    event: EventName, output: dict[str, Any], unknown: list[str], remarks: _Remarks
+) -> None:
+    """Name each field that no answer has, with what may have been meant by it."""
+    meaningless: list[str] = unknown[_MOST_UNKNOWN:]
+    for name in unknown[:_MOST_UNKNOWN]:
+        key = name[:LONGEST_NAME]
+        if (meant := _find_slip(key)) is not None:
+            decides = meant in _DECIDING_FIELDS and meant not in output
+            problem = f"{name!r} is not a field of an answer, did you mean {meant}?"
+            remarks.add(problem, "it has no effect", doubtful=decides)
+        elif output[name] is not None and (instead := _find_instead(event, key)) is not None:
+            problem = f"{name} is not read at the top of an answer to {event.value}"
+            remarks.add(problem, instead, doubtful=_holds_back(name, output[name]))
+        elif output[name] is not None:
+            meaningless.append(name)
+    if len(unknown) == len(output):
+        problem = f"none of its fields ({join_names(unknown)}) is one of "
+        problem += ", ".join(TOP_LEVEL_FIELDS)
+        remarks.add(problem, "it has no effect", doubtful=True)
+    else:
+        where = f"at the top of an answer to {event.value}"
+        remarks.warnings.extend(describe_unread(meaningless, TOP_LEVEL_FIELDS, where=where))
 
 
 def _clean_specific(
@@ -253,6 +290,7 @@ def _clean_specific(
     elif event is HookEventName.BEFORE_TOOL_SELECTION and "toolConfig" in specific:
         config = _clean_tool_config(specific["toolConfig"], remarks)
         specific = {**specific, "toolConfig": config}
+    meaningless: list[str] = []
     for name, value in islice(specific.items(), _MOST_UNKNOWN):
         what = f"hookSpecificOutput.{name}"
         if name in own:
@@ -263,16 +301,27 @@ def _clean_specific(
                 from hookline.wire.model import LLMRequestChange, LLMResponseChange, find_unread
 
                 kind = LLMRequestChange if name == "llm_request" else LLMResponseChange
-                unread = ", ".join([*dict.fromkeys(find_unread(value, kind))][:5])
+                unread = [*dict.fromkeys(find_unread(value, kind))]
                 if unread:
                     fields = ", ".join(kind.__struct_encode_fields__)
-                    problem = f"{what} has fields that are not read: {unread}"
+                    problem = f"{what} has fields that are not read: {join_names(unread)}"
                     remarks.add(problem, f"it may have {fields}", doubtful=False)
-        elif value is not None and name != "hookEventName":
-            instead = _find_instead(event, name)
+            elif name == "tailToolCallRequest" and len(value) > 2:
+                unread = [key for key in value if key not in ("name", "args")]
+                described = describe_unread(unread, ("name", "args"), prefix=f"{what}.")
+                remarks.warnings.extend(described)
+        elif value is not None and name not in _LABELS:
+            instead = _find_instead(event, name[:LONGEST_NAME])
             if instead is not None:
                 problem = f"{what} is not read on {event.value}"
                 remarks.add(problem, instead, doubtful=_holds_back(name, value))
+            else:
+                meaningless.append(name)
+    if meaningless or len(specific) > _MOST_UNKNOWN:
+        meaningless += [name for name in islice(specific, _MOST_UNKNOWN, None) if name not in own]
+        where = f"on {event.value}"
+        prefix = "hookSpecificOutput."
+        remarks.warnings.extend(describe_unread(meaningless, own, where=where, prefix=prefix))
     return specific
 
 
@@ -288,6 +337,15 @@ def _clean_tool_config(config: Any, remarks: _Remarks) -> Any:
     """A tool config as the protocol has it: flat, the mode in capitals."""
     if isinstance(config, dict) and isinstance(config.get("functionCallingConfig"), dict):
         config = config["functionCallingConfig"]
+    if isinstance(config, dict) and not config.keys() <= _CONFIG_FIELDS.keys():
+        unread = [name for name in config if name not in _CONFIG_FIELDS]
+        lists = [name for name in unread if _bare(name) == "allowedfunctionnames"]
+        for name in lists if "allowedFunctionNames" not in config else ():
+            problem = f"hookSpecificOutput.toolConfig.{name} is not read"
+            remarks.add(problem, "write allowedFunctionNames", doubtful=True)
+        unread = [name for name in unread if name not in lists]
+        prefix = "hookSpecificOutput.toolConfig."
+        remarks.warnings.extend(describe_unread(unread, _CONFIG_FIELDS, prefix=prefix))
     mode = config.get("mode") if isinstance(config, dict) else None
     if mode is None or mode in _MODES:
         return config
@@ -300,6 +358,13 @@ def _clean_tool_config(config: Any, remarks: _Remarks) -> Any:
     return config
 
 
+@lru_cache(maxsize=256)
+def _find_slip(name: str) -> str | None:
+    """The field of an answer that a name is one slip away from."""
+    return next((known for known in TOP_LEVEL_FIELDS if _is_one_slip(name, known)), None)
+
+
+@lru_cache(maxsize=256)
 def _find_instead(event: EventName, name: str) -> str | None:
     """What to write in place of a field that is not read there; None for a field that nobody has
     a meaning for."""

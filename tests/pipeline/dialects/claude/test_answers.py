@@ -581,7 +581,7 @@ def test_an_allowance_in_another_place_allows_nothing(event: str, stdout: Json) 
 def test_a_question_is_not_lost_either(stdout: Json, asks: bool) -> None:
     said = read("PreToolUse", 0, stdout)
     assert apply("PreToolUse", said).asks is asks
-    assert bool(said.warnings) is asks
+    assert ("it counts as ask" in said.warnings[0]) is asks
 
 
 @pytest.mark.parametrize(
@@ -618,13 +618,48 @@ def test_what_has_no_effect_is_said() -> None:
     assert "beside exit code 2 was ignored" in invalid
 
 
-def test_what_claude_code_documents_is_not_warned_of() -> None:
-    prompt = own("UserPromptSubmit", sessionTitle="t", suppressOriginalPrompt=True)
-    start = own("SessionStart", initialUserMessage="m", watchPaths=[], reloadSkills=True)
-    for event, answer in (("UserPromptSubmit", prompt), ("SessionStart", start)):
-        assert read(event, 0, {**answer, "suppressOutput": True, "novel": 1}) == HookAnswer(
-            success=True
-        )
+@pytest.mark.parametrize(
+    ("event", "answer", "warning"),
+    [
+        ("PreToolUse", {"novel": 1}, "novel is not read at the top of an answer to PreToolUse"),
+        ("PreToolUse", {"sysMessage": "m"}, "sysMessage is not read at the top of an answer to"),
+        ("PreToolUse", {"sysMessage": "m"}, "did you mean systemMessage?"),
+        ("PreToolUse", {"updatedInput": {}}, "; write hookSpecificOutput.updatedInput"),
+        ("Stop", {"terminalSequence": "x"}, "terminalSequence is for Claude Code alone"),
+        ("PreCompact", {"systemMessage": "m"}, "systemMessage is not read on PreCompact"),
+        ("Notification", {"continue": False}, "continue is not read on Notification"),
+        ("SessionEnd", {"systemMessage": "m", "stopReason": "r"}, "systemMessage, stopReason are"),
+        ("SessionStart", {"decision": "approve"}, "decision is not read on SessionStart"),
+        *(
+            (event, {"hookSpecificOutput": {"hookEventName": event, name: value}}, warning)
+            for event, name, value, warning in (
+                ("PreToolUse", "novel", 1, "hookSpecificOutput.novel is not read on PreToolUse"),
+                ("PreToolUse", "updated_inputs", {}, "did you mean updatedInput?"),
+                ("Stop", "permissionDecision", "allow", "permissionDecision is not read on Stop"),
+                ("Notification", "additionalContext", "c", "additionalContext is not read on Not"),
+                ("PostToolUse", "classifierContext", "c", "classifierContext is for Claude Code"),
+                ("UserPromptSubmit", "sessionTitle", "t", "sessionTitle is for Claude Code alone"),
+                ("SessionStart", "initialUserMessage", "m", "initialUserMessage is for Claude"),
+                ("SessionEnd", "novel", 1, "hookSpecificOutput is not read on SessionEnd"),
+            )
+        ),
+    ],
+)
+def test_every_field_without_effect_is_named_and_fails_no_hook(
+    event: str, answer: dict[str, Any], warning: str
+) -> None:
+    said = read(event, 0, answer, "")
+    assert (said.success, len(said.warnings)) == (True, 1)
+    assert warning in said.warnings[0]
+    strictly = CLAUDE.read_value(document_of(event), answer, strict=True)
+    assert strictly.failed is None
+
+
+def test_what_has_no_effect_in_claude_code_either_is_not_warned_of() -> None:
+    title = own("CwdChanged", watchPaths=[])
+    for event, answer in (("UserPromptSubmit", {"continue": True}), ("CwdChanged", title)):
+        said = read(event, 0, {**answer, "suppressOutput": True, "novel": None})
+        assert (said.success, said.warnings) == (True, ())
 
 
 def test_a_change_of_policy_settings_cannot_be_blocked() -> None:

@@ -20,7 +20,12 @@ from hookline.pipeline.dialects.claude.decisions import (
 )
 from hookline.pipeline.dialects.claude.inputs import name_event
 from hookline.pipeline.dialects.claude.rewrites import read_result, restore_input
-from hookline.pipeline.dialects.claude.validation import OWN_FIELDS, find_faults, find_unread
+from hookline.pipeline.dialects.claude.validation import (
+    MUTE_EVENTS,
+    OWN_FIELDS,
+    describe_unread_fields,
+    find_faults,
+)
 from hookline.pipeline.dialects.document import EventDocument
 from hookline.pipeline.dialects.stdout import HookAnswer
 from hookline.wire import codec
@@ -28,8 +33,6 @@ from hookline.wire.claude_events import ClaudeEventName
 
 # Plain text on stdout is added to what the model reads on these.
 _TEXT_EVENTS = frozenset({"UserPromptSubmit", "UserPromptExpansion", "SessionStart"})
-# These drop a message and a stop.
-_MUTE_EVENTS = frozenset({"PreCompact", "PostCompact", "Notification"})
 _NEEDS_REASON = frozenset({"Stop", "SubagentStop"})
 _NO_REASON = "Blocked by hook"
 
@@ -59,7 +62,10 @@ def read_command_answer(
     if exit_code == 2:
         return reading.block(answer, problem, stderr, hook_name)
     if exit_code != 0 and (strict or answer is None):
-        first = stderr.strip().partition("\n")[0]
+        first, _, rest = stderr.strip().partition("\n")
+        if first.startswith("Traceback "):
+            # Python says last what happened.
+            first = rest.rpartition("\n")[2]
         error = f"exited with code {exit_code}" + (f": {first}" if first else "")
         return HookAnswer(success=False, failed="exit", error=error)
     if problem is not None:
@@ -190,7 +196,9 @@ class _Reading:
         self, answer: Mapping[str, Any], decisions: Decisions, *, blocking: str | None = None
     ) -> list[str]:
         """Say a valid answer in native words; returns what keeps it from being applied."""
+        is_ours = not isinstance(self.document.event, ClaudeEventName)
         self.warnings += decisions.warnings
+        self.warnings += describe_unread_fields(self.event, answer, is_ours=is_ours)
         specific = answer.get("hookSpecificOutput") or {}
         if self.event == "SessionEnd" or (blocking and self.event.startswith("Elicitation")):
             specific = {}
@@ -198,7 +206,7 @@ class _Reading:
         word = self._decide(decisions, blocking)
         if self.event == "SessionEnd":
             return []
-        if self.event not in _MUTE_EVENTS:
+        if self.event not in MUTE_EVENTS:
             self.for_user += filter(None, [answer.get("systemMessage")])
             if answer.get("continue") is False and self.event != "TaskCreated":
                 self._stop(answer.get("stopReason"))
@@ -275,8 +283,6 @@ class _Reading:
         if specific and specific.get("hookEventName") is None:
             doubt = f'hookSpecificOutput has no hookEventName, write "{self.event}"'
             self.warnings.append(f"{doubt}; Claude Code would ignore the answer")
-        for name in find_unread(self.event, specific):
-            self.warnings.append(f"hookSpecificOutput.{name} is not read on {self.event}")
         own = OWN_FIELDS.get(self.event, {})
         if "additionalContext" in own and self.event != "Notification":
             self.context += filter(None, [specific.get("additionalContext")])

@@ -122,6 +122,8 @@ def _read_place(
             read.warnings.append("permissionDecision defer is not supported; it counts as ask")
         if place in official:
             read.said.append(Decision(exact, reason))
+        else:
+            read.warnings.append(_describe_unread(event, place))
         return
     asks = event in ("PreToolUse", "PreModelSwitch")
     meant = {**(words or {}), **_DENIALS, **(_QUESTIONS if asks else {})}.get(given.strip().lower())
@@ -136,6 +138,15 @@ def _read_place(
     elif words is not None:
         given_word = f", not {given!r:.80}" if given else ""
         read.faults.append(f"{place} must be one of {', '.join(words)}{given_word}")
+    else:
+        read.warnings.append(_describe_unread(event, place))
+
+
+def _describe_unread(event: str, place: str) -> str:
+    instead = " or ".join(_PLACES.get(event, {}))
+    return (
+        f"{place} is not read on {event}; {f'write {instead}' if instead else 'it has no effect'}"
+    )
 
 
 def weigh(name: str, value: object) -> int:

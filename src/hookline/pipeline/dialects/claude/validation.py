@@ -1,12 +1,14 @@
 """The schema of Claude Code's answers: one known field of the wrong type voids the whole object.
 
-A field that Claude Code does not know is passed over, as it is there. null is a field that was left
-out: scripts print it for what they have not got, and it must not void a denial beside it.
+A field that Claude Code does not know is passed over, as it is there, and named. null is a field
+that was left out: scripts print it for what they have not got, and it must not void a denial beside
+it.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hookline.pipeline.dialects.unread import describe_unread
 from hookline.wire.outputs import TYPE_WORDS
 
 # The words of a decision are not here: they are read wherever they stand.
@@ -57,7 +59,21 @@ _PERMISSION_FIELDS: Mapping[str, type] = {
     "updatedInput": dict,
     "updatedPermissions": list,
 }
-_ALL_OWN_FIELDS = frozenset(name for fields in OWN_FIELDS.values() for name in fields)
+# What an answer may have besides: words that decide, wherever they stand, and their reasons.
+_DECIDING = frozenset(
+    {"decision", "permissionDecision", "permissionDecisionReason", "behavior", "action", "reason"}
+)
+_KNOWN_AT_TOP = _TOP_LEVEL.keys() | _DECIDING | {"asyncTimeout"}
+_KNOWN_EVERYWHERE = _DECIDING | {"hookEventName"}
+# What Claude Code has for its own screen and its own sessions, on events that are ours as well.
+_FOR_CLAUDE_ALONE = frozenset(
+    {
+        *("terminalSequence", "classifierContext", "sessionTitle", "suppressOriginalPrompt"),
+        *("initialUserMessage", "reloadSkills", "watchPaths"),
+    }
+)
+# These drop a message and a stop.
+MUTE_EVENTS = frozenset({"PreCompact", "PostCompact", "Notification"})
 
 
 def find_faults(event: str, answer: Mapping[str, Any]) -> Iterator[str]:
@@ -76,10 +92,44 @@ def find_faults(event: str, answer: Mapping[str, Any]) -> Iterator[str]:
         yield from _find_wrong_types("hookSpecificOutput.decision.", decision, _PERMISSION_FIELDS)
 
 
-def find_unread(event: str, specific: Mapping[str, Any]) -> list[str]:
-    """The fields of a ``hookSpecificOutput`` that other events read and this one does not."""
+def describe_unread_fields(
+    event: str, answer: Mapping[str, Any], *, is_ours: bool
+) -> Iterator[str]:
+    """What to say of each field of a valid answer that has no effect; ``is_ours`` for an event
+    that is not Claude Code's alone."""
     own = OWN_FIELDS.get(event, {})
-    return sorted(name for name in specific if name in _ALL_OWN_FIELDS and name not in own)
+    if not answer.keys() <= _KNOWN_AT_TOP:
+        unknown = [
+            name for name in answer if name not in _KNOWN_AT_TOP and answer[name] is not None
+        ]
+        for name in [name for name in unknown if name in own]:
+            unknown.remove(name)
+            yield (
+                f"{name} is not read at the top of an answer to {event}; "
+                f"write hookSpecificOutput.{name}"
+            )
+        where = f"at the top of an answer to {event}"
+        yield from describe_unread(unknown, _KNOWN_AT_TOP, where=where)
+    if answer.get("terminalSequence") is not None:
+        yield "terminalSequence is for Claude Code alone; it has no effect here"
+    if event in MUTE_EVENTS or event == "SessionEnd":
+        dropped = [name for name in ("systemMessage", "stopReason") if answer.get(name)]
+        dropped += ["continue"] if answer.get("continue") is False else []
+        if event == "SessionEnd" and answer.get("hookSpecificOutput"):
+            dropped.append("hookSpecificOutput")
+        yield from describe_unread(dropped, (), where=f"on {event}")
+    specific = answer.get("hookSpecificOutput") or {}
+    if not specific or event == "SessionEnd":
+        return
+    known = own.keys() | _KNOWN_EVERYWHERE
+    unread = [name for name in specific if name not in known and specific[name] is not None]
+    if event == "Notification" and specific.get("additionalContext"):
+        unread.append("additionalContext")
+    prefix = "hookSpecificOutput."
+    yield from describe_unread(unread, own, where=f"on {event}", prefix=prefix)
+    for name in sorted(_FOR_CLAUDE_ALONE & own.keys() & specific.keys()) if is_ours else ():
+        if specific[name] is not None:
+            yield f"{prefix}{name} is for Claude Code alone; it has no effect here"
 
 
 def _find_wrong_types(

@@ -1,0 +1,121 @@
+"""What a screen shows of a hook's stderr: of a stack trace the exception and the place in the
+hook's own file, of other text a few lines. ``--json`` has all of it."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+# Lines of one hook that did its work, and of all such hooks of an event: more would push the
+# decision off the screen.
+_MOST_LINES = 20
+_MOST_OF_ALL = 60
+_LEAST_LINES = 3
+# Lines of a hook that failed, and of an exception that says more than one.
+_LAST_LINES = 5
+_EXCEPTION_LINES = 3
+_LONGEST_LINE = 500
+
+_ENDED = re.compile(
+    r"(.*?\b(?:exited with code -?\d+|was killed by (?:signal )?\w+)): (.*)", re.DOTALL
+)
+_HEADING = "Traceback (most recent call last):"
+_FRAME = re.compile(r'\s*File ".+", line \d+(, in .+)?')
+_EXCEPTION = re.compile(r"[^\W\d][\w.]*(:.*)?")
+# What stands before the lines of an exception that is one of a group.
+_OF_GROUP = re.compile(r"^ +[|+]-? ?")
+_NODE_ERROR = re.compile(r"(Uncaught )?[^\W\d][\w.$]*(:.*| \[.*)?")
+_NODE_FRAME = re.compile(r"\s+at .*:\d+:\d+\)?")
+# Frames of an interpreter, of a library, or of what starts a warm hook.
+_NOT_OWN = re.compile(
+    r'"<frozen |/lib/python\d|/site-packages/|/dist-packages/|/hookline/pipeline/runner/'
+    r"|\bnode:|/node_modules/"
+)
+
+
+class Excerpt(NamedTuple):
+    """Some lines of a text, how many others it has, and whether they are what matters of a stack
+    trace."""
+
+    lines: list[str]
+    left_out: int
+    is_trace: bool = False
+
+
+def take_first(text: str, *, among: int) -> Excerpt:
+    """The beginning of what a hook wrote that did its work; ``among`` hooks wrote something."""
+    most = min(_MOST_LINES, max(_LEAST_LINES, _MOST_OF_ALL // among))
+    lines = text.split("\n")
+    return Excerpt([*map(_shorten, lines[:most])], max(len(lines) - most, 0))
+
+
+def take_what_matters(text: str) -> Excerpt:
+    """What says why a hook failed: the exception with the hook's own last frame, or the end."""
+    lines = text.split("\n")
+    trace = _find_python_trace(lines) or _find_node_trace(lines)
+    shown = trace or lines[-_LAST_LINES:]
+    return Excerpt([*map(_shorten, shown)], len(lines) - len(shown), bool(trace))
+
+
+def cut_failure(error: str, *, rest: str = "--json has them all") -> str:
+    """A failure in words, with no more of the hook's stderr than matters; ``rest`` says where all
+    of it is."""
+    found = _ENDED.fullmatch(error)
+    if found is None:
+        return error
+    lines, left_out, is_trace = take_what_matters(found[2])
+    between = ": " if is_trace or not left_out else "; its stderr ends with\n"
+    shown = found[1] + between + "\n".join(lines)
+    return f"{shown}\n{describe_left_out(left_out, rest=rest)}" if left_out else shown
+
+
+def describe_left_out(number: int, *, rest: str = "--json has them all") -> str:
+    """How many lines are not shown, and where they are."""
+    return f"{number} more {'line' if number == 1 else 'lines'}; {rest}"
+
+
+def shorten_reason(text: str) -> str:
+    """A reason as it stands beside a hook: a few lines of it."""
+    lines = text.split("\n")
+    shown = "\n".join(map(_shorten, lines[:_LAST_LINES]))
+    over = len(lines) - _LAST_LINES
+    return f"{shown}\n{describe_left_out(over)}" if over > 0 else shown
+
+
+def _shorten(line: str) -> str:
+    over = len(line) - _LONGEST_LINE
+    return f"{line[:_LONGEST_LINE]}… (+{over} characters)" if over > 0 else line
+
+
+def _find_python_trace(lines: Sequence[str]) -> list[str]:
+    """The exception and the last frame of the hook's own; of several traces in a row the last is
+    what ended the hook. A script that cannot be compiled has frames and no heading."""
+    lines = [_OF_GROUP.sub("", line) for line in lines]
+    start = max((at for at, line in enumerate(lines) if line.endswith(_HEADING)), default=0)
+    frames = [at for at in range(start, len(lines)) if _FRAME.fullmatch(lines[at])]
+    if not frames:
+        return []
+    after = range(frames[-1] + 1, len(lines))
+    raised = next((at for at in after if lines[at] and not lines[at][0].isspace()), None)
+    if raised is None or not _EXCEPTION.fullmatch(lines[raised]):
+        return []
+    own = next((at for at in reversed(frames) if not _NOT_OWN.search(lines[at])), frames[-1])
+    # The line of the source stands below, unless its file was not found.
+    source = lines[own + 1] if own + 1 < raised and own + 1 not in frames else ""
+    said = [line for line in lines[raised : raised + _EXCEPTION_LINES] if line.strip("- ")]
+    frame = [lines[own].strip(), *([f"  {source.strip()}"] if source.strip() else [])]
+    return [said[0], *frame, *said[1:]]
+
+
+def _find_node_trace(lines: Sequence[str]) -> list[str]:
+    frames = [at for at, line in enumerate(lines) if _NODE_FRAME.fullmatch(line)]
+    if not frames or frames[0] == 0:
+        return []
+    own = next((at for at in frames if not _NOT_OWN.search(lines[at])), frames[0])
+    # A message of several lines begins below the empty line that ends the source.
+    start = frames[0] - 1
+    while start > 0 and lines[start - 1].strip():
+        start -= 1
+    if not _NODE_ERROR.fullmatch(lines[start]):
+        return []
+    said = lines[start : min(start + _EXCEPTION_LINES, frames[0])]
+    return [said[0], lines[own].strip(), *said[1:]]

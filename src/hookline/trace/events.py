@@ -110,17 +110,105 @@ class Entry:
         return self.last.id or f"{crc32(msgspec.json.encode(facts)):08x}"
 
     @cached_property
+    def hooks(self) -> tuple[HookRun, ...]:
+        """Each hook's part."""
+        event, given = event_named(self.last.event), _read_fields(self._input)
+        is_sequential = self._batch is not None and self._batch.sequential
+        runs: list[HookRun] = []
+        start = 0.0
+        for record in self._records:
+            if record.kind != "hook":
+                continue
+            word, why = decision_of(record)
+            effects: tuple[str, ...] = ()
+            # What a hook says comes too late to change anything where nobody waited for it.
+            if event is not None and isinstance(record.output, dict) and not record.background:
+                effects = Answer.read(FiredEvent(event), record.output).find_effects(given)
+            run = HookRun(
+                hook=record.hook,
+                type=record.type,
+                source=record.source,
+                duration_ms=record.duration_ms,
+                success=record.success,
+                exit_code=record.exit_code,
+                signal=record.signal,
+                failed=record.failed,
+                error=record.error,
+                output=record.output,
+                decision=word,
+                reason=why,
+                effects=effects,
+                start_ms=round(start, 3),
+                stdout=record.stdout or "",
+                stderr=record.stderr or "",
+                warnings=tuple([w.message for w in self._warnings if w.hook == record.hook]),
+                started=record.started,
+                background=record.background,
+            )
+            runs.append(run)
+            start += record.duration_ms if is_sequential else 0.0
+        return tuple(runs)
+
+    @cached_property
     def event(self) -> TracedEvent:
         """The event that the records tell of."""
-        if self.last.kind == "warning" and not self.last.event:
+        last, batch, runs = self.last, self._batch, self.hooks
+        if last.kind == "warning" and not last.event:
             return TracedEvent(
                 id=self.id,
-                time=self.last.time,
-                session_id=self.last.session_id,
-                decision="failed" if self.last.code else "warning",
-                reason=self.last.message,
+                time=last.time,
+                session_id=last.session_id,
+                decision="failed" if last.code else "warning",
+                reason=last.message,
             )
-        return _event(self.id, self._records, self._batch)
+        decision, effects, reason = self._decide()
+        span = max((run.start_ms + run.duration_ms for run in runs), default=0.0)
+        began = datetime.fromisoformat(last.time) - timedelta(milliseconds=span)
+        named = {run.hook for run in runs}
+        return TracedEvent(
+            id=self.id,
+            time=began.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            session_id=last.session_id,
+            event=last.event,
+            target=last.target,
+            decision=decision,
+            effects=effects,
+            reason=reason,
+            duration_ms=round(span, 3),
+            sequential=batch is not None and batch.sequential,
+            complete=batch is not None and batch.hook_count == len(runs),
+            hooks=runs,
+            input=self._input,
+            output=batch.output if batch else None,
+            warnings=tuple(each.message for each in self._warnings if each.hook not in named),
+        )
+
+    def _decide(self) -> tuple[str, tuple[str, ...], str | None]:
+        """What became of the event in a word, everything that hooks did to it, and why."""
+        batch, event = self._batch, event_named(self.last.event)
+        if self.last.background:
+            return "async", (), None
+        if batch is not None and isinstance(batch.output, dict) and event is not None:
+            answer = Answer.read(FiredEvent(event), batch.output)
+            effects = answer.find_effects(_read_fields(self._input))
+            reason = answer.reason if effects else None
+        elif batch is not None and batch.hook_count == 0:
+            return "no hook", (), None
+        else:
+            # Where its end was never written, it is what the hooks make of it.
+            made = {word: run.reason for run in reversed(self.hooks) for word in run.effects}
+            effects = tuple([word for word in EFFECTS if word in made]) if made else ()
+            reason = made[effects[0]] or None if effects else None
+        return (effects[0] if effects else "allowed"), effects, reason
+
+    @property
+    def _input(self) -> Any:
+        """What the hooks read, None where none ran."""
+        return next((each.input for each in self._records if each.kind == "hook"), None)
+
+    @property
+    def _warnings(self) -> list[Record]:
+        return [record for record in self._records if record.kind == "warning"]
 
 
 class Assembler:
@@ -159,80 +247,6 @@ class Assembler:
 def event_named(name: str) -> EventName | None:
     """The event of that name; a log of a later version may have more of them."""
     return find_event(name)
-
-
-def _event(id: str, records: list[Record], batch: Record | None) -> TracedEvent:
-    last = batch or records[-1]
-    sequential = batch is not None and batch.sequential
-    hooks = [record for record in records if record.kind == "hook"]
-    warnings = [record for record in records if record.kind == "warning"]
-    runs: list[HookRun] = []
-    span = start = 0.0
-    event = event_named(last.event)
-    given = _read_fields(hooks[0].input if hooks else None)
-    for record in hooks:
-        word, why = decision_of(record)
-        effects: tuple[str, ...] = ()
-        # Whatever a hook says comes too late to change anything where nobody waited for it.
-        if event is not None and isinstance(record.output, dict) and not record.background:
-            effects = Answer.read(FiredEvent(event), record.output).find_effects(given)
-        run = HookRun(
-            hook=record.hook,
-            type=record.type,
-            source=record.source,
-            duration_ms=record.duration_ms,
-            success=record.success,
-            exit_code=record.exit_code,
-            signal=record.signal,
-            failed=record.failed,
-            error=record.error,
-            output=record.output,
-            decision=word,
-            reason=why,
-            effects=effects,
-            start_ms=round(start, 3),
-            stdout=record.stdout or "",
-            stderr=record.stderr or "",
-            warnings=tuple(each.message for each in warnings if each.hook == record.hook),
-            started=record.started,
-            background=record.background,
-        )
-        runs.append(run)
-        span = max(span, run.start_ms + record.duration_ms)
-        start += record.duration_ms if sequential else 0.0
-    decision, reason, effects = "allowed", None, ()
-    if last.background:
-        decision = "async"
-    elif batch is not None and isinstance(batch.output, dict) and event is not None:
-        answer = Answer.read(FiredEvent(event), batch.output)
-        effects = answer.find_effects(given)
-        reason = answer.reason if effects else None
-    elif batch is not None and batch.hook_count == 0:
-        decision = "no hook"
-    else:
-        # Where its end was never written, it is what the hooks make of it.
-        made = {word: run.reason for run in reversed(runs) for word in run.effects}
-        effects = tuple([word for word in EFFECTS if word in made]) if made else ()
-        reason = made[effects[0]] or None if effects else None
-    named = {run.hook for run in runs}
-    began = datetime.fromisoformat(last.time) - timedelta(milliseconds=span)
-    return TracedEvent(
-        id=id,
-        time=began.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        session_id=last.session_id,
-        event=last.event,
-        target=last.target,
-        decision=effects[0] if effects else decision,
-        effects=effects,
-        reason=reason,
-        duration_ms=round(span, 3),
-        sequential=sequential,
-        complete=batch is not None and batch.hook_count == len(runs),
-        hooks=tuple(runs),
-        input=hooks[0].input if hooks else None,
-        output=batch.output if batch else None,
-        warnings=tuple(warning.message for warning in warnings if warning.hook not in named),
-    )
 
 
 def _read_fields(payload: Any) -> dict[str, Any]:

@@ -121,7 +121,9 @@ class HookLatency(msgspec.Struct, frozen=True, kw_only=True):
     blocks: int
 
 
-def latencies(events: Iterable[TracedEvent], *, hook: str | None = None) -> list[HookLatency]:
+def latencies(
+    events: Iterable[TracedEvent | Entry], *, hook: str | None = None
+) -> list[HookLatency]:
     """A row for each hook whose name contains ``hook``, the slowest first."""
     runs: dict[str, list[tuple[float, bool, bool]]] = {}
     for event in events:

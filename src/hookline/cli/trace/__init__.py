@@ -98,7 +98,7 @@ def run(options: Options, screen: Screen) -> int:
         if options.id is not None:
             _show_one(options, screen, _read_entries(log))
         elif options.stats:
-            rows = latencies((entry.event for entry in entries), hook=options.hook)
+            rows = latencies(entries, hook=options.hook)
             if options.json:
                 screen.document({"hooks": rows})
             elif rows:

@@ -3,15 +3,18 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hookline.answer import TONES, Answer, hook_word
+from hookline.answer import EFFECTS, TONES, Answer, hook_word
 from hookline.fired import FiredEvent
 from hookline.replies import add_context, combine, deny, stop
 from hookline.translate.genai import GenAITranslator
 from hookline.wire import codec
 from hookline.wire.claude_events import ClaudeEventName
 from hookline.wire.events import EventName, HookEventName
-from hookline.wire.outputs import ModelCall
+from hookline.wire.outputs import SPECIFIC_FIELDS, ModelCall
+from tests.arbitrary import JSON
 from tests.eleven import REQUEST, RESPONSE, WITH_TOOLS, Json
 
 COMMON = {
@@ -176,3 +179,151 @@ def test_before_tool_selection_shows_the_tools_that_are_left() -> None:
     assert selection["toolConfig"]["functionCallingConfig"] == config
     assert selection["tools"] == WITH_TOOLS["config"]["tools"]
     assert view(event)["tool_selection"] == {}
+
+
+REQUEST_READ = {
+    "model": "m",
+    "messages": [{"role": "user", "content": "hi"}],
+    "config": {"topK": 1},
+}
+OFFERED = {"available_tools": ["a", "b"], "llm_request": REQUEST_READ}
+
+
+@pytest.mark.parametrize(
+    ("event", "read", "answer", "words"),
+    [
+        ("BeforeTool", {}, {"decision": "allow", "reason": "fine"}, ()),
+        ("BeforeTool", {}, {"decision": "deny", "continue": False}, ("stopped",)),
+        # What is not run is not rewritten; what is added is read with the refusal.
+        (
+            "BeforeTool",
+            {"tool_input": {"a": 1}},
+            {
+                "decision": "deny",
+                "hookSpecificOutput": {"tool_input": {"a": 2}, "additionalContext": "c"},
+            },
+            ("blocked", "context added"),
+        ),
+        (
+            "BeforeTool",
+            {"tool_input": {"a": 1}},
+            {
+                "decision": "ask",
+                "hookSpecificOutput": {"removeToolInput": ["a"], "additionalContext": "c"},
+            },
+            ("asked", "rewritten", "context added"),
+        ),
+        # An echo changes nothing.
+        (
+            "BeforeTool",
+            {"tool_input": {"a": 1, "b": 2}},
+            {"hookSpecificOutput": {"tool_input": {"a": 1}, "removeToolInput": ["c"]}},
+            (),
+        ),
+        (
+            "AfterTool",
+            {"tool_response": {"llmContent": "x"}},
+            {"hookSpecificOutput": {"updatedToolOutput": "x"}},
+            (),
+        ),
+        (
+            "AfterTool",
+            {"tool_response": {"stdout": "x"}},
+            {"hookSpecificOutput": {"updatedToolOutput": "x"}},
+            ("redacted",),
+        ),
+        ("AfterTool", {}, {"decision": "block", "reason": "r"}, ("blocked", "redacted")),
+        ("BeforeAgent", {}, {"decision": "ask"}, ()),
+        (
+            "BeforeAgent",
+            {},
+            {"decision": "deny", "hookSpecificOutput": {"additionalContext": "c"}},
+            ("blocked",),
+        ),
+        (
+            "AfterAgent",
+            {},
+            {"hookSpecificOutput": {"additionalContext": "c", "clearContext": True}},
+            ("sent back", "history cleared"),
+        ),
+        (
+            "BeforeModel",
+            {"llm_request": REQUEST_READ},
+            {"hookSpecificOutput": {"llm_request": {"config": {"topK": 1}}}},
+            (),
+        ),
+        (
+            "BeforeModel",
+            {"llm_request": REQUEST_READ},
+            {"hookSpecificOutput": {"llm_request": {"config": {"topK": 2}}}},
+            ("rewritten",),
+        ),
+        (
+            "BeforeModel",
+            {"llm_request": REQUEST_READ},
+            {"decision": "deny", "hookSpecificOutput": {"llm_response": {"text": "t"}}},
+            ("blocked", "answered"),
+        ),
+        (
+            "AfterModel",
+            {"llm_response": {"text": "t"}},
+            {"hookSpecificOutput": {"llm_response": {"text": "t"}}},
+            (),
+        ),
+        (
+            "AfterModel",
+            {"llm_response": {"text": "t"}},
+            {"hookSpecificOutput": {"llm_response": {"text": ""}}},
+            ("redacted",),
+        ),
+        ("AfterModel", {"llm_response": {"text": "t"}}, {"decision": "deny"}, ("blocked",)),
+        (
+            "BeforeToolSelection",
+            OFFERED,
+            {"hookSpecificOutput": {"toolConfig": {"allowedFunctionNames": ["b", "a"]}}},
+            (),
+        ),
+        (
+            "BeforeToolSelection",
+            OFFERED,
+            {"hookSpecificOutput": {"toolConfig": {"mode": "NONE"}}},
+            ("restricted",),
+        ),
+        (
+            "BeforeToolSelection",
+            OFFERED,
+            {"hookSpecificOutput": {"toolConfig": {"mode": "ANY"}}},
+            ("restricted",),
+        ),
+        ("BeforeToolSelection", OFFERED, {"decision": "deny"}, ("blocked", "restricted")),
+        ("SessionEnd", {}, {"decision": "deny", "continue": False}, ()),
+        (
+            "SessionStart",
+            {},
+            {"hookSpecificOutput": {"exports": {"A": "1"}, "additionalContext": "c"}},
+            ("variables set", "context added"),
+        ),
+    ],
+)
+def test_an_answer_did_to_its_event_what_took_effect(
+    event: str, read: Json, answer: Json, words: tuple[str, ...]
+) -> None:
+    fired = FiredEvent(HookEventName(event))
+    assert Answer.read(fired, answer).find_effects(read) == words
+    assert set(words) <= set(EFFECTS)
+
+
+@given(
+    st.sampled_from([*HookEventName, ClaudeEventName.PERMISSION_REQUEST]),
+    st.sampled_from(sorted({name for fields in SPECIFIC_FIELDS.values() for name in fields})),
+    JSON,
+    JSON,
+)
+def test_whatever_a_log_holds_its_effects_are_found(
+    event: EventName, name: str, value: Any, read: Any
+) -> None:
+    fields = ("tool_input", "tool_response", "llm_request", "llm_response", "available_tools")
+    answer = Answer.read(FiredEvent(event), {"hookSpecificOutput": {name: value}})
+    event_read = dict.fromkeys(fields, read)
+    assert set(answer.find_effects(event_read)) <= set(EFFECTS)
+    answer.find_change(event_read)

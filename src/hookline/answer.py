@@ -5,7 +5,7 @@
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -15,6 +15,7 @@ from hookline.errors import TranslationError
 from hookline.fired import FiredEvent
 from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.outputs import (
+    BLOCKING_WORDS,
     NO_REASON,
     SPECIFIC_FIELDS,
     AfterModelHookOutput,
@@ -24,6 +25,7 @@ from hookline.wire.outputs import (
     DefaultHookOutput,
     ModelCall,
     ToolSelection,
+    change_tool_input,
     create_hook_output,
     find_fault,
 )
@@ -41,13 +43,29 @@ if TYPE_CHECKING:
 EventWord: TypeAlias = Literal["allowed", "blocked", "stop", "ask", "no hook matched", "failed"]
 Tone: TypeAlias = Literal["good", "bad", "care", "change", "faint"]
 
+# What an answer did to its event -> how it is shown; the strongest first.
+EFFECTS: dict[str, Tone] = {
+    "stopped": "bad",
+    "blocked": "bad",
+    "asked": "care",
+    "answered": "change",
+    "redacted": "change",
+    "rewritten": "change",
+    "restricted": "change",
+    "sent back": "change",
+    "history cleared": "change",
+    "history kept": "change",
+    "tail call": "change",
+    "variables set": "change",
+    "context added": "change",
+}
 # Every word for what an event came to or a hook did -> how it is shown, on every screen and page.
 TONES: dict[str, Tone] = {
+    **EFFECTS,
     "allowed": "good",
     "allow": "good",
     "approve": "good",
     "ok": "good",
-    "blocked": "bad",
     "block": "bad",
     "deny": "bad",
     "stop": "bad",
@@ -59,9 +77,6 @@ TONES: dict[str, Tone] = {
     "restricts": "change",
     "adds": "change",
     "refused": "bad",
-    "rewritten": "change",
-    "redacted": "change",
-    "restricted": "change",
     "added": "change",
     "started": "faint",
     "async": "faint",
@@ -138,6 +153,15 @@ class ProcessedHookResult(msgspec.Struct, frozen=True):
     def results(self) -> tuple[HookExecutionResult, ...]:
         """Each hook's own result in plan order."""
         return self.aggregated.results
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What hooks made of the one thing in an event that they can change; ``before`` is None where
+    nothing is known of it."""
+
+    what: str
+    before: Any
+    after: Any
 
 
 class Answer(ProcessedHookResult, frozen=True, dict=True):
@@ -383,6 +407,46 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         """The reason of ``word``: the hooks', or what failed."""
         return self.errors[0].message if self.word == "failed" else self.reason
 
+    def find_change(self, given: Mapping[str, Any]) -> Change | None:
+        """What the hooks changed in what they read, None where it stays as it was. ``given`` is
+        the event as hooks read it, empty where nobody knows."""
+        output, event = self.final_output, self.event
+        if output is None or event is None or self.stopped:
+            return None
+        return _find_change(event, output, given, is_denied=self.denied)
+
+    def find_effects(self, given: Mapping[str, Any]) -> tuple[str, ...]:
+        """Everything that this answer did to the event, of ``EFFECTS``, the strongest first; empty
+        where the event went on as it was. ``given`` is the event as hooks read it."""
+        output, event = self.final_output, self.event
+        if output is None or event is None:
+            return ()
+        if self.stopped:
+            return ("stopped",)
+        denied, specific = self.denied, output.hook_specific_output or {}
+        if not denied and not specific:
+            # Most answers of a log end here, and whoever asks about it waits for all of them.
+            return ("asked",) if self.asks else ()
+        is_answered = denied and self._is_answered
+        # What is added to a prompt is forgotten with it; at the end of work it goes back instead.
+        is_context = "additionalContext" in specific and event not in _ENDS_OF_WORK
+        is_forgotten = denied and event is HookEventName.BEFORE_AGENT
+        found = {
+            "blocked": denied and (not is_answered or output.decision in BLOCKING_WORDS),
+            "asked": not denied and self.asks,
+            "answered": is_answered,
+            "sent back": event in _ENDS_OF_WORK and self.send_back is not None,
+            "history cleared": "clearContext" in specific and self.clear_context,
+            "history kept": "keepHistory" in specific and self.keep_history,
+            "tail call": "tailToolCallRequest" in specific and self.tail_call is not None,
+            "variables set": "exports" in specific and bool(self.exports),
+            "context added": is_context and not is_forgotten and bool(self.context),
+        }
+        is_changed = _find_change(event, output, given, is_denied=denied) is not None
+        if is_changed or _forces_tool(event, specific, given):
+            found[_CHANGES[event][0]] = True
+        return tuple([word for word in EFFECTS if found.get(word)])
+
     def view(self, translator: "HookTranslator | None" = None) -> dict[str, Any]:
         """What is applied of the merged output, as one JSON object: the ``view`` of
         ``fire --json`` and of the conformance cases. ``translator`` is for an event of a model
@@ -468,6 +532,110 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
     def _empty_response(self, rejected: Any = None) -> Any:
         assert self.final_output is not None
         return self.final_output.get_empty_response(self.reason or NO_REASON, rejected)
+
+
+def _change_input(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
+    before = given.get("tool_input")
+    after = change_tool_input(before, output.hook_specific_output or {})
+    return Change(what="tool input", before=before, after=after)
+
+
+def _change_result(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
+    is_denied = output.is_blocking_decision()
+    after = output.get_effective_reason() if is_denied else output.get_updated_tool_output()
+    if after is None:
+        return None
+    # What the model reads of a result; another family's results may have any shape.
+    before = given.get("tool_response")
+    if isinstance(before, dict):
+        before = before.get("llmContent", before)
+    return Change(what="tool result", before=before, after=after)
+
+
+def _change_request(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
+    said = (output.hook_specific_output or {}).get("llm_request")
+    if said is None:
+        return None
+    # The model's format is loaded by the events of a model alone.
+    from hookline.wire.model import merge_llm_request
+
+    request = given.get("llm_request")
+    before = request if isinstance(request, dict) else {}
+    return Change(what="model request", before=before, after=merge_llm_request(before, said))
+
+
+def _change_response(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
+    said = (output.hook_specific_output or {}).get("llm_response")
+    fault = find_fault(HookEventName.AFTER_MODEL, "llm_response", said)
+    if fault is not None or not isinstance(said, dict):
+        return None
+    after = {name: value for name, value in said.items() if value is not None}
+    response = given.get("llm_response")
+    # A hook names what it changes; the rest of the response stays.
+    known = response if isinstance(response, dict) else {}
+    before = {name: value for name, value in known.items() if name in after} or None
+    return Change(what="model response", before=before, after=after)
+
+
+def _change_tools(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
+    said = (output.hook_specific_output or {}).get("toolConfig")
+    before = _select_names(_own_tool_config(given), given.get("available_tools"))
+    if output.is_blocking_decision():
+        return Change(what="tools", before=before, after=[])
+    if find_fault(HookEventName.BEFORE_TOOL_SELECTION, "toolConfig", said) is not None:
+        return None
+    return Change(what="tools", before=before, after=_select_names(said, before))
+
+
+def _forces_tool(event: EventName, specific: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    """True if the model must call a tool, and need not have done so without the hooks."""
+    if event is not HookEventName.BEFORE_TOOL_SELECTION:
+        return False
+    return _read_mode(specific.get("toolConfig")) == "ANY" != _read_mode(_own_tool_config(given))
+
+
+def _own_tool_config(given: Mapping[str, Any]) -> Any:
+    request = given.get("llm_request")
+    return request.get("toolConfig") if isinstance(request, dict) else None
+
+
+def _read_mode(config: Any) -> str:
+    return str(config.get("mode", "")).upper() if isinstance(config, dict) else ""
+
+
+def _select_names(config: Any, available: Any) -> Any:
+    """The names that a tool config leaves of those available, which may be unknown."""
+    if _read_mode(config) == "NONE":
+        return []
+    names = config.get("allowedFunctionNames") if isinstance(config, dict) else None
+    if not isinstance(names, list) or not isinstance(available, list):
+        return names if isinstance(names, list) else available
+    return [name for name in available if name in names]
+
+
+# Event -> the word for a change of what its hooks read, what finds that change, and whether a
+# denial makes one, too, rather than none.
+_CHANGES: dict[
+    str, tuple[str, Callable[[DefaultHookOutput, Mapping[str, Any]], Change | None], bool]
+] = {
+    HookEventName.BEFORE_TOOL: ("rewritten", _change_input, False),
+    "PermissionRequest": ("rewritten", _change_input, False),
+    HookEventName.AFTER_TOOL: ("redacted", _change_result, True),
+    HookEventName.BEFORE_MODEL: ("rewritten", _change_request, False),
+    HookEventName.AFTER_MODEL: ("redacted", _change_response, False),
+    HookEventName.BEFORE_TOOL_SELECTION: ("restricted", _change_tools, True),
+}
+
+
+def _find_change(
+    event: EventName, output: DefaultHookOutput, given: Mapping[str, Any], *, is_denied: bool
+) -> Change | None:
+    """What an answer that stops nothing changes."""
+    _, find, by_denial = _CHANGES.get(event, ("", None, False))
+    if find is None or (is_denied and not by_denial):
+        return None
+    change = find(output, given)
+    return None if change is None or change.after == change.before else change
 
 
 def process_common_hook_output_fields(

@@ -7,7 +7,7 @@ import pytest
 
 from hookline.trace.html import page as page_of
 from tests.browser.chromium import Page, opened
-from tests.trace.logs import DENIED, fired, ran, session
+from tests.trace.logs import DENIED, effects, fired, ran, session
 from tests.trace.test_events import assembled
 
 pytestmark = pytest.mark.timeout(120)
@@ -47,7 +47,7 @@ def test_it_shows_events_their_decisions_and_the_latency_of_hooks(seen: Page) ->
         "14:03:05 no hook BeforeModel  ",
         "14:03:08 blocked BeforeTool write_file secret-scan ✕, path-guard",
         "14:03:10 allowed AfterTool write_file format !",
-        "14:03:18 ask BeforeAgent  budget ?, rules",
+        "14:03:18 allowed BeforeAgent  budget, rules",
     ]
     assert "5 events · 2026-03-01 14:02:59 – 14:03:20" in seen.text("#summary")
     table = seen.text("#hooks").split()
@@ -83,15 +83,24 @@ def test_the_keyboard_reaches_everything(seen: Page) -> None:
     assert seen.evaluate("document.activeElement.id") == "event"
 
 
-def test_events_are_filtered_by_decision_by_session_and_by_time(seen: Page) -> None:
+def test_events_are_filtered_by_what_hooks_did_by_kind_by_session_and_by_time(seen: Page) -> None:
+    words = "[...document.querySelectorAll('#decisions button')].map(each => each.innerText)"
+    assert [each.split("\n")[0] for each in seen.evaluate(words)] == [
+        *("blocked", "allowed", "no hook", "with failures"),
+    ]
     seen.click("#decisions button")
-    assert [row.split()[1] for row in seen.evaluate(ROWS)] == ["no", "blocked", "ask"]
+    assert [row.split()[1] for row in seen.evaluate(ROWS)] == ["blocked"]
+    seen.click("#decisions button:nth-child(3)")
+    assert [row.split()[1] for row in seen.evaluate(ROWS)] == ["no", "blocked"]
+    seen.click("#decisions button:nth-child(3)")
     seen.click("#decisions button")
-    seen.evaluate(
-        "(s => { s.value = 's-2'; s.dispatchEvent(new Event('change')); })"
-        "(document.getElementById('session'))"
-    )
-    assert seen.text("#count") == "1 of 5"
+    seen.click("#decisions button:nth-child(4)")
+    assert [row.split()[2] for row in seen.evaluate(ROWS)] == ["AfterTool"]
+    seen.click("#decisions button:nth-child(4)")
+    for name, value in (("session", "s-2"), ("kind", "BeforeTool"), ("hook", "path-guard")):
+        choose(seen, name, value)
+        assert seen.text("#count") == "1 of 5"
+        choose(seen, name, "")
     seen.press("/")
     seen.type("no such thing")
     assert "No event matches" in seen.text("#nothing")
@@ -104,11 +113,89 @@ def test_events_are_filtered_by_decision_by_session_and_by_time(seen: Page) -> N
     assert len(seen.evaluate(ROWS)) == 5
 
 
-def test_what_hooks_wrote_stays_text(looking: Page, tmp_path: Path) -> None:
-    run = ran(EVIL, stdout=EVIL, stderr=EVIL, output={EVIL: EVIL})
-    looking.open(save(tmp_path / "evil.html", fired(EVIL, "10:00:00", "BeforeAgent", run)))
+def choose(page: Page, name: str, value: str) -> None:
+    """What a person does with one of the lists."""
+    page.evaluate(
+        f"(s => {{ s.value = {value!r}; s.dispatchEvent(new Event('change')); }})"
+        f"(document.getElementById({name!r}))"
+    )
+
+
+def test_a_search_finds_what_hooks_read_and_answered_and_marks_it(seen: Page) -> None:
+    for text in ("AKIA", "that IS a key"):
+        seen.press("/")
+        seen.evaluate("search('')")
+        seen.type(text)
+        assert [row.split()[1] for row in seen.evaluate(ROWS)] == ["blocked"]
+    seen.click("#row-0")
+    found = "[...document.querySelectorAll('#event .found')].map(each => each.textContent)"
+    assert {"that", "key"} <= set(seen.evaluate(found))
+
+
+CHANGES = {
+    "rewrit": ("tool input", ['  "command": "git push --force",', "second\\n"], ["2nd\\n"]),
+    "redact": ("tool result", ["AKIA1"], ["[key]"]),
+    "reqchg": ("model request", ['      "content": "my key is AKIA1"'], ["[key]"]),
+    "respon": ("model response", ['  "text": "key AKIA1"'], ["[key]"]),
+    "narrow": ("tools", ["write_file", "run_shell_command"], []),
+}
+
+
+@pytest.mark.parametrize("width", [360, 1600])
+def test_what_a_hook_changed_stands_beside_what_it_read_and_is_marked(
+    looking: Page, tmp_path: Path, width: int
+) -> None:
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    looking.send("Emulation.setDeviceMetricsOverride", **size)
+    looking.open(save(tmp_path / "trace.html", *effects()))
+    for id, (what, gone, come) in CHANGES.items():
+        looking.evaluate(f"choose(events.find(event => event.id === {id!r}))")
+        assert looking.text(".diff h3").startswith(f"{what} before")
+        lines = "[...document.querySelectorAll('.diff %s')].map(line => line.textContent)"
+        assert set(gone) <= set(looking.evaluate(lines % "del"))
+        shown = "\n".join(looking.evaluate(lines % "ins"))
+        assert all(text in shown for text in come)
+    assert (
+        looking.evaluate("getComputedStyle(document.querySelector('.diff del')).textDecorationLine")
+        == "line-through"
+    )
+    # Beside each other where there is room, below each other where there is none.
+    looking.evaluate("choose(events.find(event => event.id === 'rewrit'))")
+    places = (
+        "['del', 'ins'].map(tag => document.querySelector('.diff ' + tag).getBoundingClientRect())"
+        ".map(box => [box.x, box.y])"
+    )
+    (left, upper), (right, lower) = looking.evaluate(places)
+    assert (left < right and upper == lower) if width > 900 else (left == right and upper < lower)
+    looking.send("Emulation.clearDeviceMetricsOverride")
+    assert looking.errors == []
+
+
+def test_huge_values_do_not_hang_the_page(looking: Page, tmp_path: Path) -> None:
+    before, after = ({"text": "\n".join(f"{side} {n}" for n in range(9_000))} for side in "ab")
+    same = {"text": "\n".join("x" for _ in range(4_000))}
+    output = {"hookSpecificOutput": {"tool_input": {**after, "same": same}}}
+    given = {**before, "same": {"text": same["text"] + "\nx"}}
+    event = fired("huge22", "10:00:00", "BeforeTool", ran("h", output=output), tool_input=given)
+    looking.open(save(tmp_path / "huge.html", event))
+    started = looking.evaluate("performance.now()")
     looking.click("#row-0")
+    assert looking.evaluate("document.querySelectorAll('.diff .pair').length") < 500
+    assert "More differs than is shown here." in looking.text("#event")
+    assert looking.evaluate("performance.now()") - started < 5_000
+
+
+def test_what_hooks_wrote_stays_text(looking: Page, tmp_path: Path) -> None:
+    changed = {EVIL: EVIL, "hookSpecificOutput": {"tool_input": {EVIL: f"{EVIL}{EVIL}"}}}
+    run = ran(EVIL, stdout=EVIL, stderr=EVIL, output=changed)
+    event = fired(
+        EVIL, "10:00:00", "BeforeTool", run, target=EVIL, output=changed, tool_input={EVIL: EVIL}
+    )
+    looking.open(save(tmp_path / "evil.html", event))
+    looking.click("#row-0")
+    looking.evaluate("search('onerror')")
     assert looking.text("#event").count("onerror=alert(1)") >= 4
+    assert looking.evaluate("document.querySelectorAll('.diff del').length") > 0
     assert looking.evaluate("document.title") == "hookline trace"
     assert looking.evaluate("document.querySelectorAll('img').length") == 0
     assert looking.errors == []
@@ -142,12 +229,21 @@ def test_it_follows_the_preferred_colours_and_can_be_switched(
     assert looking.evaluate(theme) != scheme
 
 
-def test_a_narrow_window_shows_all_of_it_too(looking: Page, tmp_path: Path) -> None:
-    size = {"width": 420, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+@pytest.mark.parametrize("width", [360, 700, 1000, 1600])
+def test_any_width_shows_all_of_it(looking: Page, tmp_path: Path, width: int) -> None:
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
     looking.send("Emulation.setDeviceMetricsOverride", **size)
-    looking.open(save(tmp_path / "trace.html", *session()))
-    looking.click("#row-1")
-    assert "BeforeModel" in looking.text("#event")
+    long = fired("long22", "15:30:00", "BeforeTool", ran("h" * 80), target="mcp__" + "t" * 200)
+    looking.open(save(tmp_path / "trace.html", *session(), *effects(), long))
     sideways = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
     assert looking.evaluate(sideways) is False
+    looking.press("/")
+    looking.type("block2")
+    looking.click("#row-0")
+    assert "that is a key" in looking.text("#event")
+    assert looking.evaluate(sideways) is False
+    # Every word for what hooks did is there to be read, not only its sign.
+    looking.evaluate("search('')")
+    words = "[...document.querySelectorAll('.row .decision')]"
+    assert looking.evaluate(f"{words}.filter(e => e.scrollWidth > e.clientWidth).length") == 0
     looking.send("Emulation.clearDeviceMetricsOverride")

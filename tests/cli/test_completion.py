@@ -43,6 +43,8 @@ OFFERED = {
     "hookline disable plain pl": [],
     "hookline bench pl": ["plain"],
     "hookline trace --hook pl": ["plain"],
+    "hookline trace --decision re": ["redacted", "rewritten", "restricted"],
+    "hookline trace --decision con": ["context-added"],
     "hookline disable lint:": ["fix"],
     "hookline disable \\$\\(": ["\\$\\(touch\\ ran\\)"],
     "hookline disable '$(": ["$(touch ran)"],

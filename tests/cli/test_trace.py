@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import stat
 import time
 from pathlib import Path
@@ -9,40 +11,41 @@ from pathlib import Path
 import pytest
 
 from hookline.debuglog import default_trace_file
+from hookline.wire import codec
 from tests.cli.command import ESCAPE, EVERY_VERB, command_hook, hookline, on_terminal, settings
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded, own, third_party
 from tests.harness.scratch import Project
-from tests.trace.logs import fired, ran, session, warned, written
+from tests.trace.logs import effects, fired, ran, session, warned, written
 
 TABLE = """\
-id      time      session  event         target     decision    took  hooks
-start2  14:02:59  s-1      SessionStart  startup    allowed    31 ms  notes
-model2  14:03:05  s-1      BeforeModel              no hook
-block2  14:03:08  s-1      BeforeTool    write_fi…  blocked    12 ms  secret-sc…
-after2  14:03:10  s-1      AfterTool     write_fi…  allowed   210 ms  format ✗
-agent2  14:03:18  s-2      BeforeAgent              allowed   1.51 s  budget +1
+id      time      event         target      decision       took  hooks
+start2  14:02:59  SessionStart  startup     allowed     31.0 ms  notes
+model2  14:03:05  BeforeModel               no hook
+block2  14:03:08  BeforeTool    write_file  blocked     12.4 ms  secret-scan +1
+after2  14:03:10  AfterTool     write_file  allowed    210.0 ms  format ✗
+agent2  14:03:18  BeforeAgent               allowed   1507.0 ms  budget +1
 
 5 events
 `hookline trace agent2` shows the last in full
 """
 ONE_SESSION = """\
-id      time      event         target      decision    took  hooks
-start2  14:02:59  SessionStart  startup     allowed    31 ms  notes
+id      time      event         target      decision      took  hooks
+start2  14:02:59  SessionStart  startup     allowed    31.0 ms  notes
 model2  14:03:05  BeforeModel               no hook
-block2  14:03:08  BeforeTool    write_file  blocked    12 ms  secret-scan +1
-after2  14:03:10  AfterTool     write_file  allowed   210 ms  format ✗
+block2  14:03:08  BeforeTool    write_file  blocked    12.4 ms  secret-scan +1
+after2  14:03:10  AfterTool     write_file  allowed   210.0 ms  format ✗
 
 4 events, session s-1
 `hookline trace after2` shows the last in full
 """
 PIPED = """\
-id      time      session  event         target      decision    took  hooks
-start2  14:02:59  s-1      SessionStart  startup     allowed    31 ms  notes
+id      time      session  event         target      decision       took  hooks
+start2  14:02:59  s-1      SessionStart  startup     allowed     31.0 ms  notes
 model2  14:03:05  s-1      BeforeModel               no hook
-block2  14:03:08  s-1      BeforeTool    write_file  blocked    12 ms  secret-scan, path-guard
-after2  14:03:10  s-1      AfterTool     write_file  allowed   210 ms  format (exit 3)
-agent2  14:03:18  s-2      BeforeAgent               allowed   1.51 s  budget, rules
+block2  14:03:08  s-1      BeforeTool    write_file  blocked     12.4 ms  secret-scan, path-guard
+after2  14:03:10  s-1      AfterTool     write_file  allowed    210.0 ms  format (exit 3)
+agent2  14:03:18  s-2      BeforeAgent               allowed   1507.0 ms  budget, rules
 
 5 events
 `hookline trace agent2` shows the last in full
@@ -51,11 +54,12 @@ IN_FULL = """\
 BeforeTool  write_file
   decision  blocked: that is a key
   time      2026-03-01 14:03:08.987+00:00
-  took      12 ms, 2 hooks at the same time
+  took      12.4 ms, 2 hooks at the same time
   session   s-1
   id        block2
+  folder    /home/ada/project
 
-secret-scan  project, 12 ms, exit 2  deny: that is a key
+secret-scan  project, 12.4 ms, exit 2  blocked: that is a key
   stderr
     that is a key
   output
@@ -64,7 +68,7 @@ secret-scan  project, 12 ms, exit 2  deny: that is a key
       "reason": "that is a key"
     }
 
-path-guard  project, 4 ms, exit 0  ok
+path-guard  project, 4.0 ms, exit 0  ok
 
 input
   {
@@ -85,14 +89,47 @@ output
   }
 """
 STATISTICS = """\
-runs     p50     p95     p99  failed  blocked  hook
-   1   1.5 s   1.5 s   1.5 s       0        0  rules
-   1  210 ms  210 ms  210 ms       1        0  format
-   1   31 ms   31 ms   31 ms       0        0  notes
-   1   12 ms   12 ms   12 ms       0        1  secret-scan
-   1    7 ms    7 ms    7 ms       0        0  budget
-   1    4 ms    4 ms    4 ms       0        0  path-guard
+runs        p50        p95        p99  failed  blocked  hook
+   1  1500.0 ms  1500.0 ms  1500.0 ms       0        0  rules
+   1   210.0 ms   210.0 ms   210.0 ms       1        0  format
+   1    31.0 ms    31.0 ms    31.0 ms       0        0  notes
+   1    12.4 ms    12.4 ms    12.4 ms       0        1  secret-scan
+   1     7.0 ms     7.0 ms     7.0 ms       0        0  budget
+   1     4.0 ms     4.0 ms     4.0 ms       0        0  path-guard
 """
+NARROW = """\
+id      event         decision
+    target, hooks
+start2  SessionStart  allowed
+    startup  notes
+model2  BeforeModel   no hook
+block2  BeforeTool    blocked
+    write_file  secret-scan +1
+"""
+NARROW_STATISTICS = """\
+runs        p95  failed  blocked
+rules
+   1  1500.0 ms       0        0
+format
+   1   210.0 ms       1        0
+"""
+EFFECTS_BY_ID = {
+    "stopit": "stopped",
+    "askhim": "asked",
+    "rewrit": "rewritten",
+    "redact": "redacted",
+    "reject": "blocked, redacted",
+    "reqchg": "rewritten",
+    "synthe": "answered",
+    "respon": "redacted",
+    "narrow": "restricted",
+    "adding": "context added",
+    "goback": "blocked, sent back",
+    "forget": "history cleared",
+    "keepit": "history kept",
+    "tailed": "tail call",
+    "export": "variables set",
+}
 OFF = """\
 no event was recorded, as tracing is off
 to record what hooks do, set HOOKLINE_TRACE=1 where the agent starts, as in
@@ -154,8 +191,14 @@ def test_a_pipe_gets_whole_names() -> None:
         (["--hook", "guard"], "block2"),
         (["--session", "s-2"], "agent2"),
         (["--failures"], "after2"),
+        (["--decision", "blocked"], "block2"),
+        (["--decision", "no-hook", "--decision", "blocked"], "model2 block2"),
+        (["--decision", "no hook"], "model2"),
+        (["--decision", "blocked", "--event", "AfterTool"], ""),
+        (["--decision", "allowed", "--session", "s-1", "--slow", "100"], "after2"),
         (["--since", "2026-03-01T14:03:06"], "block2 after2 agent2"),
         (["--since", "1m"], ""),
+        (["--since", "yesterday", "--decision", "blocked"], ""),
         (["--slow"], "agent2"),
         (["--slow", "30"], "agent2 after2 start2"),
         (["--cwd", "/"], "start2 block2 after2 agent2"),
@@ -194,6 +237,7 @@ def test_the_document_has_everything(call: Call, tracing: Path) -> None:
         (["nope"], "there is no event nope in the log; "),
         (["--event", "BeforeTol"], "'BeforeTol' is not a hook event; did you mean BeforeTool"),
         (["--since", "soon"], "--since: 'soon' is no time; write 90s, 10m"),
+        (["--decision", "blokced"], "argument --decision: invalid choice: 'blokced' (choose from "),
         (["--limit", "0"], "--limit: 0 is not a number of events; write 1 or more"),
         (["--slow", "often"], "argument --slow: invalid float value: 'often'"),
         (["--log", "none.jsonl"], "--log: there is no file none.jsonl"),
@@ -231,7 +275,18 @@ def test_it_says_how_to_turn_tracing_on(call: Call, monkeypatch: pytest.MonkeyPa
 def test_an_old_log_does_not_hide_that_nothing_new_is_recorded(call: Call) -> None:
     status, out, err = call("trace")
     assert (status, out) == (0, PIPED)
-    assert err.startswith("warning: tracing is off, so nothing new is recorded; HOOKLINE_TRACE=1")
+    assert err == (
+        "warning: nothing was recorded in the last 10 minutes, and tracing is off here; "
+        "set HOOKLINE_TRACE=1 where the agent starts\n"
+    )
+
+
+def test_nobody_is_told_that_tracing_is_off_while_agents_elsewhere_record(call: Call) -> None:
+    (record,) = warned("10:00:00", "look")
+    written(default_trace_file(), *session(), [{**record, "time": codec.timestamp()}])
+    # What was asked for may be old; what counts is that the log is being written.
+    for arguments in ([], ["--session", "s-1"], ["--event", "AfterTool"]):
+        assert call("trace", *arguments).err == ""
 
 
 def test_what_is_no_record_is_left_out_and_told(call: Call, tracing: Path) -> None:
@@ -337,6 +392,85 @@ def test_a_narrow_terminal_does_without_what_one_event_in_full_has(columns: int)
     shown = on_terminal("trace", columns=columns, NO_COLOR="1").out
     assert max(map(len, shown.splitlines())) <= columns
     assert all(name in shown for name in ("start2", "block2", "agent2", "blocked"))
+
+
+def test_at_40_columns_the_hooks_stand_below_and_names_above_their_times(tmp_path: Path) -> None:
+    path = written(tmp_path / "log", *session())
+    shown = on_terminal("trace", "--log", str(path), columns=40, NO_COLOR="1").out
+    assert shown.startswith(NARROW)
+    shown = on_terminal("trace", "--log", str(path), "--stats", columns=40, NO_COLOR="1").out
+    assert shown.startswith(NARROW_STATISTICS)
+    assert max(map(len, shown.splitlines())) <= 40
+
+
+def test_each_thing_that_hooks_did_has_its_word(call: Call, tmp_path: Path) -> None:
+    path = str(written(tmp_path / "log", *effects()))
+    events = call("trace", "--log", path, "--json").document["events"]
+    assert {event["id"]: event["effects"] for event in events} == {
+        id: [word.strip() for word in words.split(",")] for id, words in EFFECTS_BY_ID.items()
+    }
+    for event in events:
+        assert event["decision"] == event["effects"][0]
+        assert event["hooks"][0]["effects"] == event["effects"]
+        in_full = call("trace", "--log", path, event["id"]).out
+        assert f"decision  {', '.join(event['effects'])}" in in_full
+        for word in event["effects"]:
+            found = call("trace", "--log", path, "--json", "--decision", word.replace(" ", "-"))
+            assert event["id"] in [each["id"] for each in found.document["events"]]
+    table = call("trace", "--log", path).out.splitlines()
+    rows = {line.split()[0]: line for line in table[1:-2] if line}
+    assert all(words.split(",")[0] in rows[id] for id, words in EFFECTS_BY_ID.items())
+
+
+@pytest.mark.parametrize(
+    ("id", "title", "lines"),
+    [
+        (
+            "rewrit",
+            "tool input, before and after",
+            ['-  "command": "git push --force",', '+  "command": "git push",', "-second\\n"],
+        ),
+        ("redact", "tool result, before and after", ["-AKIA1", "+[key]"]),
+        ("reqchg", "model request, before and after", ['+      "content": "my key is [key]"']),
+        ("respon", "model response, before and after", ['+  "text": "key [key]"']),
+        ("narrow", "tools, before and after", [" read_file", "-write_file", "-run_shell_command"]),
+    ],
+)
+def test_in_full_what_hooks_changed_is_a_diff(
+    call: Call, tmp_path: Path, id: str, title: str, lines: list[str]
+) -> None:
+    path = written(tmp_path / "log", *effects())
+    shown = call("trace", "--log", str(path), id).out.splitlines()
+    change = shown[shown.index(title) : shown.index("input")]
+    assert all(f"  {line}" in change for line in lines)
+
+
+def test_what_is_too_long_to_compare_does_not_hang(call: Call, tmp_path: Path) -> None:
+    texts = [[f"{side}{n}" for n in range(2_500)] for side in "ab"]
+    before, after = (
+        {"lines": text[:900], "more": text[900:1800], "x": text[1800:]} for text in texts
+    )
+    output = {"hookSpecificOutput": {"tool_input": after}}
+    event = fired("huge22", "10:00:00", "BeforeTool", ran("h"), output=output, tool_input=before)
+    path = written(tmp_path / "log", event)
+    assert (
+        "lines after: too long to compare here" in call("trace", "--log", str(path), "huge22").out
+    )
+
+
+def test_in_full_it_says_where_the_hook_is_defined(project: Project) -> None:
+    hook = command_hook("echo no >&2; exit 2", name="guard")
+    project.settings(settings("BeforeTool", hook))
+    fire = ["fire", "BeforeTool", "--tool", "w", "--tool-input", "{}", "--trust"]
+    hookline(*fire, cwd=project.path, HOOKLINE_TRACE="1")
+    (event,) = hookline("trace", "--json", "--decision", "blocked").document["events"]
+    shown = hookline("trace", event["id"], cwd=project.path).out
+    assert re.search(r"^guard  project, \d+\.\d ms, exit 2  blocked: no$", shown, re.MULTILINE)
+    assert re.search(r"^  defined in \.hookline/settings\.json:\d+$", shown, re.MULTILINE)
+    assert f"  folder    {project.path}\n" in shown
+    # The log outlives the project.
+    shutil.rmtree(project.path / ".hookline")
+    assert "defined in" not in hookline("trace", event["id"]).out
 
 
 def test_a_target_is_whole_where_the_hooks_leave_room_for_it(tmp_path: Path) -> None:

@@ -113,3 +113,47 @@ def session() -> list[list[Json]]:
             session="s-2",
         ),
     ]
+
+
+def effects() -> list[list[Json]]:
+    """An event for each thing that hooks can do to one."""
+
+    def answered(id: str, event: str, output: Json, **own: Any) -> list[Json]:
+        clock = f"15:00:{len(made):02}"
+        made.append(fired(id, clock, event, ran(f"{id}-hook", output=output), output=output, **own))
+        return made[-1]
+
+    made: list[list[Json]] = []
+    specific = "hookSpecificOutput"
+    tool: Json = {"target": "run_shell_command", "tool_name": "run_shell_command"}
+    request = {"model": "m", "messages": [{"role": "user", "content": "my key is AKIA1"}]}
+    response = {"text": "key AKIA1", "candidates": [{"content": {"parts": ["key AKIA1"]}}]}
+    push = {"command": "git push --force", "note": "first\nsecond\nthird"}
+    answered("stopit", "BeforeTool", {"continue": False, "stopReason": "enough"}, **tool)
+    answered("askhim", "BeforeTool", {"decision": "ask", "reason": "sure?"}, **tool)
+    safe = {"command": "git push", "note": "first\n2nd\nthird"}
+    answered("rewrit", "BeforeTool", {specific: {"tool_input": safe}}, tool_input=push, **tool)
+    result = {"llmContent": "one\nAKIA1\nthree", "returnDisplay": "shown"}
+    clean = {"decision": "allow", specific: {"updatedToolOutput": "one\n[key]\nthree"}}
+    answered("redact", "AfterTool", clean, tool_response=result, **tool)
+    rejected = {"decision": "deny", "reason": "the result holds a key"}
+    answered("reject", "AfterTool", rejected, tool_response=result, **tool)
+    hidden = {"messages": [{"role": "user", "content": "my key is [key]"}]}
+    answered("reqchg", "BeforeModel", {specific: {"llm_request": hidden}}, llm_request=request)
+    answered("synthe", "BeforeModel", {specific: {"llm_response": response}}, llm_request=request)
+    said = {"text": "key [key]"}
+    both: Json = {"llm_request": request, "llm_response": response}
+    answered("respon", "AfterModel", {specific: {"llm_response": said}}, **both)
+    names = ["read_file", "write_file", "run_shell_command"]
+    config = {"mode": "ANY", "allowedFunctionNames": ["read_file"]}
+    asked: Json = {"llm_request": request, "available_tools": names}
+    answered("narrow", "BeforeToolSelection", {specific: {"toolConfig": config}}, **asked)
+    note = {specific: {"additionalContext": "be kind"}}
+    answered("adding", "BeforeAgent", note, prompt="hi")
+    answered("goback", "AfterAgent", {"decision": "block", "reason": "run the tests"}, prompt="hi")
+    answered("forget", "AfterAgent", {specific: {"clearContext": True}}, prompt="hi")
+    answered("keepit", "PreCompress", {specific: {"keepHistory": True}}, target="auto")
+    call = {"name": "lint", "args": {}}
+    answered("tailed", "AfterTool", {specific: {"tailToolCallRequest": call}}, **tool)
+    answered("export", "SessionStart", {specific: {"exports": {"A": "1"}}}, target="startup")
+    return made

@@ -93,13 +93,13 @@ def test_hooks_one_after_the_other_start_where_the_one_before_ended() -> None:
     [
         ("BeforeTool", {"decision": "allow"}, ("allowed", None)),
         ("BeforeTool", {"decision": "block", "reason": "r"}, ("blocked", "r")),
-        ("BeforeTool", {"decision": "ask", "reason": "r"}, ("ask", "r")),
-        ("BeforeTool", {"continue": False, "stopReason": "s"}, ("stop", "s")),
+        ("BeforeTool", {"decision": "ask", "reason": "r"}, ("asked", "r")),
+        ("BeforeTool", {"continue": False, "stopReason": "s"}, ("stopped", "s")),
         ("SessionEnd", {"decision": "block", "reason": "r"}, ("allowed", None)),
         (
             "BeforeModel",
             {"hookSpecificOutput": {"llm_response": {"text": "t", "candidates": []}}},
-            ("blocked", "a hook answers in the model's place"),
+            ("answered", "a hook answers in the model's place"),
         ),
     ],
 )

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hookline.trace.events import DECISIONS
 from hookline.trace.html import page
-from tests.trace.logs import fired, ran, session
+from tests.trace.logs import effects, fired, ran, session
 from tests.trace.test_events import assembled
 
 HOSTILE = "</script><script>alert(1)</script><!-- %DATA% %SCRIPT% &amp; \u2028 \ud800"
@@ -85,4 +86,23 @@ def test_any_text_comes_back_as_it_was(text: str) -> None:
 
 
 def test_no_events_make_a_page_too() -> None:
-    assert data_of(Parts(page([], total=0).decode())) == {"events": [], "hooks": [], "total": 0}
+    data = data_of(Parts(page([], total=0).decode()))
+    assert (data["events"], data["changes"], data["hooks"], data["total"]) == ([], [], [], 0)
+
+
+def test_the_page_has_the_words_of_the_screen_and_what_hooks_changed() -> None:
+    events = assembled(*effects())
+    data = data_of(Parts(page(events, total=len(events)).decode()))
+    assert set(data["decisions"]) == set(DECISIONS) >= {event.decision for event in events}
+    assert all(word in data["tones"] for word in DECISIONS)
+    places = {event.id: place for place, event in enumerate(events)}
+    changes = {(each["event"], each.get("hook")): each for each in data["changes"]}
+    assert changes[places["redact"], 0] == {
+        "event": places["redact"],
+        "hook": 0,
+        "what": "tool result",
+        "before": "one\nAKIA1\nthree",
+        "after": "one\n[key]\nthree",
+    }
+    assert changes[places["narrow"], 0]["after"] == ["read_file"]
+    assert (places["adding"], 0) not in changes

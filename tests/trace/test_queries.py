@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from hookline.debuglog import default_trace_file
 from hookline.errors import HooklineError
+from hookline.trace.events import Assembler
 from hookline.trace.queries import Filter, last_outcomes, latencies, moment, percentile
 from tests.trace.logs import DENIED, FAILED, fired, ran, session, warned, written
-from tests.trace.test_events import assembled
+from tests.trace.test_events import assembled, records
 
 NOW = datetime(2026, 3, 1, 15, 0, tzinfo=UTC)
 
@@ -35,12 +36,26 @@ NOW = datetime(2026, 3, 1, 15, 0, tzinfo=UTC)
         ({"within": "/home/ada/pro"}, ""),
         ({"within": "/"}, "start2 block2 after2 agent2"),
         ({"failures": True, "session": "s-2"}, ""),
+        ({"decisions": frozenset({"blocked"})}, "block2"),
+        ({"decisions": frozenset({"blocked", "no hook"})}, "model2 block2"),
+        ({"decisions": frozenset({"blocked"}), "hook": "scan", "session": "s-2"}, ""),
     ],
 )
 def test_an_event_must_be_all_that_is_asked_for(asked: dict[str, Any], found: str) -> None:
     wanted = Filter(**asked)
     events = sorted(assembled(*session()), key=lambda event: event.time)
     assert [event.id for event in events if wanted.accepts(event)] == found.split()
+    assembler = Assembler()
+    entries = [*map(assembler.gather, records(*session()))]
+    accepted = [each.id for each in entries if each is not None and wanted.accepts_entry(each)]
+    assert sorted(accepted) == sorted(found.split())
+
+
+def test_yesterday_begins_at_midnight_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    clock.tzset()
+    # There it is the second of March already.
+    assert moment("yesterday", now=NOW) == "2026-02-28T15:00:00.000Z"
 
 
 def test_a_failure_of_the_engine_counts_as_one() -> None:
@@ -61,6 +76,14 @@ def test_a_failure_of_the_engine_counts_as_one() -> None:
         ("2026-02-28", "2026-02-28T00:00:00.000Z"),
         ("2026-02-28T10:00+02:00", "2026-02-28T08:00:00.000Z"),
         ("99999999w", ""),
+        ("today", "2026-03-01T00:00:00.000Z"),
+        ("yesterday", "2026-02-28T00:00:00.000Z"),
+        ("Yesterday  14:30", "2026-02-28T14:30:00.000Z"),
+        ("yesterday at 9:05", "2026-02-28T09:05:00.000Z"),
+        ("2 days ago", "2026-02-27T15:00:00.000Z"),
+        ("1 hour ago", "2026-03-01T14:00:00.000Z"),
+        ("an hour ago", "2026-03-01T14:00:00.000Z"),
+        ("30 min", "2026-03-01T14:30:00.000Z"),
     ],
 )
 def test_a_time_is_said_as_people_say_it(
@@ -71,7 +94,10 @@ def test_a_time_is_said_as_people_say_it(
     assert moment(text, now=NOW) == time
 
 
-@pytest.mark.parametrize("text", ["", "soon", "10", "10 years", "25:00", "2026-13-01"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "soon", "10", "10 years", "25:00", "2026-13-01", "yesterday 25:00", "days ago", "a ago"],
+)
 def test_what_is_no_time_is_refused_with_what_would_be_one(text: str) -> None:
     with pytest.raises(HooklineError, match="is no time; write 90s, 10m, 2h or 3d"):
         moment(text, now=NOW)

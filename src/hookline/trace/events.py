@@ -1,29 +1,26 @@
 """What one fired event was, put together from the records that hooks and the engine left of it."""
 
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 from zlib import crc32
 
 import msgspec
 
-from hookline.answer import Answer, hook_word
+from hookline.answer import EFFECTS, Answer, Change, hook_word
 from hookline.fired import FiredEvent
 from hookline.trace.log import Record
-from hookline.wire.events import EVENTS, EventName, find_event
+from hookline.wire.events import EventName, find_event
 
-# A hook's word -> what it makes of the event where its end was never written, strongest first.
-_STRONGEST = {"stop": "stop", "deny": "blocked", "block": "blocked", "answers": "blocked"}
-_STRONGEST |= {"ask": "ask"}
-# What a run has from its record as it is.
-_KEPT = (
-    *("hook", "type", "source", "duration_ms", "success"),
-    *("exit_code", "signal", "failed", "error", "output"),
-)
+# Every word for what became of an event, the strongest first.
+DECISIONS = (*EFFECTS, "failed", "allowed", "no hook", "async", "warning")
 
 
 class HookRun(msgspec.Struct, frozen=True, kw_only=True):
     """One hook's part; ``start_ms`` counts from the event's start, as far as it is known. One that
     nobody waited for was ``started`` by its event, and is ``background`` in the entry of its end.
+
+    ``decision`` is the hook's own word, ``effects`` are what its answer alone does to the event.
     """
 
     hook: str
@@ -31,6 +28,7 @@ class HookRun(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     decision: str
     reason: str
+    effects: tuple[str, ...] = ()
     start_ms: float
     duration_ms: float
     success: bool
@@ -45,13 +43,19 @@ class HookRun(msgspec.Struct, frozen=True, kw_only=True):
     started: bool = False
     background: bool = msgspec.field(default=False, name="async")
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the hook did, the strongest first: what it was for its event, else its own word."""
+        return self.effects or (self.decision,)
+
 
 class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
     """One event; ``time`` is when it began. ``complete`` is False when its end was not written.
 
-    ``decision`` is allowed, blocked, stop, ask or no hook; failed for an event that the engine
-    could not carry out, warning for what was said apart from any event, and async for the end of a
-    hook that nobody waited for.
+    ``effects`` are all that the hooks' answer did to it, of ``EFFECTS``, and ``decision`` is the
+    strongest of them; where there is none it is allowed or no hook, failed for an event that the
+    engine could not carry out, warning for what was said apart from any event, and async for the
+    end of a hook that nobody waited for.
     """
 
     id: str
@@ -60,6 +64,7 @@ class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
     event: str = ""
     target: str = ""
     decision: str
+    effects: tuple[str, ...] = ()
     reason: str | None
     duration_ms: float = 0.0
     sequential: bool = False
@@ -74,6 +79,137 @@ class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
         """Whether something went wrong, a block not counted."""
         return self.decision == "failed" or any(run.failed is not None for run in self.hooks)
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What became of it, the strongest first."""
+        return self.effects or (self.decision,)
+
+    def find_change(self, run: HookRun | None = None) -> Change | None:
+        """What the hooks together, or one of them alone, changed in what they read."""
+        output = self.output if run is None else run.output
+        event = event_named(self.event)
+        if event is None or not isinstance(output, dict) or (run is not None and run.background):
+            return None
+        return Answer.read(FiredEvent(event), output).find_change(_read_fields(self.input))
+
+
+class Entry:
+    """The records of one event, or of what was said apart from any; they are put together only
+    when somebody looks at the event, as most entries of a long log are passed over."""
+
+    def __init__(self, records: list[Record], batch: Record | None) -> None:
+        self._records = records
+        self._batch = batch
+        # What the record that was written last says holds for the whole event.
+        self.last = batch or records[-1]
+
+    @property
+    def id(self) -> str:
+        """The event's own, or one made up that is the same each time the log is read."""
+        facts = (self.last.time, self.last.event, self.last.message)
+        return self.last.id or f"{crc32(msgspec.json.encode(facts)):08x}"
+
+    @cached_property
+    def hooks(self) -> tuple[HookRun, ...]:
+        """Each hook's part."""
+        event, given = event_named(self.last.event), _read_fields(self._input)
+        is_sequential = self._batch is not None and self._batch.sequential
+        runs: list[HookRun] = []
+        start = 0.0
+        for record in self._records:
+            if record.kind != "hook":
+                continue
+            word, why = decision_of(record)
+            effects: tuple[str, ...] = ()
+            # What a hook says comes too late to change anything where nobody waited for it.
+            if event is not None and isinstance(record.output, dict) and not record.background:
+                effects = Answer.read(FiredEvent(event), record.output).find_effects(given)
+            run = HookRun(
+                hook=record.hook,
+                type=record.type,
+                source=record.source,
+                duration_ms=record.duration_ms,
+                success=record.success,
+                exit_code=record.exit_code,
+                signal=record.signal,
+                failed=record.failed,
+                error=record.error,
+                output=record.output,
+                decision=word,
+                reason=why,
+                effects=effects,
+                start_ms=round(start, 3),
+                stdout=record.stdout or "",
+                stderr=record.stderr or "",
+                warnings=tuple([w.message for w in self._warnings if w.hook == record.hook]),
+                started=record.started,
+                background=record.background,
+            )
+            runs.append(run)
+            start += record.duration_ms if is_sequential else 0.0
+        return tuple(runs)
+
+    @cached_property
+    def event(self) -> TracedEvent:
+        """The event that the records tell of."""
+        last, batch, runs = self.last, self._batch, self.hooks
+        if last.kind == "warning" and not last.event:
+            return TracedEvent(
+                id=self.id,
+                time=last.time,
+                session_id=last.session_id,
+                decision="failed" if last.code else "warning",
+                reason=last.message,
+            )
+        decision, effects, reason = self._decide()
+        span = max((run.start_ms + run.duration_ms for run in runs), default=0.0)
+        began = datetime.fromisoformat(last.time) - timedelta(milliseconds=span)
+        named = {run.hook for run in runs}
+        return TracedEvent(
+            id=self.id,
+            time=began.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            session_id=last.session_id,
+            event=last.event,
+            target=last.target,
+            decision=decision,
+            effects=effects,
+            reason=reason,
+            duration_ms=round(span, 3),
+            sequential=batch is not None and batch.sequential,
+            complete=batch is not None and batch.hook_count == len(runs),
+            hooks=runs,
+            input=self._input,
+            output=batch.output if batch else None,
+            warnings=tuple(each.message for each in self._warnings if each.hook not in named),
+        )
+
+    def _decide(self) -> tuple[str, tuple[str, ...], str | None]:
+        """What became of the event in a word, everything that hooks did to it, and why."""
+        batch, event = self._batch, event_named(self.last.event)
+        if self.last.background:
+            return "async", (), None
+        if batch is not None and isinstance(batch.output, dict) and event is not None:
+            answer = Answer.read(FiredEvent(event), batch.output)
+            effects = answer.find_effects(_read_fields(self._input))
+            reason = answer.reason if effects else None
+        elif batch is not None and batch.hook_count == 0:
+            return "no hook", (), None
+        else:
+            # Where its end was never written, it is what the hooks make of it.
+            made = {word: run.reason for run in reversed(self.hooks) for word in run.effects}
+            effects = tuple([word for word in EFFECTS if word in made]) if made else ()
+            reason = made[effects[0]] or None if effects else None
+        return (effects[0] if effects else "allowed"), effects, reason
+
+    @property
+    def _input(self) -> Any:
+        """What the hooks read, None where none ran."""
+        return next((each.input for each in self._records if each.kind == "hook"), None)
+
+    @property
+    def _warnings(self) -> list[Record]:
+        return [record for record in self._records if record.kind == "warning"]
+
 
 class Assembler:
     """Puts records together, in whatever order several processes have written them."""
@@ -81,28 +217,31 @@ class Assembler:
     def __init__(self) -> None:
         self._open: dict[object, list[Record]] = {}
 
-    def add(self, record: Record) -> TracedEvent | None:
-        """The event that this record completes."""
+    def gather(self, record: Record) -> Entry | None:
+        """The entry that this record completes."""
         if record.kind == "warning" and not record.event:
-            return TracedEvent(
-                id=_id_of(record),
-                time=record.time,
-                session_id=record.session_id,
-                decision="failed" if record.code else "warning",
-                reason=record.message,
-            )
+            return Entry([record], None)
         if record.kind not in ("hook", "warning", "batch"):
             return None
         key = record.id or (record.session_id, record.event, record.target)
         if record.kind != "batch":
             self._open.setdefault(key, []).append(record)
             return None
-        return _event(self._open.pop(key, []), record)
+        return Entry(self._open.pop(key, []), record)
+
+    def gather_rest(self) -> list[Entry]:
+        """The entries whose end has not come, which are forgotten here."""
+        left, self._open = self._open, {}
+        return [Entry(records, None) for records in left.values()]
+
+    def add(self, record: Record) -> TracedEvent | None:
+        """The event that this record completes."""
+        entry = self.gather(record)
+        return None if entry is None else entry.event
 
     def unfinished(self) -> list[TracedEvent]:
         """The events whose end has not come, which are forgotten here."""
-        left, self._open = self._open, {}
-        return [_event(records, None) for records in left.values()]
+        return [entry.event for entry in self.gather_rest()]
 
 
 def event_named(name: str) -> EventName | None:
@@ -110,63 +249,8 @@ def event_named(name: str) -> EventName | None:
     return find_event(name)
 
 
-def _event(records: list[Record], batch: Record | None) -> TracedEvent:
-    last = batch or records[-1]
-    sequential = batch is not None and batch.sequential
-    hooks = [record for record in records if record.kind == "hook"]
-    warnings = [record for record in records if record.kind == "warning"]
-    runs: list[HookRun] = []
-    span = start = 0.0
-    for record in hooks:
-        word, why = decision_of(record)
-        run = HookRun(
-            **{name: getattr(record, name) for name in _KEPT},
-            decision=word,
-            reason=why,
-            start_ms=round(start, 3),
-            stdout=record.stdout or "",
-            stderr=record.stderr or "",
-            warnings=tuple(each.message for each in warnings if each.hook == record.hook),
-            started=record.started,
-            background=record.background,
-        )
-        runs.append(run)
-        span = max(span, run.start_ms + record.duration_ms)
-        start += record.duration_ms if sequential else 0.0
-    event = event_named(last.event)
-    decision, reason = "allowed", None
-    if last.background:
-        # Whatever it says comes too late to decide anything.
-        decision = "async"
-    elif batch is not None and isinstance(batch.output, dict) and event is not None:
-        answer = Answer.read(FiredEvent(event), batch.output)
-        decision, reason = answer.word, answer.why
-    elif batch is not None and batch.hook_count == 0:
-        decision = "no hook"
-    else:
-        blockable = event is not None and EVENTS[event].blockable
-        meant = {word: said for word, said in _STRONGEST.items() if blockable or said == "ask"}
-        deciding = [run for word in meant for run in runs if run.decision == word]
-        if deciding:
-            decision, reason = meant[deciding[0].decision], deciding[0].reason or None
-    named = {run.hook for run in runs}
-    began = datetime.fromisoformat(last.time) - timedelta(milliseconds=span)
-    return TracedEvent(
-        id=_id_of(last),
-        time=began.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        session_id=last.session_id,
-        event=last.event,
-        target=last.target,
-        decision=decision,
-        reason=reason,
-        duration_ms=round(span, 3),
-        sequential=sequential,
-        complete=batch is not None and batch.hook_count == len(runs),
-        hooks=tuple(runs),
-        input=hooks[0].input if hooks else None,
-        output=batch.output if batch else None,
-        warnings=tuple(warning.message for warning in warnings if warning.hook not in named),
-    )
+def _read_fields(payload: Any) -> dict[str, Any]:
+    return payload if isinstance(payload, dict) else {}
 
 
 def decision_of(record: Record) -> tuple[str, str]:
@@ -183,9 +267,3 @@ def decision_of(record: Record) -> tuple[str, str]:
         exit_code=record.exit_code,
         signal=record.signal,
     )
-
-
-def _id_of(record: Record) -> str:
-    """Its own, or one made up that is the same each time the log is read."""
-    facts = (record.time, record.event, record.message)
-    return record.id or f"{crc32(msgspec.json.encode(facts)):08x}"

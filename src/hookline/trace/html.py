@@ -7,15 +7,18 @@ puts it into the page as text alone; the policy lets no other script run and not
 import os
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
-from hookline.trace.events import TracedEvent
+from msgspec import structs
+
+from hookline.answer import TONES
+from hookline.trace.events import DECISIONS, TracedEvent
 from hookline.trace.queries import latencies
 from hookline.wire import codec
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "page")
-_SCRIPTS = ("events.js", "list.js", "timeline.js", "details.js", "page.js")
+_SCRIPTS = ("events.js", "list.js", "timeline.js", "compare.js", "details.js", "page.js")
 # All of them stand inside strings only, where an escape means the same.
 _ESCAPES = {
     "<": "\\u003c",
@@ -30,7 +33,14 @@ _TURNING = "[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 
 def page(events: Sequence[TracedEvent], *, total: int) -> bytes:
     """The page of these events, in the order given; ``total`` is how many there were to show."""
-    data = {"events": events, "hooks": latencies(events), "total": total}
+    data = {
+        "events": events,
+        "changes": list(_find_changes(events)),
+        "hooks": latencies(events),
+        "total": total,
+        "decisions": DECISIONS,
+        "tones": TONES,
+    }
     style, script = _file("page.css"), "\n".join(map(_file, _SCRIPTS))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; "
@@ -43,6 +53,17 @@ def page(events: Sequence[TracedEvent], *, total: int) -> bytes:
     parts = {"POLICY": policy, "STYLE": style, "SCRIPT": script, "DATA": text}
     # In one pass, so that nothing is filled in within what was filled in.
     return re.sub("%([A-Z]+)%", lambda found: parts[found[1]], _file("page.html")).encode()
+
+
+def _find_changes(events: Sequence[TracedEvent]) -> Iterator[dict[str, object]]:
+    """What hooks changed, by the places of the event and of the hook; without a hook it is what all
+    of them made of it."""
+    for place, event in enumerate(events):
+        for number, run in enumerate(event.hooks):
+            if run.effects and (change := event.find_change(run)) is not None:
+                yield {"event": place, "hook": number, **structs.asdict(change)}
+        if len(event.hooks) != 1 and event.effects and (change := event.find_change()) is not None:
+            yield {"event": place, **structs.asdict(change)}
 
 
 def _file(name: str) -> str:

@@ -92,6 +92,8 @@ class TraceLog:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         self.skipped = Skipped()
+        # The time of the record that was read last, empty before the first.
+        self.newest = ""
         self._file: BinaryIO | None = None
         self._rest = b""
 
@@ -153,6 +155,7 @@ class TraceLog:
                 start = line.rfind(b'{"kind":')
                 record = read_record(line[start:]) if start > 0 else None
             if record is not None:
+                self.newest = record.time
                 yield record
 
 

@@ -9,13 +9,17 @@ import msgspec
 
 from hookline.debuglog import default_trace_path
 from hookline.errors import HooklineError
-from hookline.trace.events import TracedEvent, decision_of
+from hookline.trace.events import Entry, TracedEvent, decision_of
 from hookline.trace.log import read_tail
 
-_AGO = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|w)")
+_AGO = re.compile(
+    r"(\d+(?:\.\d+)?|an?)\s*"
+    r"(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(?:\s+ago)?"
+)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
-_BLOCKS = frozenset({"deny", "block", "stop", "answers"})
+_DAYS = {"today": 0, "yesterday": 1}
+_CLOCK = re.compile(r"(?:(today|yesterday)\s*(?:at\s+)?)?(\d{1,2}:\d{2}(?::\d{2})?)?")
+_BLOCKS = frozenset({"stopped", "blocked", "answered"})
 # A listing must not wait for all of the log.
 _TAIL_BYTES = 1024 * 1024
 
@@ -23,11 +27,13 @@ _TAIL_BYTES = 1024 * 1024
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """What an event must be; None, or empty, asks for nothing.
 
-    ``session`` may be the beginning of an id and ``hook`` a part of a name, as both are long.
-    ``within`` is a directory: that of the hooks, or one above it.
+    ``decisions`` are words of which one at least must hold, the strongest or not. ``session`` may
+    be the beginning of an id and ``hook`` a part of a name, as both are long. ``within`` is a
+    directory: that of the hooks, or one above it.
     """
 
     events: frozenset[str] = frozenset()
+    decisions: frozenset[str] = frozenset()
     hook: str | None = None
     session: str | None = None
     failures: bool = False
@@ -35,10 +41,26 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     slow: float | None = None
     within: str | None = None
 
+    def accepts_entry(self, entry: Entry) -> bool:
+        """Whether its event is one that is asked for; the event is put together only where the
+        last record does not tell."""
+        last = entry.last
+        if self.events and last.event not in self.events:
+            return False
+        if self.session is not None and not last.session_id.startswith(self.session):
+            return False
+        # An event begins before its end is written.
+        if self.since is not None and last.time.endswith("Z") and last.time < self.since:
+            return False
+        inside = (self.since, self.hook, self.slow, self.within)
+        looks_inside = self.decisions or self.failures or any(each is not None for each in inside)
+        return not looks_inside or self.accepts(entry.event)
+
     def accepts(self, event: TracedEvent) -> bool:
         """Whether the event is one that is asked for."""
         return (
             (not self.events or event.event in self.events)
+            and (not self.decisions or not self.decisions.isdisjoint(event.words))
             and (self.session is None or event.session_id.startswith(self.session))
             and (self.since is None or event.time >= self.since)
             and (not self.failures or event.has_failures)
@@ -62,23 +84,27 @@ def is_within(payload: object, directory: str) -> bool:
 
 
 def moment(text: str, *, now: datetime) -> str:
-    """A time as people say it (``10m``, ``14:30``, ``2026-03-01``), as the log writes it."""
-    text = text.strip()
+    """A time as people say it (``10m``, ``2 days ago``, ``yesterday``, ``14:30``, ``2026-03-01``),
+    as the log writes it. A day begins at midnight, here."""
+    said = " ".join(text.lower().split())
     try:
-        if ago := _AGO.fullmatch(text):
+        if ago := _AGO.fullmatch(said):
+            number = 1.0 if ago[1].startswith("a") else float(ago[1])
             try:
-                time = now - timedelta(**{_UNITS[ago[2]]: float(ago[1])})
+                time = now - timedelta(**{_UNITS[ago[2][0]]: number})
             except OverflowError:
                 return ""
+        elif said and (clock := _CLOCK.fullmatch(said)):
+            day = now.astimezone().date() - timedelta(days=_DAYS[clock[1] or "today"])
+            time = datetime.fromisoformat(f"{day}T{clock[2] or '00:00':0>5}")
         else:
-            today = f"{now.astimezone():%Y-%m-%d}T" if _CLOCK.fullmatch(text) else ""
-            time = datetime.fromisoformat(f"{today}{text:0>5}" if today else text)
+            time = datetime.fromisoformat(text.strip())
         # A time without a zone is a local one.
         return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (ValueError, OverflowError):
         raise HooklineError(
-            f"--since: {text!r} is no time; write 90s, 10m, 2h or 3d for how long ago, "
-            "14:30 for today, or 2026-03-01T14:30"
+            f"--since: {text!r} is no time; write 90s, 10m, 2h or 3d for how long ago, today, "
+            "yesterday, 14:30 for today, or 2026-03-01T14:30"
         ) from None
 
 
@@ -95,14 +121,16 @@ class HookLatency(msgspec.Struct, frozen=True, kw_only=True):
     blocks: int
 
 
-def latencies(events: Iterable[TracedEvent], *, hook: str | None = None) -> list[HookLatency]:
+def latencies(
+    events: Iterable[TracedEvent | Entry], *, hook: str | None = None
+) -> list[HookLatency]:
     """A row for each hook whose name contains ``hook``, the slowest first."""
     runs: dict[str, list[tuple[float, bool, bool]]] = {}
     for event in events:
         for run in event.hooks:
             if (hook is None or hook in run.hook) and not run.started:
                 # The whole run with its output would fill the memory with the log.
-                is_block = run.decision in _BLOCKS and not run.background
+                is_block = not _BLOCKS.isdisjoint(run.effects)
                 facts = (run.duration_ms, run.failed is not None, is_block)
                 runs.setdefault(run.hook, []).append(facts)
     rows = []

@@ -5,11 +5,11 @@ import select
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from hookline.cli.failures import CommandError
 from hookline.cli.options import SOURCES, Option, Options, find_sources, flag, read_event_name
-from hookline.cli.screen import Screen, count, shown_path
+from hookline.cli.screen import Screen, count, shown_path, shown_place
 from hookline.cli.trace.screen import (
     only_session,
     show_event,
@@ -18,7 +18,7 @@ from hookline.cli.trace.screen import (
     show_row,
 )
 from hookline.debuglog import default_trace_path, is_trace_wanted
-from hookline.trace.events import Assembler, TracedEvent
+from hookline.trace.events import DECISIONS, Assembler, Entry, TracedEvent
 from hookline.trace.log import TraceLog
 from hookline.trace.queries import Filter, latencies, moment, slowest
 
@@ -26,9 +26,12 @@ _SHOWN = 20
 _ON_A_PAGE = 2_000
 _SLOW_MS = 500.0
 _PAUSE_S = 0.2
+# Agents that record write at least so often while people look at what they do.
+_RECENT = timedelta(minutes=10)
 
 EXAMPLES = (
     "hookline trace",
+    "hookline trace --decision blocked --since yesterday",
     "hookline trace --failures --since 1h",
     "hookline trace --stats",
     "hookline trace --html trace.html",
@@ -40,10 +43,19 @@ OPTIONS = (
     flag("--stats", "show how long each hook takes", one_of="what"),
     Option("--html", "FILE", "write one page to look at in a browser", one_of="what"),
     Option("--event", "NAME", "by either name; again for more", again=True, group=_WHICH),
+    Option(
+        "--decision",
+        "",
+        "where this is what hooks did; again for more",
+        choices=tuple(word.replace(" ", "-") for word in DECISIONS),
+        type=lambda word: word.replace(" ", "-"),
+        again=True,
+        group=_WHICH,
+    ),
     Option("--hook", "NAME", "with a hook of this name, or part of it", group=_WHICH),
     Option("--session", "ID", "of a session, by the beginning of its id", group=_WHICH),
     flag("--failures", "where something went wrong", group=_WHICH),
-    Option("--since", "TIME", "10m, 2h, 3d; 14:30; 2026-03-01T14:30", group=_WHICH),
+    Option("--since", "TIME", "10m, 2h, 3d; yesterday; 14:30; 2026-03-01T14:30", group=_WHICH),
     Option(
         "--slow",
         "MS",
@@ -69,6 +81,7 @@ def run(options: Options, screen: Screen) -> int:
         raise CommandError(f"--log: there is no file {options.log}")
     wanted = Filter(
         events=frozenset(read_event_name("--event: ", n).value for n in options.event or ()),
+        decisions=frozenset(word.replace("-", " ") for word in options.decision or ()),
         hook=options.hook,
         session=options.session,
         failures=options.failures,
@@ -77,15 +90,15 @@ def run(options: Options, screen: Screen) -> int:
         within=None if options.cwd is None else os.path.abspath(options.cwd),
     )
     log = TraceLog(options.log or default_trace_path())
+    entries = filter(wanted.accepts_entry, _read_entries(log))
     try:
         if options.follow:
             _follow(options, screen, log, wanted)
             return 0
-        events = _read_events(log)
         if options.id is not None:
-            _show_one(options, screen, events)
+            _show_one(options, screen, _read_entries(log))
         elif options.stats:
-            rows = latencies(filter(wanted.accepts, events), hook=options.hook)
+            rows = latencies(entries, hook=options.hook)
             if options.json:
                 screen.document({"hooks": rows})
             elif rows:
@@ -93,9 +106,9 @@ def run(options: Options, screen: Screen) -> int:
             else:
                 _tell_nothing(options, screen, "no hook run")
         elif options.html is not None:
-            _write_page(options, screen, filter(wanted.accepts, events))
+            _write_page(options, screen, entries)
         else:
-            _show_recent(options, screen, log, filter(wanted.accepts, events))
+            _show_recent(options, screen, log, entries)
     finally:
         log.close()
     if said := str(log.skipped):
@@ -103,18 +116,20 @@ def run(options: Options, screen: Screen) -> int:
     return 0
 
 
-def _read_events(log: TraceLog) -> Iterator[TracedEvent]:
+def _read_entries(log: TraceLog) -> Iterator[Entry]:
     assembler = Assembler()
-    added = (assembler.add(record) for record in log.poll())
-    yield from (event for event in added if event is not None)
-    yield from assembler.unfinished()
+    yield from filter(None, map(assembler.gather, log.poll()))
+    yield from assembler.gather_rest()
 
 
-def _show_one(options: Options, screen: Screen, events: Iterable[TracedEvent]) -> None:
-    found = {event.id: event for event in events if event.id.startswith(options.id)}
-    event = found.get(options.id) or (next(iter(found.values())) if len(found) == 1 else None)
-    if event is not None:
-        screen.document(event) if options.json else show_event(screen, event)
+def _show_one(options: Options, screen: Screen, entries: Iterable[Entry]) -> None:
+    found = {entry.id: entry for entry in entries if entry.id.startswith(options.id)}
+    entry = found.get(options.id) or (next(iter(found.values())) if len(found) == 1 else None)
+    if entry is not None:
+        if options.json:
+            screen.document(entry.event)
+        else:
+            show_event(screen, entry.event, _find_places(options, entry.event))
     elif found:
         ids = ", ".join([*found][:5]) + (", …" if len(found) > 5 else "")
         raise CommandError(f"{options.id} is the beginning of {ids}; write more of it")
@@ -124,13 +139,29 @@ def _show_one(options: Options, screen: Screen, events: Iterable[TracedEvent]) -
         )
 
 
-def _write_page(options: Options, screen: Screen, events: Iterable[TracedEvent]) -> None:
+def _find_places(options: Options, event: TracedEvent) -> dict[tuple[str, str], str]:
+    """Where the settings of the folder that the event was fired in have its hooks today, by source
+    and name; the log does not tell where they were."""
+    from hookline.config import Config
+
+    cwd = event.input.get("cwd") if isinstance(event.input, dict) else None
+    if not isinstance(cwd, str) or not os.path.isdir(cwd):
+        return {}
+    places: dict[tuple[str, str], str] = {}
+    for entry in Config.load(cwd, **find_sources(options)).get_settings().entries:
+        if entry.event == event.event and entry.file is not None:
+            key = (entry.source.value, entry.name)
+            places.setdefault(key, shown_place(entry.file, entry.line))
+    return places
+
+
+def _write_page(options: Options, screen: Screen, entries: Iterable[Entry]) -> None:
     from urllib.parse import quote
 
     from hookline.files import write_atomically
     from hookline.trace.html import page
 
-    shown, total = _newest(events, options.limit or _ON_A_PAGE)
+    shown, total = _newest(entries, options.limit or _ON_A_PAGE)
     write_atomically(options.html, page(shown, total=total), mode=0o600)
     where = os.path.abspath(options.html)
     if options.json:
@@ -141,14 +172,12 @@ def _write_page(options: Options, screen: Screen, events: Iterable[TracedEvent])
     screen.line("open ", (f"file://{quote(where)}", "name"))
 
 
-def _show_recent(
-    options: Options, screen: Screen, log: TraceLog, events: Iterable[TracedEvent]
-) -> None:
+def _show_recent(options: Options, screen: Screen, log: TraceLog, entries: Iterable[Entry]) -> None:
     limit = options.limit or _SHOWN
     if options.slow is None:
-        shown, total = _newest(events, limit)
+        shown, total = _newest(entries, limit)
     else:
-        found = sorted(events, key=slowest, reverse=True)
+        found = sorted((entry.event for entry in entries), key=slowest, reverse=True)
         shown, total = found[:limit], len(found)
     if options.json:
         screen.document(
@@ -172,22 +201,25 @@ def _show_recent(
     session = only_session(shown)
     screen.line((f"{what}, session {session}" if session else what, "faint"))
     screen.line((f"`hookline trace {shown[-1].id}` shows the last in full", "faint"))
-    _warn_if_off(options, screen)
+    _warn_if_off(options, screen, log)
 
 
-def _newest(events: Iterable[TracedEvent], limit: int) -> tuple[list[TracedEvent], int]:
-    kept: deque[TracedEvent] = deque(maxlen=limit)
+def _newest(entries: Iterable[Entry], limit: int) -> tuple[list[TracedEvent], int]:
+    kept: deque[Entry] = deque(maxlen=limit)
     total = 0
-    for event in events:
-        kept.append(event)
+    for entry in entries:
+        kept.append(entry)
         total += 1
-    return sorted(kept, key=lambda event: event.time), total
+    return sorted((entry.event for entry in kept), key=lambda event: event.time), total
 
 
 def _tell_nothing(options: Options, screen: Screen, what: str) -> None:
-    asked = ("event", "hook", "session", "failures", "since", "slow", "cwd")
+    asked = ("event", "decision", "hook", "session", "failures", "since", "slow", "cwd")
     if any(getattr(options, name) for name in asked):
         screen.line(f"{what} matches; `hookline trace` shows the newest of all")
+        return
+    if options.log is not None:
+        screen.line(f"{what} is in ", (shown_path(options.log), "name"))
         return
     if _is_on(options):
         screen.line(f"{what} was recorded yet; tracing is on, so the next one will be")
@@ -203,9 +235,20 @@ def _tell_nothing(options: Options, screen: Screen, what: str) -> None:
         screen.line('or, to keep it on, write {"hookline": {"trace": true}} into ', settings)
 
 
-def _warn_if_off(options: Options, screen: Screen) -> None:
-    if options.log is None and not options.json and not _is_on(options):
-        screen.warning("tracing is off, so nothing new is recorded; HOOKLINE_TRACE=1 turns it on")
+def _warn_if_off(options: Options, screen: Screen, log: TraceLog) -> None:
+    """Say that nothing is recorded where that seems so: agents elsewhere write into this log, too,
+    whatever is set here."""
+    if options.log is not None or options.json:
+        return
+    now = datetime.now(UTC)
+    if log.newest and now - datetime.fromisoformat(log.newest) < _RECENT:
+        return
+    if not _is_on(options):
+        minutes = int(_RECENT.total_seconds() // 60)
+        screen.warning(
+            f"nothing was recorded in the last {minutes} minutes, and tracing is off here; "
+            "set HOOKLINE_TRACE=1 where the agent starts"
+        )
 
 
 def _is_on(options: Options) -> bool:
@@ -218,7 +261,6 @@ def _is_on(options: Options) -> bool:
 def _follow(options: Options, screen: Screen, log: TraceLog, wanted: Filter) -> None:
     """Show the newest events there are, then each new one, until nobody looks any more: an
     interrupt, or a reader who has gone, for whom the screen sends the rest nowhere in silence."""
-    _warn_if_off(options, screen)
     assembler, day = Assembler(), None
     most: int | None = options.limit or _SHOWN
     reader = select.poll()
@@ -230,13 +272,14 @@ def _follow(options: Options, screen: Screen, log: TraceLog, wanted: Filter) -> 
         file = os.fstat(descriptor)
         reader.register(descriptor, 0)
     while True:
-        added = (assembler.add(record) for record in log.poll())
-        arrived = (event for event in added if event is not None and wanted.accepts(event))
-        for event in deque(arrived, maxlen=most):
+        gathered = filter(None, map(assembler.gather, log.poll()))
+        for entry in deque(filter(wanted.accepts_entry, gathered), maxlen=most):
             if options.json:
-                screen.document(event)
+                screen.document(entry.event)
             else:
-                day = show_row(screen, event, day)
+                day = show_row(screen, entry.event, day)
+        if most is not None:
+            _warn_if_off(options, screen, log)
         screen.flush()
         if descriptor is not None and not os.path.samestat(os.fstat(descriptor), file):
             return

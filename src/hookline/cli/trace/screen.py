@@ -1,75 +1,70 @@
 """Events of the log for people: a table, one in full, and how long hooks take."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
 import msgspec
 
-from hookline.answer import TONES
-from hookline.cli.screen import GAP, Column, Row, Screen, Span, count, cut, duration, width_of
+from hookline.answer import EFFECTS, TONES, Change
+from hookline.cli.screen import (
+    DIFF_ROLES,
+    GAP,
+    Column,
+    Row,
+    Screen,
+    Span,
+    count,
+    cut,
+    diff,
+    printable,
+    width_of,
+)
 from hookline.trace.events import HookRun, TracedEvent
 from hookline.trace.queries import HookLatency
 from hookline.wire import codec
 
 # What matters most in a hook, first.
-_RANKS = {"stop": 0, "deny": 1, "block": 1, "answers": 1, "failed": 2, "ask": 3}
-_HEAD = ("id", "time", "session", "event", "target", "decision", "took", "hooks")
-_COLUMNS: tuple[Column, ...] = ("keep", "keep", "keep", "keep", "keep", "keep", "right")
+_RANKS = {word: rank for rank, word in enumerate(("stopped", "blocked", "failed", *EFFECTS))}
+_HEAD = ("id", "time", "session", "event", "target", "decision", "took")
+_RIGHT = "took"
 # What a narrow terminal can do without, first to last: one event in full has it all.
-_SPARED = ("session", "took", "time")
-# Rows that come one by one stand below each other only if their cells are as wide from the start.
-_WIDTHS = (6, 8, 8, 12, 10, 7, 6)
+_SPARED = ("session", "took", "time", "target")
+# What a cell is cut to where the terminal is narrow, and what it takes where rows come one by one
+# and nobody knows how long the next will be.
+_LEAST = {"id": 8, "time": 14, "session": 8, "event": 12, "target": 8, "decision": 13, "took": 10}
+_USUAL = {**_LEAST, "time": 8, "event": 19, "target": 20, "decision": 15}
 _SHORT_SESSION = 8
-# The least that a target and the hooks are cut to, and a hook's name before others are left out.
-_LEAST_TARGET = 8
+# The least room for the hooks, and what they take of a row that comes alone; what a hook's name
+# has before others are left out.
 _LEAST_HOOKS = 9
+_USUAL_HOOKS = 24
 _LEAST_NAME = 8
+# More lines than these are not compared, and of those that differ no more are shown.
+_COMPARED_LINES = 2_000
+_SHOWN_LINES = 200
+# What a table of times can do without, first to last.
+_SPARED_TIMES = ("p99", "p50")
 
 
 def show_events(screen: Screen, events: Sequence[TracedEvent]) -> None:
     """A table with a row for each; on a terminal each has one line, where that can be."""
     dated = len({_local_time(event).date() for event in events}) > 1
     rows = [_cells(event, dated=dated) for event in events]
-    titles, columns = list(_HEAD[:-1]), list(_COLUMNS)
-
-    def leave_out(title: str) -> None:
-        place = titles.index(title)
-        del titles[place], columns[place]
-        for row in rows:
-            del row[place]
-
-    def widths() -> list[int]:
-        cells = [titles, *([text for text, _ in row] for row in rows)]
-        return [max(map(width_of, column)) for column in zip(*cells, strict=True)]
-
-    def least_width() -> int:
-        """How wide it is when the targets are cut and the hooks stand below."""
-        least = widths()
-        place = titles.index("target")
-        least[place] = min(least[place], _LEAST_TARGET)
-        return sum(least) + GAP * (len(least) - 1)
-
-    if screen.width is None:
-        hooks = [_all_hooks(event) for event in events]
-    else:
+    widths = {
+        title: max(width_of(title), *(width_of(row[title][0]) for row in rows)) for title in _HEAD
+    }
+    if screen.width is not None:
         if only_session(events):
-            leave_out("session")
-        for title in _SPARED:
-            if title in titles and least_width() > screen.width:
-                leave_out(title)
-        if least_width() > screen.width:
-            columns[titles.index("event")] = "cut"
-        natural, place = widths(), titles.index("target")
-        left = screen.width - sum(natural) - GAP * len(natural) + natural[place]
-        needed = max(width_of(_deciding_hook(event, screen.width)) for event in events)
-        target = min(natural[place], max(_LEAST_TARGET, left // 2, left - needed))
-        for row in rows:
-            row[place] = (cut(row[place][0], target), "matcher")
-        hooks = [_deciding_hook(event, max(left - target, _LEAST_HOOKS)) for event in events]
-    table: list[Row] = [[(title, "faint") for title in (*titles, _HEAD[-1])]]
-    table += [[*row, last] for row, last in zip(rows, hooks, strict=True)]
-    screen.table(table, columns, indent=0)
+            del widths["session"]
+        hooks = max(width_of(_deciding_hook(event, screen.width)) for event in events)
+        widths = _fit_widths(widths, hooks, screen.width)
+    head = {title: (title, "faint") for title in _HEAD}
+    table = [_make_row(head, "hooks" if "target" in widths else "target, hooks", widths)]
+    for event, row in zip(events, rows, strict=True):
+        table.append(_make_row(row, _show_hooks(event, widths, screen.width), widths))
+    screen.table(table, ["right" if title == _RIGHT else "keep" for title in widths], indent=0)
 
 
 def only_session(events: Sequence[TracedEvent]) -> str | None:
@@ -83,41 +78,94 @@ def show_row(screen: Screen, event: TracedEvent, last_day: date | None) -> date:
     day = _local_time(event).date()
     if day != last_day:
         screen.line((f"{day:%A %d %B %Y}", "faint"))
-    cells = [
-        (text.rjust(width) if kind == "right" else text.ljust(width), role)
-        for (text, role), width, kind in zip(
-            _cells(event, dated=False), _WIDTHS, _COLUMNS, strict=True
-        )
-    ]
-    last = _all_hooks(event)
+    widths = dict(_USUAL)
     if screen.width is not None:
-        used = sum(width_of(text) for text, _ in cells) + GAP * len(cells)
-        last = _deciding_hook(event, max(screen.width - used, _LEAST_HOOKS))
-    screen.table([[*cells, last]], _COLUMNS, indent=0)
+        widths = _fit_widths(widths, _USUAL_HOOKS, screen.width)
+    *cells, hooks = _make_row(
+        _cells(event, dated=False), _show_hooks(event, widths, screen.width), widths
+    )
+    row: list[Span] = []
+    for title, (text, role) in zip(widths, cells, strict=True):
+        space = " " * (widths[title] - width_of(text))
+        row.append((space + text if title == _RIGHT else text + space, role))
+    screen.table([[*row, hooks]], ["keep"] * len(widths), indent=0)
     return day
 
 
-def show_event(screen: Screen, event: TracedEvent) -> None:
-    """Everything that is known of one event."""
+def _fit_widths(natural: Mapping[str, int], hooks: int, width: int) -> dict[str, int]:
+    """How wide each cell of a row is that fits into a terminal, beside hooks that take so much
+    themselves; what does not fit is left out."""
+    widths = {title: min(size, _LEAST[title]) for title, size in natural.items()}
+
+    def left() -> int:
+        return width - sum(widths.values()) - GAP * len(widths)
+
+    for title in _SPARED:
+        if left() < min(hooks, _LEAST_HOOKS):
+            widths.pop(title, None)
+    if "target" not in widths:
+        # The hooks stand below.
+        widths["event"] = max(min(natural["event"], widths["event"] + left() + GAP), 1)
+        return widths
+    for title in ("decision", "event"):
+        room = max(left() - min(hooks, _LEAST_HOOKS), 0)
+        widths[title] = min(natural[title], widths[title] + room)
+    room = left() + widths["target"]
+    target = max(widths["target"], room // 2, room - hooks)
+    widths["target"] = min(natural["target"], target)
+    return widths
+
+
+def _make_row(
+    cells: Mapping[str, tuple[str, str]], hooks: str, widths: Mapping[str, int]
+) -> list[tuple[str, str]]:
+    """The cells that have a width, cut to it, and the hooks."""
+    row = [(cut(cells[title][0], width), cells[title][1]) for title, width in widths.items()]
+    return [*row, (hooks, "")]
+
+
+def _show_hooks(event: TracedEvent, widths: Mapping[str, int], width: int | None) -> str:
+    """The hooks in what is left of a row; with the target, in a line of their own, where there is
+    no room for either."""
+    if width is None:
+        return _all_hooks(event)
+    if "target" in widths:
+        return _deciding_hook(event, width - sum(widths.values()) - GAP * len(widths))
+    room = width - 2 * GAP
+    target = cut(_show_name(event.target), room // 2)
+    hook = _deciding_hook(event, room - width_of(target) - GAP)
+    return f"{target}{' ' * GAP if target and hook else ''}{hook}"
+
+
+def show_event(screen: Screen, event: TracedEvent, places: Mapping[tuple[str, str], str]) -> None:
+    """Everything that is known of one event; ``places`` has where its hooks are defined."""
     screen.line((event.event or event.decision, "title"), (f"  {event.target}", "matcher"))
     why = f": {event.reason}" if event.reason else ""
     time = _local_time(event).isoformat(sep=" ", timespec="milliseconds")
     facts: list[Row] = [
-        (("decision", "faint"), (event.decision + why, TONES.get(event.decision, ""))),
+        (("decision", "faint"), (", ".join(event.words) + why, TONES.get(event.decision, ""))),
         (("time", "faint"), time),
     ]
     if event.hooks:
         together = "one after the other" if event.sequential else "at the same time"
         number = len(event.hooks)
         how = "one hook" if number == 1 else f"{count(number, 'hook')} {together}"
-        facts.append((("took", "faint"), f"{duration(event.duration_ms)}, {how}"))
+        facts.append((("took", "faint"), f"{milliseconds(event.duration_ms)}, {how}"))
     facts += [(("session", "faint"), event.session_id or "–"), (("id", "faint"), event.id)]
+    cwd = event.input.get("cwd") if isinstance(event.input, dict) else None
+    if isinstance(cwd, str):
+        facts.append((("folder", "faint"), cwd))
     facts += [(("warning", "care"), warning) for warning in event.warnings]
     if not event.complete:
         facts.append((("note", "care"), "the log has only a part of this event"))
     screen.table(facts, ("keep",))
     for run in event.hooks:
-        _show_run(screen, run)
+        _show_run(screen, run, places.get((run.source, run.hook), ""))
+    change = event.find_change()
+    if change is not None:
+        screen.line()
+        screen.line((f"{change.what}, before and after", "title"))
+        _show_change(screen, change)
     for title, value in (("input", event.input), ("output", event.output)):
         if value is not None:
             screen.line()
@@ -126,30 +174,76 @@ def show_event(screen: Screen, event: TracedEvent) -> None:
 
 
 def show_latencies(screen: Screen, rows: Sequence[HookLatency]) -> None:
-    """A row for each hook."""
-    table: list[Row] = [
-        [(title, "faint") for title in ("runs", "p50", "p95", "p99", "failed", "blocked", "hook")]
-    ]
+    """A row for each hook; on a narrow terminal its name stands above its numbers."""
+    titles = ["runs", "p50", "p95", "p99", "failed", "blocked"]
+    table: list[list[Span]] = [[(title, "faint") for title in titles]]
     for row in rows:
-        times = [duration(time) for time in (row.p50_ms, row.p95_ms, row.p99_ms)]
+        times = [milliseconds(time) for time in (row.p50_ms, row.p95_ms, row.p99_ms)]
         failed: Span = (str(row.failures), "bad" if row.failures else "faint")
         blocked: Span = (str(row.blocks), "" if row.blocks else "faint")
-        table.append([str(row.runs), *times, failed, blocked, (row.hook, "name")])
-    screen.table(table, ("right",) * 6, indent=0)
+        table.append([str(row.runs), *times, failed, blocked])
+
+    def width_of_numbers() -> int:
+        columns = zip(*table, strict=True)
+        return sum(max(width_of(_text(cell)) for cell in column) + GAP for column in columns)
+
+    longest = min(max(width_of(_show_name(row.hook)) for row in rows), _USUAL_HOOKS)
+    for title in _SPARED_TIMES:
+        if screen.width is not None and width_of_numbers() + longest > screen.width:
+            place = titles.index(title)
+            del titles[place]
+            for cells in table:
+                del cells[place]
+    kinds: list[Column] = ["right"] * len(titles)
+    if screen.width is None or width_of_numbers() + longest <= screen.width:
+        room = screen.width and screen.width - width_of_numbers()
+        names = (cut(_show_name(row.hook), room) if room else row.hook for row in rows)
+        hooks: list[Span] = [("hook", "faint"), *((name, "name") for name in names)]
+        screen.table(
+            [[*cells, hook] for cells, hook in zip(table, hooks, strict=True)], kinds, indent=0
+        )
+        return
+    widths = [max(width_of(_text(cell)) for cell in column) for column in zip(*table, strict=True)]
+
+    def show_numbers(cells: Sequence[Span]) -> None:
+        spans: list[Span] = []
+        for cell, width in zip(cells, widths, strict=True):
+            gap = " " * (width - width_of(_text(cell)) + (GAP if spans else 0))
+            spans += [gap, cell]
+        screen.line(*spans)
+
+    show_numbers(table[0])
+    for row, cells in zip(rows, table[1:], strict=True):
+        screen.line((row.hook, "name"))
+        show_numbers(cells)
 
 
-def _cells(event: TracedEvent, *, dated: bool) -> list[tuple[str, str]]:
+def milliseconds(time: float) -> str:
+    """A time in the one unit of the trace, so that times stand below each other and compare."""
+    return f"{time:.1f} ms"
+
+
+def _text(span: Span) -> str:
+    return span if isinstance(span, str) else span[0]
+
+
+def _cells(event: TracedEvent, *, dated: bool) -> dict[str, tuple[str, str]]:
     """All but the hooks, which take what is left of a line."""
     time = _local_time(event)
-    return [
-        (event.id, "name"),
-        (f"{time:%m-%d %H:%M:%S}" if dated else f"{time:%H:%M:%S}", ""),
-        (event.session_id[:_SHORT_SESSION], "faint"),
-        (event.event or "–", ""),
-        (event.target, "matcher"),
-        (event.decision, TONES.get(event.decision, "")),
-        (duration(event.duration_ms) if event.hooks else "", "faint"),
-    ]
+    return {
+        "id": (_show_name(event.id), "name"),
+        "time": (f"{time:%m-%d %H:%M:%S}" if dated else f"{time:%H:%M:%S}", ""),
+        "session": (_show_name(event.session_id[:_SHORT_SESSION]), "faint"),
+        "event": (_show_name(event.event) or "–", ""),
+        "target": (_show_name(event.target), "matcher"),
+        "decision": (event.decision, TONES.get(event.decision, "")),
+        "took": (milliseconds(event.duration_ms) if event.hooks else "", "faint"),
+    }
+
+
+def _show_name(text: str) -> str:
+    """A name as the screen writes it: what it writes out takes more columns."""
+    return printable(text.replace("\n", "\\n"))
 
 
 def _all_hooks(event: TracedEvent) -> str:
@@ -161,27 +255,30 @@ def _deciding_hook(event: TracedEvent, room: int) -> str:
     """The hook that matters most, cut to the room there is, and how many are beside it."""
     if not event.hooks:
         return event.reason or ""
-    first = min(event.hooks, key=lambda run: _RANKS.get(run.decision, len(_RANKS)))
+    first = min(event.hooks, key=lambda run: _RANKS.get(run.words[0], len(_RANKS)))
     mark = " ✗" if first.failed is not None else ""
     beside = f" +{len(event.hooks) - 1}" if len(event.hooks) > 1 else ""
-    if room - len(mark + beside) < min(width_of(first.hook), _LEAST_NAME):
+    name = _show_name(first.hook)
+    if room - len(mark + beside) < min(width_of(name), _LEAST_NAME):
         beside = ""
-    return cut(first.hook, room - len(mark + beside)) + mark + beside
+    return cut(name, room - len(mark + beside)) + mark + beside
 
 
 def _local_time(event: TracedEvent) -> datetime:
     return datetime.fromisoformat(event.time).astimezone()
 
 
-def _show_run(screen: Screen, run: HookRun) -> None:
+def _show_run(screen: Screen, run: HookRun, place: str) -> None:
     screen.line()
     code = "" if run.exit_code is None else f", exit {run.exit_code}"
     end = code if run.signal is None else f", {run.signal}"
-    took = "async" if run.started else duration(run.duration_ms)
+    took = "async" if run.started else milliseconds(run.duration_ms)
     facts = f"  {run.source}, {'async, ' if run.background else ''}{took}{end}  "
-    word = (run.decision, TONES.get(run.decision, ""))
+    word = (", ".join(run.words), TONES.get(run.words[0], ""))
     why = f": {run.reason}" if run.reason else ""
     screen.line((run.hook, "name"), (facts, "faint"), word, why)
+    if place:
+        screen.line(("defined in ", "faint"), (place, "name"), indent=2)
     if run.error:
         screen.line(("error", "bad"), f"   {run.error}", indent=2)
     for warning in run.warnings:
@@ -194,6 +291,35 @@ def _show_run(screen: Screen, run: HookRun) -> None:
     if run.output is not None:
         screen.line(("output", "faint"), indent=2)
         _show_json(screen, run.output, indent=4)
+
+
+def _show_change(screen: Screen, change: Change) -> None:
+    """The lines that differ. What is long takes too much time to compare, and is in the output."""
+    before, after = _lines_of(change.before), _lines_of(change.after)
+    if max(len(before), len(after)) > _COMPARED_LINES:
+        how = f"{count(len(before), 'line')} before, {count(len(after), 'line')} after"
+        screen.line((f"{how}: too long to compare here", "faint"), indent=2)
+        return
+    found = diff(before, after, around=2)
+    for line in found[:_SHOWN_LINES]:
+        screen.quote((line, DIFF_ROLES.get(line[:1], "")), indent=2)
+    if len(found) > _SHOWN_LINES:
+        more = count(len(found) - _SHOWN_LINES, "more line")
+        screen.line((f"{more}; --json has all of it", "faint"), indent=2)
+
+
+def _lines_of(value: Any) -> list[str]:
+    """A text by its lines, names each in a line, and anything else as JSON in which the lines of a
+    text are lines, too."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return value.split("\n")
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return [_show_name(each) for each in value]
+    pretty = msgspec.json.format(codec.encode(value), indent=2).decode()
+    broken = re.sub(r"\\(.)", lambda found: found[0] + "\n" * (found[1] == "n"), pretty)
+    return broken.split("\n")
 
 
 def _show_json(screen: Screen, value: Any, *, indent: int) -> None:

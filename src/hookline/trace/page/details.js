@@ -21,11 +21,38 @@ function showEvent(event) {
   $("event").replaceChildren(
     make("h2", null, event.event || "Warning",
       event.target ? make("span", { class: "target" }, ` ${event.target}`) : ""),
-    make("p", { class: "verdict" }, badge(event.decision), event.reason || ""),
+    make("p", { class: "verdict" }, ...event.words.map(badge), event.reason || ""),
     list, ...notes, ...(event.hooks.length ? [fall(event)] : []),
-    ...event.hooks.map(showRun), ...block("input", json(event.input)),
+    ...(event.change ? [showChange(event.change, "all hooks together")] : []),
+    ...event.hooks.map((run) => showRun(event, run)),
+    ...(event.hooks.length ? [] : block("input", json(event.input))),
     ...block("merged output", json(event.output)));
   $("event").scrollTop = 0;
+  markFound($("event"), state.words);
+}
+
+// What was searched for, wherever it stands; a page must not hang on a letter that is everywhere.
+function markFound(root, words) {
+  if (!words.length) return;
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT), nodes = [];
+  while (walker.nextNode()) nodes.push(walker.currentNode);
+  let left = 500;
+  for (const node of nodes) {
+    const text = node.data, lower = text.toLowerCase();
+    if (lower.length !== text.length) continue;
+    const pieces = [];
+    let from = 0;
+    while (left > 0) {
+      const found = words.map((word) => [lower.indexOf(word, from), word.length])
+        .filter(([at]) => at >= 0).sort((a, b) => a[0] - b[0])[0];
+      if (!found) break;
+      const [at, size] = found;
+      pieces.push(text.slice(from, at), make("mark", { class: "found" }, text.slice(at, at + size)));
+      from = at + size;
+      left -= 1;
+    }
+    if (pieces.length) node.replaceWith(...pieces, text.slice(from));
+  }
 }
 
 function fall(event) {
@@ -33,28 +60,36 @@ function fall(event) {
   const all = Math.max(event.duration_ms, 0.001);
   for (const run of event.hooks) {
     element.append(make("div", null, make("span", { class: "name", title: run.hook }, run.hook),
-      make("span", { class: `track ${hookClass(run)}` }, make("span", { style: {
+      make("span", { class: `track ${toneOf(run.words[0])}` }, make("span", { style: {
         left: `${(100 * run.start_ms) / all}%`, width: `${(100 * run.duration_ms) / all}%`,
       } })), make("span", { class: "end" }, took(run.duration_ms))));
   }
   return element;
 }
 
-function showRun(run) {
+function showRun(event, run) {
   const end = run.signal || (run.exit_code === null ? "" : `exit ${run.exit_code}`);
-  const word = make("span", { class: hookClass(run) }, run.decision);
+  const word = make("span", { class: toneOf(run.words[0]) }, run.words.join(", "));
   const summary = make("summary", null, make("b", null, run.hook),
     make("small", null, [run.source, run.async ? "async" : "", run.started ? "" : took(run.duration_ms),
       end].filter(Boolean).join(" · ")),
     word, run.reason ? `: ${run.reason}` : "");
   const body = make("div", { class: "body" },
     ...run.warnings.map((text) => make("p", { class: "note" }, text)),
-    ...block("error", run.error || ""), ...block("stdout", run.stdout), ...block("stderr", run.stderr),
-    ...block("output", json(run.output)));
-  const silent = run.started ? "Nobody waits for it; its end is an entry of its own." : "It printed nothing.";
-  if (!body.childNodes.length) body.append(make("p", { class: "empty" }, silent));
-  const quiet = !(run.failed || run.stdout || run.stderr || run.warnings.length);
+    ...block("error", run.error || ""),
+    ...(run.change ? [showChange(run.change, run.hook)] : []), showSides(event, run));
+  const quiet = !(run.failed || run.effects.length || run.stdout || run.stderr || run.warnings.length);
   return make("details", { class: "hook", ...(quiet ? {} : { open: "" }) }, summary, body);
+}
+
+// What it read beside what it answered.
+function showSides(event, run) {
+  const silent = run.started ? "Nobody waits for it; its end is an entry of its own." : "It printed nothing.";
+  const answered = [...block("answered", json(run.output)), ...block("stdout", run.stdout),
+    ...block("stderr", run.stderr)];
+  if (!answered.length) answered.push(make("h3", null, "answered"), make("p", { class: "silent" }, silent));
+  return make("div", { class: "sides" },
+    make("div", null, ...block("read", json(event.input))), make("div", null, ...answered));
 }
 
 const COLUMNS = [["hook", "hook"], ["runs", "runs"], ["p50_ms", "p50"], ["p95_ms", "p95"],

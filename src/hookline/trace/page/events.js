@@ -1,10 +1,9 @@
 "use strict";
 const ROW = 44, LANE = 18, AXIS = 18, MARKS = {
-  allowed: "✓", blocked: "✕", stop: "■", ask: "?", failed: "!", warning: "!", "no hook": "–",
-  async: "»",
-};
-const HOOK_CLASSES = {
-  deny: "blocked", block: "blocked", answers: "blocked", stop: "stop", ask: "ask", failed: "failed",
+  stopped: "■", blocked: "✕", asked: "?", answered: "↵", redacted: "▬", rewritten: "≠",
+  restricted: "∩", "sent back": "↺", "history cleared": "∅", "history kept": "=", "tail call": "→",
+  "variables set": "$", "context added": "+", failed: "!", allowed: "✓", "no hook": "–", async: "»",
+  warning: "!",
 };
 const trace = JSON.parse(document.getElementById("trace").textContent);
 const events = trace.events;
@@ -12,14 +11,20 @@ const events = trace.events;
 const narrow = window.matchMedia("(max-width: 900px)");
 const $ = (id) => document.getElementById(id);
 const state = {
-  words: [], off: new Set(), session: "", range: null, shown: events, chosen: null,
-  sort: "p95_ms", descending: true,
+  words: [], only: new Set(), failures: false, session: "", kind: "", hook: "", range: null,
+  shown: events, chosen: null, sort: "p95_ms", descending: true,
 };
 
 for (const event of events) {
   event.at = Date.parse(event.time);
   event.end = event.at + event.duration_ms;
   event.failures = event.hooks.filter((run) => run.failed).length;
+  for (const each of [event, ...event.hooks]) {
+    each.words = each.effects.length ? each.effects : [each.decision];
+  }
+}
+for (const { event, hook, ...change } of trace.changes) {
+  (hook === undefined ? events[event] : events[event].hooks[hook]).change = change;
 }
 
 // Everything that hooks wrote goes in as text, never as markup.
@@ -33,15 +38,13 @@ function make(tag, attributes, ...children) {
   return element;
 }
 
-const cssClass = (word) => (word === "no hook" || word === "async" ? "none" : word);
-const hookClass = (run) => HOOK_CLASSES[run.decision] || "allowed";
+// What failed is told from what was blocked, though both are bad.
+const toneOf = (word) => (word === "failed" || word === "stopped" ? word : trace.tones[word] || "faint");
 const badge = (word) =>
-  make("span", { class: `badge ${cssClass(word)}`, "data-mark": MARKS[word] || "·" }, word);
+  make("span", { class: `badge ${toneOf(word)}`, "data-mark": MARKS[word] || "·" }, word);
 
-function took(ms) {
-  if (ms >= 1000) return `${Number((ms / 1000).toPrecision(3))} s`;
-  return ms >= 1 ? `${ms.toFixed(0)} ms` : `${ms.toFixed(1)} ms`;
-}
+// One unit, so that times stand below each other and compare.
+const took = (ms) => `${ms.toFixed(1)} ms`;
 
 const two = (number) => String(number).padStart(2, "0");
 function clock(at, precise) {
@@ -58,16 +61,19 @@ const texts = new Map();
 function textOf(event) {
   let text = texts.get(event);
   if (text === undefined) {
-    text = JSON.stringify([event.id, event.event, event.target, event.decision, event.reason,
-      event.session_id, event.hooks, event.input, event.warnings]).toLowerCase();
+    text = JSON.stringify([event.id, event.event, event.target, event.words, event.reason,
+      event.session_id, event.hooks, event.input, event.output, event.warnings]).toLowerCase();
     texts.set(event, text);
   }
   return text;
 }
 
 function matches(event) {
-  if (state.off.has(event.decision)) return false;
+  if (state.only.size && !event.words.some((word) => state.only.has(word))) return false;
+  if (state.failures && !event.failures && event.decision !== "failed") return false;
   if (state.session && event.session_id !== state.session) return false;
+  if (state.kind && event.event !== state.kind) return false;
+  if (state.hook && !event.hooks.some((run) => run.hook === state.hook)) return false;
   if (state.range && (event.end < state.range[0] || event.at > state.range[1])) return false;
   return state.words.every((word) => textOf(event).includes(word));
 }

@@ -16,14 +16,14 @@ function drawRows() {
 
 function row(event, index) {
   const names = event.hooks.map((run) => run.hook + markOf(run)).join(", ");
-  const label = `${clock(event.at)} ${event.decision} ${event.event} ${event.target} ${names}`;
+  const label = `${clock(event.at)} ${event.words.join(", ")} ${event.event} ${event.target} ${names}`;
   const element = make("div", {
     class: "row", role: "option", id: `row-${index}`, "aria-label": label,
     "aria-selected": String(event === state.chosen), "aria-setsize": state.shown.length,
     "aria-posinset": index + 1, style: { top: `${index * ROW}px` },
   },
   make("time", { title: event.time }, clock(event.at)),
-  badge(event.decision),
+  make("span", { class: "decision", title: event.words.join(", ") }, badge(event.decision)),
   make("span", { class: "what", title: event.reason },
     make("b", null, event.event || event.reason || "–"), make("i", null, event.target)),
   make("span", { class: "who" },
@@ -38,8 +38,8 @@ function row(event, index) {
 }
 
 function markOf(run) {
-  const word = HOOK_CLASSES[run.decision];
-  return word ? ` ${MARKS[word]}` : "";
+  const [word] = run.words;
+  return word === "failed" || run.effects.length ? ` ${MARKS[word]}` : "";
 }
 
 function lanes(event) {
@@ -47,7 +47,7 @@ function lanes(event) {
   const height = 10 / event.hooks.length;
   event.hooks.forEach((run, index) => {
     const left = Math.min(98, (100 * run.start_ms) / scale);
-    element.append(make("span", { class: hookClass(run), style: {
+    element.append(make("span", { class: toneOf(run.words[0]), style: {
       left: `${left}%`, width: `${Math.min(100 - left, (100 * run.duration_ms) / scale)}%`,
       top: `${index * height}px`, height: `${Math.max(1, height - (height > 3 ? 1 : 0))}px`,
     } }));
@@ -57,6 +57,7 @@ function lanes(event) {
 
 function choose(event, { focus = false } = {}) {
   state.chosen = event;
+  document.querySelector("main").classList.toggle("open", event !== null);
   if (event === null) {
     tab("hooks");
   } else {

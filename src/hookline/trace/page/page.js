@@ -1,5 +1,7 @@
 "use strict";
 // What people do; it comes last, as it starts everything.
+const CHOICES = ["kind", "hook", "session"];
+
 function tab(name) {
   for (const each of ["hooks", "event"]) {
     $(each).hidden = each !== name;
@@ -13,39 +15,65 @@ function search(text) {
   state.words = text.toLowerCase().split(/\s+/).filter(Boolean);
   $("list").scrollTop = 0;
   refresh();
+  if (state.chosen) showEvent(state.chosen);
 }
 
 function clear() {
-  state.off.clear();
-  state.session = $("session").value = "";
+  state.only.clear();
+  state.failures = false;
+  for (const name of CHOICES) state[name] = $(name).value = "";
   state.range = null;
   showDecisions();
   search("");
 }
 
-function showDecisions() {
+// How often each of the words that an event has occurs.
+function countWords(wordsOf) {
   const counts = new Map();
-  for (const event of events) counts.set(event.decision, (counts.get(event.decision) || 0) + 1);
-  const buttons = Object.keys(MARKS).filter((word) => counts.has(word)).map((word) => {
-    const button = make("button", { type: "button", "aria-pressed": String(!state.off.has(word)) },
-      badge(word), make("small", null, String(counts.get(word))));
+  for (const event of events) {
+    for (const word of new Set(wordsOf(event))) counts.set(word, (counts.get(word) || 0) + 1);
+  }
+  return counts;
+}
+
+function showDecisions() {
+  const toggle = (label, number, isOn, act) => {
+    const button = make("button", { type: "button", "aria-pressed": String(isOn()) }, label,
+      make("small", null, String(number)));
     button.addEventListener("click", () => {
-      if (!state.off.delete(word)) state.off.add(word);
-      button.setAttribute("aria-pressed", String(!state.off.has(word)));
+      act();
+      button.setAttribute("aria-pressed", String(isOn()));
+      $("list").scrollTop = 0;
       refresh();
     });
     return button;
-  });
+  };
+  const counts = countWords((event) => event.words);
+  const buttons = trace.decisions.filter((word) => counts.has(word)).map((word) =>
+    toggle(badge(word), counts.get(word), () => state.only.has(word), () => {
+      if (!state.only.delete(word)) state.only.add(word);
+    }));
+  const failures = events.filter((event) => event.failures || event.decision === "failed").length;
+  if (failures) {
+    buttons.push(toggle("with failures", failures, () => state.failures, () => {
+      state.failures = !state.failures;
+    }));
+  }
   $("decisions").replaceChildren(...buttons);
 }
 
-function showSessions() {
-  const counts = new Map();
-  for (const event of events) counts.set(event.session_id, (counts.get(event.session_id) || 0) + 1);
-  $("session").replaceChildren(make("option", { value: "" }, `all ${counts.size} sessions`),
-    ...[...counts].map(([id, number]) => make("option", { value: id },
-      `${id.length > 18 ? `${id.slice(0, 8)}…` : id || "no session"} (${number})`)));
-  $("session").hidden = counts.size < 2;
+function showChoice(name, all, wordsOf, shown) {
+  const counts = countWords(wordsOf);
+  $(name).replaceChildren(make("option", { value: "" }, `all ${counts.size} ${all}`),
+    ...[...counts].map(([word, number]) => make("option", { value: word }, `${shown(word)} (${number})`)));
+  $(name).hidden = counts.size < 2;
+  $(name).addEventListener("change", () => {
+    state[name] = $(name).value;
+    refresh();
+  });
+}
+
+function showSummary() {
   const last = day(start) === day(end) ? clock(end) : `${day(end)} ${clock(end)}`;
   const days = events.length ? `${day(start)} ${clock(start)} – ${last}` : "nothing was recorded";
   const all = trace.total > events.length ? `the newest ${events.length} of ${trace.total} events`
@@ -54,10 +82,6 @@ function showSessions() {
 }
 
 $("search").addEventListener("input", () => search($("search").value));
-$("session").addEventListener("change", () => {
-  state.session = $("session").value;
-  refresh();
-});
 $("clear").addEventListener("click", clear);
 $("unzoom").addEventListener("click", () => {
   state.range = null;
@@ -111,7 +135,7 @@ $("timeline").addEventListener("pointermove", (press) => {
   } else {
     const event = near(x, y);
     $("timeline").title = event
-      ? `${clock(event.at, true)} ${event.event} ${event.target} ${event.decision}` : "";
+      ? `${clock(event.at, true)} ${event.event} ${event.target} ${event.words.join(", ")}` : "";
   }
 });
 $("timeline").addEventListener("pointerup", (press) => {
@@ -143,7 +167,12 @@ $("theme").addEventListener("click", () =>
   theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
 
 showDecisions();
-showSessions();
+const short = (text) => (text.length > 30 ? `${text.slice(0, 29)}…` : text);
+showChoice("kind", "kinds of event", (event) => (event.event ? [event.event] : []), short);
+showChoice("hook", "hooks", (event) => event.hooks.map((run) => run.hook), short);
+showChoice("session", "sessions", (event) => [event.session_id],
+  (id) => (id.length > 18 ? `${id.slice(0, 8)}…` : id || "no session"));
+showSummary();
 showHooks();
 $("event").replaceChildren(make("p", { class: "empty" }, "Choose an event to see it in full."));
 tab("hooks");

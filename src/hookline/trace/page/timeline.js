@@ -10,7 +10,8 @@ function span() {
   return [start - margin, end + margin];
 }
 
-const LEFT = 150;
+// Where the lanes begin: a narrow page has little room for their names.
+let LEFT = 150;
 // Milliseconds between the times on the axis.
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5,
   6e5, 9e5, 18e5, 36e5, 72e5, 108e5, 216e5, 432e5, 864e5];
@@ -22,13 +23,13 @@ const atOf = (x, [from, to], width) =>
 function drawTimeline() {
   const canvas = $("timeline"), ratio = window.devicePixelRatio || 1;
   const width = canvas.clientWidth, height = kinds.length * LANE + AXIS;
+  LEFT = Math.min(150, Math.round(width * 0.3));
   canvas.style.height = `${height}px`;
   canvas.width = width * ratio;
   canvas.height = height * ratio;
   const pen = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-  const colours = { warning: colour("ask"), "no hook": colour("none") };
-  for (const word of ["allowed", "blocked", "stop", "ask", "failed"]) colours[word] = colour(word);
+  const colours = new Map(trace.decisions.map((word) => [word, colour(toneOf(word))]));
   pen.scale(ratio, ratio);
   pen.font = "12px system-ui, sans-serif";
   pen.textBaseline = "middle";
@@ -45,7 +46,7 @@ function drawTimeline() {
     for (const event of events) {
       if (visible.has(event) === dim || event.end < range[0] || event.at > range[1]) continue;
       pen.globalAlpha = dim ? 0.12 : 1;
-      pen.fillStyle = pen.strokeStyle = colours[event.decision] || colour("dim");
+      pen.fillStyle = pen.strokeStyle = colours.get(event.decision) || colour("dim");
       drawEvent(pen, event, range, width);
     }
   }
@@ -78,20 +79,23 @@ function drawAxis(pen, range, width, height, colour) {
   pen.textAlign = "left";
 }
 
-// The shape says what the colour says: full height for a block, a frame for no hook, and so on.
+// The shape says what the colour says: full height for a block, the lower half for a change, a
+// frame for no hook, and so on.
 function drawEvent(pen, event, range, width) {
   const top = kinds.indexOf(event.event || "warnings") * LANE + 1, tall = LANE - 3;
   const x = xOf(event.at, range, width);
   const wide = Math.max(3, xOf(event.end, range, width) - x);
-  const middle = top + tall / 2;
-  if (event.decision === "blocked" || event.decision === "stop") {
+  const middle = top + tall / 2, tone = toneOf(event.decision);
+  if (tone === "bad" || tone === "stopped") {
     pen.fillRect(x, top, wide, tall);
-  } else if (event.decision === "no hook") {
+  } else if (tone === "change") {
+    pen.fillRect(x, middle, wide, tall / 2);
+  } else if (tone === "faint") {
     pen.strokeRect(x + 0.5, middle - 1.5, 3, 3);
-  } else if (event.decision === "ask" || event.decision === "warning") {
+  } else if (tone === "care") {
     shape(pen, [[x, middle], [x + 5, middle - 6], [x + 10, middle], [x + 5, middle + 6]]);
     pen.fillRect(x + 5, middle - 1, Math.max(0, wide - 5), 2);
-  } else if (event.decision === "failed") {
+  } else if (tone === "failed") {
     shape(pen, [[x - 5, middle + 6], [x, middle - 6], [x + 5, middle + 6]]);
   } else if (wide > 24 && event.hooks.length > 1) {
     const each = tall / event.hooks.length;

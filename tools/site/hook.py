@@ -24,6 +24,15 @@ _log = logging.getLogger("mkdocs.hooks.site")
 
 # Kind of block -> the name by which Pygments knows it.
 _LEXERS = {"jsonc": "json", "output": "text", "sh": "bash"}
+# Where a page's path begins so -> how much the search prefers it: answers before reports.
+_BOOSTS = {
+    "index.md": 10,
+    "reference/api.md": 0.5,
+    "reference/": 2,
+    "dependencies.md": 0.3,
+    "performance.md": 0.5,
+    "requirements.md": 0.3,
+}
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)")
 _LIST_ITEM = re.compile(r" {0,3}(?:[-*+]|\d+[.)]) ")
 # A code span is matched so that what looks like a link in it is passed over.
@@ -37,6 +46,8 @@ _LINK = re.compile(
 def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:
     del files
     where = page.file.src_uri
+    boost = next((boost for start, boost in _BOOSTS.items() if where.startswith(start)), 1)
+    page.meta.setdefault("search", {}).setdefault("boost", boost)
     root = Path(config.docs_dir).parent
     parts = []
     for text, is_code in _split_by_fences(markdown):

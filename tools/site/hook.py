@@ -26,7 +26,7 @@ _log = logging.getLogger("mkdocs.hooks.site")
 _LEXERS = {"jsonc": "json", "output": "text", "sh": "bash"}
 # Where a page's path begins so -> how much the search prefers it: answers before reports.
 _BOOSTS = {
-    "index.md": 10,
+    "index.md": 2,
     "reference/api.md": 0.5,
     "reference/": 2,
     "dependencies.md": 0.3,
@@ -43,6 +43,10 @@ _LINK = re.compile(
 )
 
 
+_FILE_NAME_LINK = re.compile(r"\[`?[\w./-]+\.md`?\]\((?P<path>[\w./-]+\.md)(?P<anchor>#[^)\s]*)?\)")
+_TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
+
+
 def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:
     del files
     where = page.file.src_uri
@@ -54,7 +58,7 @@ def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files:
         if is_code:
             parts.append(write_fence(text, where=where))
         else:
-            text = separate_lists(text)
+            text = name_pages(separate_lists(text), where=where, docs=root / "docs")
             parts.append(link_to_repository(text, where=where, root=root, url=str(config.repo_url)))
     return "".join(parts)
 
@@ -88,6 +92,17 @@ def separate_lists(text: str) -> str:
         in_list = is_item or (in_list and bool(line.strip()))
         lines.append(line)
     return "".join(lines)
+
+
+def name_pages(text: str, *, where: str, docs: Path) -> str:
+    """The same text, with pages called by their titles where they were called by their files."""
+
+    def replace(link: re.Match[str]) -> str:
+        page = docs / posixpath.dirname(where) / link["path"]
+        title = _TITLE.search(page.read_text(encoding="utf-8")) if page.is_file() else None
+        return f"[{title[1]}]({link['path']}{link['anchor'] or ''})" if title else link[0]
+
+    return _FILE_NAME_LINK.sub(replace, text)
 
 
 def link_to_repository(text: str, *, where: str, root: Path, url: str) -> str:

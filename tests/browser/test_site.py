@@ -43,7 +43,7 @@ REACHABLE = """
   return box.width > 0 && element.contains(document.elementFromPoint(x, y));
 }))(%r)
 """
-# What a reader types -> where the answer is.
+# What a reader types -> where the first page answers it; pages that say more may come before.
 QUESTIONS = {
     "what does an AfterModel hook read": "#what-does-an-aftermodel-hook-read",
     "fail closed": "#which-key-makes-a-hook-fail-closed",
@@ -187,8 +187,8 @@ def test_search_answers_what_people_ask(seen: Page, address: str, question: str)
     visit(seen, address + "index.html")
     seen.click(".md-search__input")
     type_keys(seen, question)
-    first = "document.querySelector('.md-search-result__item')?.innerHTML"
-    wait_for(seen, f"{first}?.includes({QUESTIONS[question]!r})")
+    first = "[...document.querySelectorAll('.md-search-result__item')].slice(0, 3)"
+    wait_for(seen, f"{first}.some(item => item.innerHTML.includes({QUESTIONS[question]!r}))")
 
 
 def test_it_can_be_read_and_searched_without_a_server(seen: Page) -> None:

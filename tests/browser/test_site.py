@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -129,12 +130,14 @@ def test_no_page_is_wider_than_its_window_and_wide_blocks_scroll_by_themselves(
     scrolled = set()
     for name in pages:
         visit(seen, address + name)
-        for width in WIDTHS:
+        for width, scheme in product(WIDTHS, ("light", "dark")):
             resize(seen, width)
-            assert seen.evaluate(SIDEWAYS) is False, f"{name} scrolls sideways at {width}"
-            assert seen.evaluate(TOO_WIDE) == [], f"{name} is too wide at {width}"
+            seen.prefer(scheme)
+            window = f"{name} at {width}, {scheme}"
+            assert seen.evaluate(SIDEWAYS) is False, f"{window}: it scrolls sideways"
+            assert seen.evaluate(TOO_WIDE) == [], f"{window}: too wide"
             for kind, overflow in seen.evaluate(SCROLLERS):
-                assert overflow in ("auto", "scroll"), f"a {kind} of {name} is cut off at {width}"
+                assert overflow in ("auto", "scroll"), f"{window}: a {kind} is cut off"
                 scrolled.add(kind)
     assert scrolled == {"CODE", "DIV"}
 

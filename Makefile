@@ -6,14 +6,19 @@ WORKERS ?= 3
 BIN := $(VENV)/bin
 # Frameworks and model SDKs: heavy, and only their own tests need them.
 ADAPTERS := .venv-adapters
+# The site and what is published.
+DOCS := .venv-docs
 # -qq: errors only. The pins hold for what builds the package too, as nothing is built in isolation.
 PIP_FLAGS := -m pip --disable-pip-version-check install -qq -c
 PIP := $(BIN)/python $(PIP_FLAGS) constraints.txt
 PIP_ADAPTERS := $(ADAPTERS)/bin/python $(PIP_FLAGS) constraints-adapters.txt
+PIP_DOCS := $(DOCS)/bin/python $(PIP_FLAGS) constraints-docs.txt
+# The theme prints on each run that it will be followed by another; docs/dependencies.md says so too.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-adapters test-browser check check-adapters wheel bench bench-peer soak \
-  soak-bus clean
+.PHONY: demo test test-adapters test-browser browser check check-adapters wheel docs docs-serve dist \
+  bench bench-peer soak soak-bus clean
 
 demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 	@$(BIN)/hookline demo
@@ -24,13 +29,29 @@ test: check wheel  ## the checks, the wheel in an empty environment, the suite
 test-adapters: check-adapters  ## the adapters and model SDKs, with the real frameworks
 	$(ADAPTERS)/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/adapters
 
-test-browser: $(VENV)/.dev  ## the page of "hookline trace --html" in a real browser
+test-browser: $(VENV)/.dev docs browser  ## the site and the page of "hookline trace --html" in Chromium
+	$(BIN)/python -m pytest tests/browser
+
+browser:  ## Chromium, where none is installed
 	@for name in chromium chromium-browser google-chrome; do \
 	  command -v $$name > /dev/null && exit 0; done; \
 	  echo 'there is no Chromium here: installing the one of Debian, which needs apt-get and root;' \
 	    'elsewhere install Chromium yourself and run this again' >&2; \
-	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium
-	$(BIN)/python -m pytest tests/browser
+	  export DEBIAN_FRONTEND=noninteractive; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium > /dev/null
+
+docs: $(DOCS)/.dev  ## the site, into build/site; a broken link or a page outside the navigation fails
+	@$(MKDOCS) build  # without -q, which hides warnings from the strict mode that counts them
+	@echo 'the site is build/site/index.html'
+
+docs-serve: $(DOCS)/.dev  ## the site on http://127.0.0.1:8000, built anew when a page changes
+	@$(MKDOCS) serve
+
+dist: $(DOCS)/.dev  ## the sdist and the wheel, into dist; checked as the package index checks them
+	rm -rf dist
+	$(DOCS)/bin/python -m hatchling build -d dist
+	$(DOCS)/bin/python -m twine check --strict dist/*
+	$(DOCS)/bin/python tools/wheel_check.py dist/*.whl
 
 check: $(VENV)/.dev  ## lint, format, types, layers, traceability
 	$(BIN)/ruff check
@@ -58,7 +79,7 @@ soak-bus: $(VENV)/.dev  ## 10,000 requests over NATS while servers, workers and 
 	$(BIN)/python tools/soak_bus/run.py
 
 clean:
-	rm -rf $(VENV) $(ADAPTERS) build dist .hypothesis
+	rm -rf $(VENV) $(ADAPTERS) $(DOCS) build dist .hypothesis
 	find . -type d \( -name __pycache__ -o -name '.*_cache' \) -prune -exec rm -rf {} +
 
 # The demo needs neither the model SDK nor the tools, so a first look does not wait for them.
@@ -84,4 +105,11 @@ $(ADAPTERS)/.dev: pyproject.toml constraints-adapters.txt $(VENV)/.run
 	@$(PIP_ADAPTERS) hatchling setuptools
 	@$(PIP_ADAPTERS) --no-build-isolation mcp \
 	  -e '.[genai,openai,anthropic,langchain,pydantic-ai,openai-agents,adk,claude,http,nats,watch,dev]'
+	@touch $@
+
+$(DOCS)/.dev: pyproject.toml constraints-docs.txt $(VENV)/.run
+	@test -x $(DOCS)/bin/pip || $(PYTHON) -m venv --clear $(DOCS)
+	@echo 'installing the tools of the site into $(DOCS)'
+	@$(PIP_DOCS) hatchling
+	@$(PIP_DOCS) --no-build-isolation -e '.[docs]'
 	@touch $@

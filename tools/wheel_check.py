@@ -1,4 +1,7 @@
-"""The wheel works where nothing of this tree is: installed alone, it blocks a real tool call."""
+"""The wheel works where nothing of this tree is: installed alone, it blocks a real tool call.
+
+``python tools/wheel_check.py [WHEEL]``; without one it builds the wheel of this tree.
+"""
 
 import json
 import os
@@ -31,7 +34,9 @@ _SETTINGS = {
 
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix="hookline-wheel-") as scratch:
-        wheel = _build(Path(scratch) / "dist")
+        given = sys.argv[1:]
+        wheel = Path(given[0]).resolve() if given else _build(Path(scratch) / "dist")
+        _check_names(wheel)
         command = _install(wheel, Path(scratch) / "environment")
         project = _make_project(Path(scratch) / "project")
         version = _run([command, "--version"], cwd=project).strip()
@@ -52,11 +57,14 @@ def _build(directory: Path) -> Path:
     options = ["--no-deps", "--no-build-isolation", "--wheel-dir", str(directory)]
     _run([*_PIP, "wheel", "-qq", *options, _ROOT], cwd=_ROOT)
     (wheel,) = directory.glob("*.whl")
+    return wheel
+
+
+def _check_names(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     _expect("hookline/py.typed" in names, "py.typed is not in the wheel")
     strangers = {name.partition("/")[0] for name in names} - {"hookline"}
     _expect(all(name.endswith(".dist-info") for name in strangers), f"the wheel has {strangers}")
-    return wheel
 
 
 def _install(wheel: Path, environment: Path) -> Path:

@@ -10,6 +10,8 @@ from hookline import Config
 from hookline.pipeline.settings import read_layer
 from hookline.problem import Problem
 from hookline.wire.hooks import HookSource
+from tests.cli.command import hookline
+from tests.harness.scratch import Project
 
 HOOK = {"type": "command", "command": "true"}
 
@@ -141,3 +143,17 @@ def test_hooks_given_in_code_are_looked_at_too() -> None:
     config = Config(hooks=on(hook={"onfailure": "block"}))
     (problem,) = config.get_settings().problems
     assert (problem.kind, problem.file) == ("misread-key", "Config(hooks=…)")
+
+
+def test_whoever_fires_an_event_sees_the_slip_at_its_place(project: Project) -> None:
+    project.settings({"hooks": on(hook={"onfailure": "block"})})
+    fire = ["fire", "BeforeTool", "--tool", "x", "--tool-input", "{}", "--trust"]
+    done = hookline(*fire, cwd=project.path)
+    assert done.status == 0
+    assert done.err.startswith("warning: .hookline/settings.json:9:26: ")
+    assert "a failure of the hook lets the agent go on; did you mean onFailure?" in done.err
+
+
+def test_a_strict_event_does_not_go_on_without_hooks_under_a_misspelt_key() -> None:
+    layer = read_layer({"hook": on(), "strict": True}, HookSource.USER, "settings")
+    assert (layer.strict, [problem.skipped for problem in layer.problems]) == (True, [True])

@@ -18,6 +18,7 @@ from hookline.cli.trace.screen import (
     show_row,
 )
 from hookline.debuglog import default_trace_path, is_trace_wanted
+from hookline.errors import HooklineError
 from hookline.trace.events import DECISIONS, Assembler, Entry, TracedEvent
 from hookline.trace.log import TraceLog
 from hookline.trace.queries import Filter, latencies, moment, slowest
@@ -45,8 +46,9 @@ OPTIONS = (
     Option("--event", "NAME", "by either name; again for more", again=True, group=_WHICH),
     Option(
         "--decision",
-        "",
-        "where this is what hooks did; again for more",
+        "WORD",
+        "where hooks did this: blocked, redacted, rewritten, restricted, context-added, …; "
+        "again for more",
         choices=tuple(word.replace(" ", "-") for word in DECISIONS),
         type=lambda word: word.replace(" ", "-"),
         again=True,
@@ -147,8 +149,13 @@ def _find_places(options: Options, event: TracedEvent) -> dict[tuple[str, str], 
     cwd = event.input.get("cwd") if isinstance(event.input, dict) else None
     if not isinstance(cwd, str) or not os.path.isdir(cwd):
         return {}
+    try:
+        entries = Config.load(cwd, **find_sources(options)).get_settings().entries
+    except (OSError, HooklineError):
+        # Settings that cannot be read today tell nothing of the event.
+        return {}
     places: dict[tuple[str, str], str] = {}
-    for entry in Config.load(cwd, **find_sources(options)).get_settings().entries:
+    for entry in entries:
         if entry.event == event.event and entry.file is not None:
             key = (entry.source.value, entry.name)
             places.setdefault(key, shown_place(entry.file, entry.line))

@@ -1,6 +1,7 @@
 """``hookline schema``: one JSON Schema on stdout, for an editor's file or for a program."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,9 @@ def test_to_fire_an_event_no_schema_is_loaded(project: Project) -> None:
     modules = loaded(project, "fire", "SessionStart", "--input", '{"source": "startup"}')
     assert not {name for name in modules if name.startswith("hookline.schema")}
     assert "hookline.schema" in loaded(project, "schema")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_what_there_is(call: Call, shell: str) -> None:
+    script = call("completion", shell).out
+    assert re.search(r"settings\W+hooktest\W+event\W+BeforeTool\W+AfterTool", script)

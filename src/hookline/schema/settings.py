@@ -44,7 +44,7 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         ),
     ] = UNSET
     description: Annotated[
-        str | UnsetType, says("What the hook is for, shown where hooks are listed and reviewed.")
+        str | UnsetType, says("What the hook is for, in a sentence; `hookline list --json` has it.")
     ] = UNSET
     timeout: Annotated[
         float,
@@ -165,7 +165,10 @@ class PromptHook(Hook, frozen=True, kw_only=True, tag="prompt", forbid_unknown_f
     ]
     model: Annotated[
         str | UnsetType,
-        says("The model that should be asked; left out, the program chooses."),
+        says(
+            "The model that the hook was written for. It is for people: the program that fires "
+            "events chooses the model."
+        ),
     ] = UNSET
     continue_on_block: Annotated[
         bool,
@@ -232,7 +235,8 @@ class ToolAlias(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         ),
     ] = {}
     paths: Annotated[
-        list[str] | UnsetType, says("The fields that hold paths of files, by your tool's names.")
+        list[str] | UnsetType,
+        says("The fields that hold a path, by Claude Code's names; hooks read whole paths."),
     ] = UNSET
     also: Annotated[
         list[str] | UnsetType, says("Further names of Claude Code's whose matchers mean this tool.")

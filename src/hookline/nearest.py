@@ -1,7 +1,12 @@
 """What somebody may have meant: difflib is loaded by the first misspelt word, never before."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
+
+# No field that anybody meant has a longer name.
+LONGEST_NAME = 80
+_MOST_NAMED = 5
 
 # From here on two spellings are one word with a slip in it.
 _CERTAIN = 0.8
@@ -79,6 +84,43 @@ def ask_which(word: str, known: Iterable[str]) -> str:
 def name_hint(word: str, known: Collection[str]) -> str:
     """The question for the names that may have been meant, or else all there are."""
     return did_you_mean(nearest(word, known)) or f"there are {', '.join(known)}"
+
+
+def join_names(names: Sequence[str], prefix: str = "") -> str:
+    """The first few names as people say them, and how many there are besides."""
+    shown = ", ".join(prefix + _show_name(name) for name in names[:_MOST_NAMED])
+    over = len(names) - _MOST_NAMED
+    return f"{shown} and {over} more" if over > 0 else shown
+
+
+def describe_unread(
+    names: Sequence[str], known: Collection[str], *, where: str = "", prefix: str = ""
+) -> Iterator[str]:
+    """A warning for each name like a known one, and one for all others; ``prefix`` is the object
+    that they stand in."""
+    others = []
+    for index, name in enumerate(names):
+        meant = _find_field(name[: LONGEST_NAME + 1], tuple(known)) if index < _MOST_NAMED else None
+        if meant is None:
+            others.append(name)
+        else:
+            is_unread = f"{prefix}{_show_name(name)} is not read{where and f' {where}'}"
+            yield f"{is_unread}, did you mean {meant}?; it has no effect"
+    if others:
+        are, have = ("is", "it has") if len(others) == 1 else ("are", "they have")
+        is_unread = f"{join_names(others, prefix)} {are} not read{where and f' {where}'}"
+        yield f"{is_unread}; {have} no effect"
+
+
+def _show_name(name: str) -> str:
+    is_plain = 0 < len(name) <= LONGEST_NAME and name.isprintable() and " " not in name
+    return name if is_plain else f"{name[:LONGEST_NAME]!r}"
+
+
+@lru_cache(maxsize=256)
+def _find_field(name: str, known: tuple[str, ...]) -> str | None:
+    """Remembered, as a hook answers with the same fields each time."""
+    return only_one(name, known)
 
 
 def _bare(word: str) -> str:

@@ -5,9 +5,9 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
+from hookline.nearest import LONGEST_NAME, describe_unread, join_names
 from hookline.pipeline.dialects.document import EventDocument
 from hookline.pipeline.dialects.stdout import BLOCKS, Doubt, HookAnswer, Said, parse_stdout
-from hookline.pipeline.dialects.unread import LONGEST_NAME, describe_unread, join_names
 from hookline.pipeline.matcher import Match, compile_matcher
 from hookline.problem import Problem
 from hookline.wire import codec

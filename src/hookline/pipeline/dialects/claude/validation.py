@@ -8,7 +8,7 @@ it.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hookline.pipeline.dialects.unread import describe_unread
+from hookline.nearest import describe_unread
 from hookline.wire.outputs import TYPE_WORDS
 
 # The words of a decision are not here: they are read wherever they stand.

@@ -43,8 +43,14 @@ def _usage(verb: Verb) -> str:
 
 def _options_table(options: "tuple[Option, ...] | list[Option]") -> str:
     return table(
-        ("option", "meaning"), [(code(_written(option)), option.help or "") for option in options]
+        ("option", "meaning"),
+        [(code(_written(option)), _escape(option.help or "")) for option in options],
     )
+
+
+def _escape(text: str) -> str:
+    """Help is plain text; a star in it must not begin something."""
+    return text.replace("*", "\\*").replace("<", "&lt;")
 
 
 def _written(option: Option) -> str:

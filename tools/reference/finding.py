@@ -31,7 +31,8 @@ def _trees(words: str) -> dict[Path, ast.Module]:
     return {path: _parse(path) for path, text in texts.items() if re.search(words, text)}
 
 
-def find_variables() -> set[str]:
+@cache
+def find_variables() -> frozenset[str]:
     """The variables that are named anywhere under a prefix of ours, or looked up by a literal."""
     found = set[str]()
     for tree in _trees(r"environ|(HOOKLINE|CLAUDE|GEMINI|LLXPRT|XDG)_").values():
@@ -43,7 +44,7 @@ def find_variables() -> set[str]:
             elif name := _looked_up(node):
                 found |= {constants.get(name.id, "")} if isinstance(name, ast.Name) else set()
                 found |= {str(name.value)} if isinstance(name, ast.Constant) else set()
-    return found - {""}
+    return frozenset(found - {""})
 
 
 def find_codes() -> set[str]:

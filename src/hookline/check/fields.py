@@ -27,29 +27,16 @@ from hookline.pipeline.jsonc import Path, spoken
 from hookline.pipeline.programs import directory_names, hook_variables
 from hookline.pipeline.settings import SWITCHES, find_disabled_names
 from hookline.pipeline.shell import NAME, VARIABLE
+from hookline.schema.settings import KINDS, Definition, Hook, Settings, find_sections, keys_of
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource
 
-_TOP_LEVEL = frozenset(
-    {
-        *("$schema", "enableHooks", "hooks", "hooksConfig", "hookline", "security", "strict"),
-        *("tools", "claude", "plugins"),
-    }
-)
-_SECTIONS: dict[Path, frozenset[str]] = {
-    ("hooksConfig",): frozenset({"enabled", "disabled", "notifications"}),
-    ("hookline",): frozenset({"trace"}),
-    ("security",): frozenset({"environmentVariableRedaction", "privateHookHosts"}),
-    ("security", "environmentVariableRedaction"): frozenset({"enabled", "allowed", "blocked"}),
-}
-_DEFINITION = frozenset({"matcher", "sequential", "hooks", "description"})
+_TOP_LEVEL = keys_of(Settings)
+_SECTIONS: dict[Path, frozenset[str]] = {path: keys_of(kind) for path, kind in find_sections()}
+_DEFINITION = keys_of(Definition)
 # What hooks of any type have, and type -> what those of it have besides.
-_COMMON = frozenset({"type", "name", "description", "timeout", "onFailure", "managed"})
-_OF_TYPE: dict[str, frozenset[str]] = {
-    "command": frozenset({"command", "args", "env", "warm", "async"}),
-    "http": frozenset({"url", "headers", "allowedEnvVars"}),
-    "prompt": frozenset({"prompt", "model", "continueOnBlock"}),
-}
+_COMMON = keys_of(Hook) | {"type"}
+_OF_TYPE = {str(kind.__struct_config__.tag): keys_of(kind) - _COMMON for kind in KINDS}
 _OF_CLAUDE_CODE: dict[str, frozenset[str]] = {
     "command": _OF_TYPE["command"] | {"shell", "asyncRewake"},
     "http": _OF_TYPE["http"],

@@ -22,6 +22,7 @@ VERBS: dict[str, str] = {
     "disable": "switch a hook off until it is enabled again",
     "enable": "switch a disabled hook on again",
     "init": "make a first hook, its settings and its tests",
+    "schema": "print the JSON Schema of settings, hook tests or an event",
     "migrate": "convert another agent's hook settings",
     "serve": "run hooks for agents on a message bus",
     "mcp": "put hooks between an MCP client and an MCP server",

@@ -129,7 +129,9 @@ _FIELDS: dict[str, tuple[str, Any]] = {
     "files": ("an object of file contents", dict[str, str]),
     "skip": ("a string that says why", str),
     "expect": ("an object", dict),
+    "$schema": ("a string", str),
 }
+FIELD_TYPES: dict[str, Any] = {name: kind for name, (_, kind) in _FIELDS.items()}
 # What an object with ``tests`` may say for all of them; those merged are merged key by key.
 _SHARED = tuple(name for name in _FIELDS if name not in ("name", "expect"))
 _MERGED = ("input", "env", "files")

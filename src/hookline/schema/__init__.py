@@ -4,7 +4,6 @@ All of it comes from the types in ``schema/settings.py``, ``schema/events.py`` a
 ``wire/inputs.py``. To fire an event, none of this is loaded.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias, get_type_hints, is_typeddict
@@ -16,6 +15,21 @@ from hookline.nearest import nearest
 from hookline.schema.events import CLAUDE_NAMES, INPUTS, MODEL_MEANINGS, make_output_type
 from hookline.schema.settings import KINDS, Settings
 from hookline.wire.events import HookEventName
+
+__all__ = [
+    "CLAUDE_NAMES",
+    "Field",
+    "Key",
+    "Schema",
+    "describe_input",
+    "describe_output",
+    "describe_settings",
+    "event_schema",
+    "find_event",
+    "render",
+    "settings_schema",
+    "write_schema",
+]
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 SITE = "https://hookline.github.io/hookline/"
@@ -60,6 +74,7 @@ def settings_schema() -> Schema:
         title="Settings of hookline",
         description="Which hooks run on which events of an AI agent.",
         name="settings",
+        comments=True,
     )
 
 
@@ -80,11 +95,24 @@ def event_schema(name: str) -> Schema:
     }
 
 
-def render(type_: Any, *, title: str, description: str = "", name: str = "") -> Schema:
-    """The JSON Schema of a type, ready to print; ``name`` is its place on the site."""
+def render(
+    type_: Any, *, title: str, description: str = "", name: str = "", comments: bool = False
+) -> Schema:
+    """The JSON Schema of a type, ready to print; ``name`` is its place on the site. With
+    ``comments`` every object that has no other unknown keys may have notes for people."""
     root, defs = _make_components(type_)
+    for component in defs.values() if comments else ():
+        if component.get("additionalProperties") is False:
+            component["patternProperties"] = {COMMENTS: {}}
     written: Schema = {**_head(title, description, name), **_drop_layers(root)}
     return {**written, "$defs": _drop_layers(defs)} if defs else written
+
+
+def write_schema(schema: Schema) -> str:
+    """The text of a schema, for a file: ASCII, so that every terminal and editor can have it."""
+    import json
+
+    return json.dumps(schema, indent=2) + "\n"
 
 
 def describe_settings() -> tuple[Key, ...]:
@@ -100,12 +128,12 @@ def describe_settings() -> tuple[Key, ...]:
         path = re.sub(rf"^hooks\.({events})\[\]", "hooks.EVENT[]", path)
         if path in found:
             continue
-        default = json.dumps(node["default"]) if "default" in node else "none"
+        default = _write(node["default"]) if "default" in node else "none"
         meaning, kind = node["description"], _name_type(node, defs)
         above, _, key = path.rpartition(".")
         if above == "hooks.EVENT[].hooks[]":
             if key == "type":
-                kind = _list_words([json.dumps(k.__struct_config__.tag) for k in KINDS])
+                kind = _list_words([_write(k.__struct_config__.tag) for k in KINDS])
             elif len(kinds[key]) < len(KINDS):
                 meaning = f"For {' and '.join(kinds[key])} hooks. {meaning}"
         default = "required" if is_required else default
@@ -149,7 +177,7 @@ def _head(title: str, description: str, name: str) -> Schema:
 
 def _make_components(*types: Any) -> tuple[Schema, dict[str, Schema]]:
     """The schema of the first type, and those that it refers to, each with its keys in the order
-    of the type and what they mean; comments are keys of every object that knows all others."""
+    of the type, and what they mean."""
     (root, *_), defs = msgspec.json.schema_components(types, ref_template=_REFERENCE + "{name}")
     meanings = {kind.__name__: fields for kind, fields in MODEL_MEANINGS.items()}
     meanings |= {kind.__name__: {"type": _TYPE_OF_HOOK} for kind in KINDS}
@@ -167,8 +195,6 @@ def _make_components(*types: Any) -> tuple[Schema, dict[str, Schema]]:
         component["properties"] = described | {
             key: held for key, held in properties.items() if key not in described
         }
-        if component.get("additionalProperties") is False:
-            component["patternProperties"] = {COMMENTS: {}}
     return root, defs
 
 
@@ -212,7 +238,7 @@ def _name_type(node: Schema, defs: dict[str, Schema]) -> str:
     for branch in _find_branches(node, defs):
         kind = branch.get("type")
         if "enum" in branch:
-            words.update(dict.fromkeys(json.dumps(each) for each in branch["enum"]))
+            words.update(dict.fromkeys(_write(each) for each in branch["enum"]))
         elif kind == "array":
             items = _name_type(branch.get("items", {}), defs)
             words[f"list of {items}s" if items.isalpha() else f"list ({items})"] = None
@@ -223,6 +249,10 @@ def _name_type(node: Schema, defs: dict[str, Schema]) -> str:
         elif kind != "null":
             words[_NAMES.get(str(kind), "any value")] = None
     return _list_words([*words])
+
+
+def _write(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _list_words(words: list[str]) -> str:

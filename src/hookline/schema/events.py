@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
+from hookline.schema.making import make_type
 from hookline.wire import inputs
 from hookline.wire.events import HookEventName
 from hookline.wire.model import (
@@ -324,17 +325,5 @@ def make_output_type(event: HookEventName) -> type[msgspec.Struct]:
         "reason": (str, "Why the hook decided so."),
         "hookSpecificOutput": (meanings.specific, "What depends on the event."),
     }
-    return msgspec.defstruct(
-        f"{event.value}Output",
-        [
-            (f"field_{key}", Annotated[kind | UnsetType, Meta(description=meaning)], UNSET)
-            for key, (kind, meaning) in fields.items()
-        ],
-        rename=lambda name: name.removeprefix("field_"),
-        frozen=True,
-        kw_only=True,
-        forbid_unknown_fields=True,
-        namespace={
-            "__doc__": f"What a hook may answer to {event.value}; all of it may be left out."
-        },
-    )
+    meaning = f"What a hook may answer to {event.value}; all of it may be left out."
+    return make_type(f"{event.value}Output", meaning, fields)

@@ -49,6 +49,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
         *("UserPromptSubmit", "Stop", "PreCompact", "SubagentStart", "SubagentStop"),
     ),
     "shell": _SHELLS,
+    "what": ("settings", "hooktest", "event", *(event.value for event in HookEventName)),
 }
 _HOOKS = ("name", "--hook")
 # A verb -> the hooks it is for; others are for all.

@@ -1,6 +1,7 @@
 """``hookline init``: a first hook that works, its settings and its tests; it overwrites nothing.
 
-The files are ``hooks/<event>.sh``, ``.py`` and ``.hooktest.json``, in which NAME is the hook's.
+Beside the settings go the schemas that editors read, for the settings and for the tests. The files
+are ``hooks/<event>.sh``, ``.py`` and ``.hooktest.json``, in which NAME is the hook's.
 """
 
 import contextlib
@@ -8,6 +9,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,8 +18,10 @@ from hookline.cli.failures import CommandError
 from hookline.cli.options import Option, Options, read_event_name
 from hookline.cli.screen import Screen, shown_path
 from hookline.edit import Updated, add_to_settings, read_settings_text, refuse_way_out
+from hookline.hooktests.schema import hooktest_schema
 from hookline.pipeline.settings import SettingsFileError, find_project_dir
 from hookline.places import home_dir
+from hookline.schema import settings_schema, write_schema
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
 
@@ -53,6 +57,9 @@ _EVENTS: dict[HookEventName, tuple[str, str | None]] = {
     HookEventName.PRE_COMPRESS: ("compression", None),
     HookEventName.NOTIFICATION: ("notify", None),
 }
+# Where editors find what settings and tests may say: beside the settings, and from a test's place.
+_SETTINGS_SCHEMA = ".hookline/settings.schema.json"
+_TEST_SCHEMA = ".hookline/hooktest.schema.json"
 _INDENT = 2
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
@@ -69,8 +76,8 @@ class FirstHook(msgspec.Struct, frozen=True, kw_only=True):
     test_text: bytes
     fire: tuple[str, ...]
 
-    def additions(self) -> dict[str, Any]:
-        """What the settings lack."""
+    def additions(self, present: Mapping[str, Any], *, has_schema: bool) -> dict[str, Any]:
+        """What the settings lack; ``has_schema`` is whether their schema is beside them."""
         hook = {
             "type": "command",
             "name": self.name,
@@ -80,7 +87,11 @@ class FirstHook(msgspec.Struct, frozen=True, kw_only=True):
         }
         matcher = _EVENTS[self.event][1]
         definition = {"matcher": matcher} if matcher is not None else {}
-        return {"hooks": {self.event.value: [{**definition, "hooks": [hook]}]}}
+        needs_schema = has_schema and "$schema" not in present
+        return {
+            **({"$schema": "./settings.schema.json"} if needs_schema else {}),
+            "hooks": {self.event.value: [{**definition, "hooks": [hook]}]},
+        }
 
     def next_steps(self, options: Options) -> list[tuple[list[str], str]]:
         """Commands that work as they stand, from here, and what each is for."""
@@ -119,7 +130,7 @@ def run(options: Options, screen: Screen) -> int:
         if len(options.settings) > 1:
             raise CommandError("--settings: one file is enough, the hook goes into it")
         settings = os.path.abspath(options.settings[0])
-    updated = _make_files(hook, project, settings, is_own=not options.settings)
+    updated, schemas = _make_files(hook, project, settings, is_own=not options.settings)
     steps = hook.next_steps(options)
     script, test = os.path.join(project, hook.script), os.path.join(project, hook.test)
     if options.json:
@@ -131,12 +142,14 @@ def run(options: Options, screen: Screen) -> int:
                 "script": script,
                 "test": test,
                 "settings": {"file": settings, "created": updated.created},
+                "schemas": schemas,
                 "next": [" ".join(break_command(words, width=None)) for words, _ in steps],
             }
         )
         return 0
     added = "made" if updated.created else "added it to"
-    files = (("made", script), (added, updated.file), ("made", test))
+    files = [("made", script), (added, updated.file), ("made", test)]
+    files += [("made", file) for file in schemas]
     rows = [((verb, "good"), (shown_path(file), "name")) for verb, file in files]
     screen.table(rows, ("keep",), indent=0)
     screen.line()
@@ -154,6 +167,7 @@ def make_first_hook(event: HookEventName, language: str, name: str | None) -> Fi
     stem = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event.value).lower()
     suffix = LANGUAGES[language]
     text = _read_template(f"{stem}.hooktest.json").replace(b'"NAME"', codec.encode(name))
+    text = text.replace(b"{\n", b'{\n  "$schema": "../hooktest.schema.json",\n', 1)
     tests = codec.decode(text)
     # The event of the first test, fired by hand and traced.
     first = {**tests, **tests.get("tests", [{}])[0]}
@@ -192,8 +206,11 @@ def _find_names(value: Any) -> set[str]:
     return set().union(*map(_find_names, value)) if isinstance(value, list) else set()
 
 
-def _make_files(hook: FirstHook, project: str, settings: str, *, is_own: bool) -> Updated:
-    """All three files, or none of them where one exists or cannot be made."""
+def _make_files(
+    hook: FirstHook, project: str, settings: str, *, is_own: bool
+) -> tuple[Updated, list[str]]:
+    """All files, or none of them where one exists or cannot be made; what became of the settings,
+    and the schemas that were not there."""
     files = {
         os.path.join(project, hook.script): (hook.script_text, 0o777),
         os.path.join(project, hook.test): (hook.test_text, 0o666),
@@ -208,6 +225,14 @@ def _make_files(hook: FirstHook, project: str, settings: str, *, is_own: bool) -
         raise CommandError(
             f"{settings} has a hook {hook.name} already; choose another name with --name"
         )
+    texts = {_TEST_SCHEMA: hooktest_schema()}
+    if is_own:
+        texts = {_SETTINGS_SCHEMA: settings_schema(), **texts}
+    schemas = {os.path.join(project, path): text for path, text in texts.items()}
+    missing = [path for path in schemas if not os.path.lexists(path)]
+    for path in missing:
+        refuse_way_out(path, project)
+        files[path] = (write_schema(schemas[path]).encode(), 0o666)
     made: list[str] = []
     try:
         for path, (text, mode) in files.items():
@@ -216,7 +241,8 @@ def _make_files(hook: FirstHook, project: str, settings: str, *, is_own: bool) -
             made.append(path)
             with open(descriptor, "wb") as file:
                 file.write(text)
-        return add_to_settings(settings, lambda _: hook.additions(), backup=False)
+        add = partial(hook.additions, has_schema=is_own)
+        return add_to_settings(settings, add, backup=False), missing
     except (OSError, SettingsFileError):
         for path in made:
             with contextlib.suppress(OSError):

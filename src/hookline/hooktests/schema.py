@@ -1,0 +1,96 @@
+"""What a test file may say, for editors: the fields that ``cases`` reads and the words that
+``comparing`` knows, each with what it means."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from hookline import schema
+from hookline.hooktests.cases import FIELD_TYPES
+from hookline.hooktests.comparing import WORDS
+from hookline.pipeline.dialects.claude.names import EVENT_NAMES
+from hookline.schema.making import make_type
+from hookline.wire.events import HookEventName
+
+FIELD_MEANINGS: dict[str, str] = {
+    "name": "What the test is called; left out, it has the name of the file or its number.",
+    "event": "The event to fire, by our name or Claude Code's, in whose words the input then is.",
+    "input": "The fields of the event, as for `hookline fire --input`.",
+    "tool": "The name of the tool: short for tool_name in the input.",
+    "tool_input": "What the tool is called with: short for tool_input in the input.",
+    "session_id": "The session that the event belongs to.",
+    "claude": "True reads Claude Code's settings as well; left out, `hookline test` decides.",
+    "hooks": "Only hooks of these names take part; left out, all do, the user's own too.",
+    "env": "Variables that the hooks find; null takes one away.",
+    "files": "Paths and contents: the hooks run in a scratch directory that has these files.",
+    "skip": "Why the test is not run for now.",
+    "expect": "What should come of it. Of an object the named fields are compared; null is nothing "
+    'there; {"contains": …}, {"matches": …} and their kind test a value.',
+    "$schema": "Where an editor finds the description of this file.",
+}
+WORD_MEANINGS: dict[str, str] = {
+    "decision": "What an agent would do.",
+    "blocked": "Whether the event is blocked.",
+    "ask": "Whether the user should be asked.",
+    "stop": "Whether the agent should stop.",
+    "reason": "Why it is blocked, stopped or asked about.",
+    "context": "What is added for the model to read.",
+    "tool_input": "What the tool is called with in the end.",
+    "tool_output": "What the model reads in place of the tool's result.",
+    "exports": "Variables for the commands that the agent runs in this session.",
+    "keep_history": "Whether the history stays as it is.",
+    "output": "The merged answer of all hooks, in the names that scripts use.",
+    "hooks": "The name of a hook, and what is expected of its result: exit_code, failed, stdout …",
+    "no_hooks": "Whether no hook ran.",
+    "event": "The event that was fired.",
+    "plan": "Which hooks were to run, and how.",
+    "results": "The result of each hook, in the order of the plan.",
+    "success": "Whether every hook ran as it should.",
+    "errors": "What failed.",
+    "all_outputs": "The answers of the hooks, one by one.",
+    "final_output": "The merged answer of all hooks.",
+    "view": "What the answer comes to for an agent.",
+    "should_stop": "Whether the agent should stop.",
+    "stop_reason": "Why the agent should stop.",
+    "system_message": "What the user is told.",
+    "suppress_output": "Whether messages are kept off the user's screen.",
+    "total_duration_ms": "How many milliseconds the hooks took, all together.",
+}
+_WORD_TYPES: dict[str, Any] = {
+    "decision": Literal["allow", "approve", "ask", "block", "deny", "stop"],
+    "hooks": dict[str, Any],
+    **dict.fromkeys(("blocked", "ask", "stop", "no_hooks", "keep_history"), bool),
+}
+_NEEDS_EVENT = {"required": ["event"]}
+# Of an object that is a test itself, and of one that has what its ``tests`` share.
+_FORMS = {
+    "if": {"required": ["tests"]},
+    "then": {
+        "properties": {"name": False, "expect": False},
+        "if": {"not": _NEEDS_EVENT},
+        "then": {"properties": {"tests": {"items": _NEEDS_EVENT}}},
+    },
+    "else": {"required": ["event", "expect"]},
+}
+
+
+def hooktest_schema() -> schema.Schema:
+    """The JSON Schema of a file of hook tests."""
+    words = {word: (_WORD_TYPES.get(word, Any), WORD_MEANINGS.get(word, "")) for word in WORDS}
+    expect = make_type("Expect", "What should come of an event.", words)
+    events: Any = Literal[tuple(dict.fromkeys(map(str, (*HookEventName, *EVENT_NAMES))))]
+    kinds = {**FIELD_TYPES, "event": events, "expect": expect}
+    fields = {name: (kind, FIELD_MEANINGS.get(name, "")) for name, kind in kinds.items()}
+    test: Any = make_type(
+        "HookTest", "One event, and what is expected of the hooks.", fields, required=("expect",)
+    )
+    tests = (list[test], "The tests; what stands beside them holds for each.")
+    whole: Any = make_type("HookTests", "A test, or several.", {**fields, "tests": tests})
+    listed: Any = list[Annotated[test, Meta(extra_json_schema=_NEEDS_EVENT)]]
+    forms = {"if": {"type": "object"}, "then": _FORMS}
+    return schema.render(
+        Annotated[listed | whole, Meta(extra_json_schema=forms)],
+        title="Hook tests of hookline",
+        description="Events, and what is expected of the hooks: run them with `hookline test`.",
+        name="hooktest",
+    )

@@ -1,0 +1,32 @@
+"""Makes types of tables, for objects whose keys are no names of Python's or depend on others."""
+
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+
+def make_type(
+    name: str,
+    meaning: str,
+    fields: Mapping[str, tuple[Any, str]],
+    *,
+    required: Collection[str] = (),
+) -> type[msgspec.Struct]:
+    """The type of an object that has these keys and no others: the type of each, and what it
+    means."""
+    attributes = {key: f"field_{place}" for place, key in enumerate(fields)}
+    declared: list[Any] = []
+    for key, (kind, told) in fields.items():
+        said: Any = Annotated[kind, Meta(description=told)]
+        optional = (attributes[key], said | UnsetType, UNSET)
+        declared.append((attributes[key], said) if key in required else optional)
+    return msgspec.defstruct(
+        name,
+        declared,
+        rename={attribute: key for key, attribute in attributes.items()},
+        forbid_unknown_fields=True,
+        kw_only=True,
+        namespace={"__doc__": meaning},
+    )

@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "enable": ("the hook is enabled", "something else keeps it disabled"),
     "init": ("the files were made", "one of them is there already"),
     "migrate": ("the plan was shown, or carried out", "a file cannot be read or written"),
+    "schema": ("the schema was printed", "there is no such schema"),
     "serve": (
         "it was told to end, and finished its work",
         "there is no bus, no policy to serve or, with `--stats`, no worker",

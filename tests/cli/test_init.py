@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from hookline.cli.init import LANGUAGES, break_command, make_first_hook
+from hookline.hooktests.schema import hooktest_schema
+from hookline.schema import settings_schema
 from hookline.wire.events import HookEventName
 from tests.cli.command import ESCAPE, EVERY_VERB, HOOKLINE, hookline, on_terminal
 from tests.cli.conftest import Call
@@ -21,6 +23,8 @@ SCREEN = """\
 made  .hookline/hooks/guard.sh
 made  .hookline/settings.json
 made  .hookline/tests/guard.hooktest.json
+made  .hookline/settings.schema.json
+made  .hookline/hooktest.schema.json
 
 What to do next
   hookline check
@@ -77,7 +81,61 @@ def test_settings_name_the_script_by_the_project(here: Project, call: Call) -> N
         "timeout": 5000,
     }
     definition = {"matcher": "run_shell_command|write_file|replace", "hooks": [hook]}
-    assert settings_of(here) == {"hooks": {"BeforeTool": [definition]}}
+    assert settings_of(here) == {
+        "$schema": "./settings.schema.json",
+        "hooks": {"BeforeTool": [definition]},
+    }
+    assert next(iter(settings_of(here))) == "$schema"
+
+
+def test_editors_find_the_schemas_from_the_files_that_name_them(here: Project, call: Call) -> None:
+    made = call("init", "--json").document["schemas"]
+    for file, schema in (
+        (".hookline/settings.json", settings_schema()),
+        (".hookline/tests/guard.hooktest.json", hooktest_schema()),
+    ):
+        path = here.path / file
+        named = (path.parent / json.loads(path.read_text())["$schema"]).resolve()
+        assert json.loads(named.read_text()) == schema
+        assert str(named) in made
+
+
+def test_schemas_and_the_name_of_one_that_are_there_stay(here: Project, call: Call) -> None:
+    text = '{\n  // ours\n  "$schema": "https://example.com/other.json",\n  "hooks": {}\n}\n'
+    settings = here.write(".hookline/settings.json", text)
+    schema = here.write(".hookline/settings.schema.json", "{}")
+    assert call("init").status == 0
+    assert settings_of_jsonc(settings)["$schema"] == "https://example.com/other.json"
+    assert "// ours" in settings.read_text()
+    assert schema.read_text() == "{}"
+
+
+def test_settings_that_are_there_get_the_name_of_their_schema(here: Project, call: Call) -> None:
+    settings = here.write(".hookline/settings.json", '{\n  "hooks": {} // none\n}\n')
+    call("init")
+    assert settings_of_jsonc(settings)["$schema"] == "./settings.schema.json"
+    assert "// none" in settings.read_text()
+    assert call("check").status == 0
+
+
+def test_settings_elsewhere_get_no_schema(here: Project, call: Call) -> None:
+    settings = here.write("own/settings.json", "{}")
+    assert call("init", "--settings", str(settings)).status == 0
+    assert "$schema" not in json.loads(settings.read_text())
+    assert not (here.path / "own" / "settings.schema.json").exists()
+
+
+@pytest.mark.parametrize("script", [".hookline/hooks/guard.sh", ".hookline/guard.sh"])
+def test_a_schema_needs_no_review(here: Project, call: Call, script: str) -> None:
+    call("init")
+    if script != ".hookline/hooks/guard.sh":
+        here.script(script, "#!/bin/sh\n")
+        hook = {"type": "command", "command": f"$HOOKLINE_PROJECT_DIR/{script}", "name": "guard"}
+        here.settings({"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
+    assert ".schema.json" not in call("trust", "--yes").out
+    here.write(".hookline/settings.schema.json", "{}")
+    (here.path / ".hookline" / "hooktest.schema.json").unlink()
+    assert call("trust", "--check").status == 0
 
 
 @pytest.mark.usefixtures("here")

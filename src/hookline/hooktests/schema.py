@@ -66,7 +66,7 @@ _NEEDS_EVENT = {"required": ["event"]}
 _FORMS = {
     "if": {"required": ["tests"]},
     "then": {
-        "properties": {"name": False, "expect": False},
+        "properties": {"name": {"not": {}}, "expect": {"not": {}}},
         "if": {"not": _NEEDS_EVENT},
         "then": {"properties": {"tests": {"items": _NEEDS_EVENT}}},
     },

@@ -13,7 +13,7 @@ import msgspec
 from hookline.errors import UnknownEventError
 from hookline.nearest import nearest
 from hookline.schema.events import CLAUDE_NAMES, INPUTS, MODEL_MEANINGS, make_output_type
-from hookline.schema.settings import KINDS, Settings
+from hookline.schema.settings import KINDS, Hooks, Settings
 from hookline.wire.events import HookEventName
 
 __all__ = [
@@ -69,13 +69,17 @@ class Field(NamedTuple):
 
 def settings_schema() -> Schema:
     """The JSON Schema of a settings file."""
-    return render(
+    schema = render(
         Settings,
         title="Settings of hookline",
         description="Which hooks run on which events of an AI agent.",
         name="settings",
-        comments=True,
     )
+    for name, component in schema["$defs"].items():
+        # Among the events such a key would be taken for one.
+        if component.get("additionalProperties") is False and name != Hooks.__name__:
+            component["patternProperties"] = {COMMENTS: {}}
+    return schema
 
 
 def event_schema(name: str) -> Schema:
@@ -91,21 +95,15 @@ def event_schema(name: str) -> Schema:
             "What a hook reads is #/$defs/input, what it may answer is #/$defs/output.",
             f"events/{event.value}",
         ),
-        "$defs": _drop_layers(defs),
+        "$defs": _finish(defs),
     }
 
 
-def render(
-    type_: Any, *, title: str, description: str = "", name: str = "", comments: bool = False
-) -> Schema:
-    """The JSON Schema of a type, ready to print; ``name`` is its place on the site. With
-    ``comments`` every object that has no other unknown keys may have notes for people."""
+def render(type_: Any, *, title: str, description: str = "", name: str = "") -> Schema:
+    """The JSON Schema of a type, ready to print; ``name`` is its place on the site."""
     root, defs = _make_components(type_)
-    for component in defs.values() if comments else ():
-        if component.get("additionalProperties") is False:
-            component["patternProperties"] = {COMMENTS: {}}
-    written: Schema = {**_head(title, description, name), **_drop_layers(root)}
-    return {**written, "$defs": _drop_layers(defs)} if defs else written
+    written: Schema = {**_head(title, description, name), **_finish(root)}
+    return {**written, "$defs": _finish(defs)} if defs else written
 
 
 def write_schema(schema: Schema) -> str:
@@ -198,10 +196,24 @@ def _make_components(*types: Any) -> tuple[Schema, dict[str, Schema]]:
     return root, defs
 
 
-def _drop_layers(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {key: _drop_layers(value) for key, value in node.items() if key != _LAYERS}
-    return [_drop_layers(each) for each in node] if isinstance(node, list) else node
+def _finish(node: Any) -> Any:
+    """The schema as it is given out: without what only the reference reads, and with a choice of
+    hooks by their type, so that a mistake is told by its own place and not as none of three."""
+    if isinstance(node, list):
+        return [_finish(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _finish(value) for key, value in node.items() if key != _LAYERS}
+    if "discriminator" in node:
+        key, kinds = node["discriminator"]["propertyName"], node["discriminator"]["mapping"]
+        chosen = [
+            {"if": {"properties": {key: {"const": tag}}, "required": [key]}, "then": {"$ref": kind}}
+            for tag, kind in kinds.items()
+        ]
+        of_kind = {"description": _TYPE_OF_HOOK, "enum": [*kinds]}
+        node = {name: held for name, held in node.items() if name not in ("anyOf", "discriminator")}
+        node |= {"type": "object", "properties": {key: of_kind}, "required": [key], "allOf": chosen}
+    return node
 
 
 def _find_properties(

@@ -176,8 +176,14 @@ class PromptHook(Hook, frozen=True, kw_only=True, tag="prompt", forbid_unknown_f
     ] = False
 
 
-AnyHook: TypeAlias = CommandHook | HttpHook | PromptHook
-KINDS: tuple[type[Hook], ...] = get_args(AnyHook)
+_Hook: TypeAlias = CommandHook | HttpHook | PromptHook
+KINDS: tuple[type[Hook], ...] = get_args(_Hook)
+# Nobody waits for the answer of a hook that runs in the background.
+_WAITED_FOR = {
+    "if": {"properties": {"onFailure": {"const": "block"}}, "required": ["onFailure"]},
+    "then": {"properties": {"async": {"const": False}}},
+}
+AnyHook: TypeAlias = Annotated[_Hook, Meta(extra_json_schema=_WAITED_FOR)]
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

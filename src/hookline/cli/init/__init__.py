@@ -225,28 +225,38 @@ def _make_files(
         raise CommandError(
             f"{settings} has a hook {hook.name} already; choose another name with --name"
         )
-    texts = {_TEST_SCHEMA: hooktest_schema()}
-    if is_own:
-        texts = {_SETTINGS_SCHEMA: settings_schema(), **texts}
-    schemas = {os.path.join(project, path): text for path, text in texts.items()}
-    missing = [path for path in schemas if not os.path.lexists(path)]
-    for path in missing:
-        refuse_way_out(path, project)
-        files[path] = (write_schema(schemas[path]).encode(), 0o666)
     made: list[str] = []
     try:
         for path, (text, mode) in files.items():
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            _make_file(path, text, mode)
             made.append(path)
-            with open(descriptor, "wb") as file:
-                file.write(text)
+        schemas = {_SETTINGS_SCHEMA: settings_schema} if is_own else {}
+        for place, describe in {**schemas, _TEST_SCHEMA: hooktest_schema}.items():
+            path = os.path.join(project, place)
+            refuse_way_out(path, project)
+            # One that is there may be of another version, or of another command just now.
+            with contextlib.suppress(FileExistsError):
+                _make_file(path, write_schema(describe()).encode(), 0o666)
+                made.append(path)
         add = partial(hook.additions, has_schema=is_own)
-        return add_to_settings(settings, add, backup=False), missing
+        updated = add_to_settings(settings, add, backup=False)
+        return updated, made[len(files) :]
     except (OSError, SettingsFileError):
         for path in made:
             with contextlib.suppress(OSError):
                 os.unlink(path)
+        raise
+
+
+def _make_file(path: str, text: bytes, mode: int) -> None:
+    """A file that was not there; it is gone again if it cannot be written."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(text)
+    except OSError:
+        os.unlink(path)
         raise
 
 

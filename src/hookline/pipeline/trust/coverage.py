@@ -35,7 +35,9 @@ _CHUNK = 1024 * 1024
 
 _HOST_FOLDERS = frozenset({".hookline", ".llxprt", ".gemini", ".claude"})
 _PLUGIN_MARKS = (".claude-plugin", "plugin.json", "gemini-extension.json", "llxprt-extension.json")
-_SETTINGS = frozenset({"settings.json", "settings.local.json"})
+_SETTINGS = frozenset(
+    {"settings.json", "settings.local.json", "settings.schema.json", "hooktest.schema.json"}
+)
 _CACHES = frozenset(
     {"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".cache", ".git", ".hg", ".svn"}
 )

@@ -150,7 +150,7 @@ def render_event(event: HookEventName) -> str:
     ]
     return page(
         event.value,
-        table(("", ""), facts),
+        "\n".join(f"- **{what}**: {told}" for what, told in facts),
         "## What a hook reads",
         "One JSON object on stdin, for a function its only argument. This is a whole one:",
         json_block(read_document(event)),
@@ -244,17 +244,13 @@ def _field_tables(fields: Sequence[Field], *, required: bool = True) -> list[str
 
 
 def _fields_table(fields: Sequence[Field], *, required: bool = True) -> str:
-    heads = ("field", "type", *(["there"] if required else []), "meaning")
+    """``required`` says whether a field is always there, which no answer has to be."""
+    there = {True: ", always", False: ", sometimes"}
     rows = [
-        (
-            code(field.name),
-            field.type,
-            *(["always" if field.required else "sometimes"] if required else []),
-            field.meaning,
-        )
+        (code(field.name), field.type + (there[field.required] if required else ""), field.meaning)
         for field in fields
     ]
-    return table(heads, rows)
+    return table(("field", "type", "meaning"), rows)
 
 
 def _exit_rows(spec: EventSpec, told: Told) -> list[tuple[str, str]]:

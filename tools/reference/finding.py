@@ -37,9 +37,17 @@ def find_variables() -> frozenset[str]:
     found = set[str]()
     for tree in _trees(r"environ|(HOOKLINE|CLAUDE|GEMINI|LLXPRT|XDG)_").values():
         constants = _constants(tree)
+        exported = {
+            text
+            for line in tree.body
+            if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "__all__"
+            for each in ast.walk(line.value)
+            for text in _texts(each, {})
+        }
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                if _VARIABLE.fullmatch(node.value):
+                # A module's own names may look like variables where it exports them.
+                if _VARIABLE.fullmatch(node.value) and node.value not in exported:
                     found.add(node.value)
             elif name := _looked_up(node):
                 found |= {constants.get(name.id, "")} if isinstance(name, ast.Name) else set()

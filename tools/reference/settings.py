@@ -101,7 +101,8 @@ def render() -> str:
         "code, `extensions` come with the agent. A project's `settings.local.json` is read before "
         "its `settings.json`. A lower trust cannot disarm a higher one: what a project says of "
         "`enableHooks` and `disabled` reaches its own hooks alone, and a `managed` hook cannot be "
-        "disabled. *Layers* below says who may set a key; elsewhere it is ignored with a warning.",
+        "disabled. Below, each key has the layers that may set it; elsewhere it is ignored with "
+        "a warning.",
         *sections,
     )
 
@@ -114,18 +115,22 @@ def _section(path: str) -> str:
 
 def _keys_table(keys: list[Key], prefix: str) -> str:
     return table(
-        ("key", "type", "default", "layers", "meaning"),
+        ("key", "type", "meaning and layers"),
         [
             (
                 _show_name(key.path.removeprefix(prefix)),
-                key.type,
-                code(key.default) if key.default not in ("none", "required") else key.default,
-                key.layers,
-                key.meaning,
+                key.type + _show_default(key.default),
+                f"{key.meaning}<br>*{key.layers[0].upper()}{key.layers[1:]}.*",
             )
             for key in keys
         ],
     )
+
+
+def _show_default(default: str) -> str:
+    if default in ("none", "required"):
+        return "; required" if default == "required" else ""
+    return f"; default {code(default)}"
 
 
 def _show_name(name: str) -> str:

@@ -20,7 +20,7 @@ from tools.reference import api, exit_codes, finding, settings
 from tools.reference.command import REFERENCE, find_differences
 from tools.reference.events import file_of
 from tools.reference.examples import fire_example, read_document
-from tools.reference.markdown import format_json, table, tell
+from tools.reference.markdown import escape, format_json, table, tell
 from tools.reference.pages import PAGES, render_pages
 
 
@@ -78,7 +78,7 @@ def test_the_page_of_an_event_has_every_field(event: HookEventName) -> None:
         assert shown in page or shown in index, field.name
     for field in describe_output(event):
         assert f"| `{field.name.rpartition('.')[2]}` |" in page, field.name
-        assert field.meaning in page
+        assert escape(field.meaning) in page
 
 
 @pytest.mark.parametrize("event", HookEventName)
@@ -107,7 +107,8 @@ def test_every_settings_key_is_on_the_page_with_its_type_default_layers_and_mean
     for key in describe_settings():
         last = key.path.rpartition(".")[2]
         rows = [line for line in page.splitlines() if f"`{last}`" in line]
-        assert any(key.meaning in row and key.layers[1:] in row for row in rows), key.path
+        told = escape(key.meaning), key.layers[1:]
+        assert any(all(text in row for text in told) for row in rows), key.path
     for words in ("fail closed", "fails closed", "strict", "required", "Which layer wins"):
         assert words in page
 
@@ -256,6 +257,10 @@ def test_a_bar_in_code_does_not_end_a_cell_of_a_table() -> None:
     text = table(("a", "b"), [("`x|y`", "one\ntwo"), ("`` `a|b` ``", "z")])
     assert text.splitlines()[2] == "| <code>x&#124;y</code> | one two |"
     assert all(line.count("|") == 3 for line in text.splitlines())
+
+
+def test_a_star_in_a_text_is_a_star_and_code_stays_as_it_is() -> None:
+    assert escape("empty or *: all of `*.json`, <x>") == "empty or \\*: all of `*.json`, &lt;x>"
 
 
 def test_json_is_written_as_people_write_it() -> None:

@@ -2,7 +2,7 @@
 
 from hookline.cli import VERBS
 from hookline.cli.options import COMMON, Option, Verb, load_verb
-from tools.reference.markdown import code, fence, page, table
+from tools.reference.markdown import code, escape, fence, page, table
 
 
 def render() -> str:
@@ -44,13 +44,8 @@ def _usage(verb: Verb) -> str:
 def _options_table(options: "tuple[Option, ...] | list[Option]") -> str:
     return table(
         ("option", "meaning"),
-        [(code(_written(option)), _escape(option.help or "")) for option in options],
+        [(code(_written(option)), escape(option.help or "")) for option in options],
     )
-
-
-def _escape(text: str) -> str:
-    """Help is plain text; a star in it must not begin something."""
-    return text.replace("*", "\\*").replace("<", "&lt;")
 
 
 def _written(option: Option) -> str:

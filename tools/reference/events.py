@@ -11,7 +11,7 @@ from hookline.schema import Field, describe_input, describe_output
 from hookline.wire.events import EVENTS, EventSpec, HookEventName
 from hookline.wire.outputs import SPECIFIC_FIELDS
 from tools.reference.examples import read_document, show_example
-from tools.reference.markdown import code, codes, json_block, page, table
+from tools.reference.markdown import code, codes, escape, json_block, page, table
 
 
 class Told(NamedTuple):
@@ -247,7 +247,11 @@ def _fields_table(fields: Sequence[Field], *, required: bool = True) -> str:
     """``required`` says whether a field is always there, which no answer has to be."""
     there = {True: ", always", False: ", sometimes"}
     rows = [
-        (code(field.name), field.type + (there[field.required] if required else ""), field.meaning)
+        (
+            code(field.name),
+            field.type + (there[field.required] if required else ""),
+            escape(field.meaning),
+        )
         for field in fields
     ]
     return table(("field", "type", "meaning"), rows)

@@ -33,7 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "the client left; otherwise the server's own status",
         "the server cannot be started, or a message is too long",
     ),
-    "demo": ("always", "the model gave no answer (`--live`)"),
+    "demo": ("the session was shown", "the model gave no answer (`--live`)"),
     "completion": ("the script was printed", "no shell is named"),
 }
 

@@ -26,6 +26,13 @@ def code(text: object) -> str:
     return f"`` {written} ``" if "`" in written else f"`{written}`"
 
 
+def escape(text: str) -> str:
+    """A text from the code, in which a star or an angle means itself; code in it stays."""
+    parts = re.split(r"(`[^`]*`)", text)
+    parts[::2] = [part.replace("*", "\\*").replace("<", "&lt;") for part in parts[::2]]
+    return "".join(parts)
+
+
 def codes(texts: Iterable[object]) -> str:
     return ", ".join(map(code, texts))
 

@@ -4,7 +4,7 @@ from hookline.schema import Key, describe_settings
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource
 from tools.reference.events import file_of
-from tools.reference.markdown import code, fence, page, table
+from tools.reference.markdown import code, escape, fence, page, table
 
 EXAMPLE = """
 {
@@ -120,7 +120,7 @@ def _keys_table(keys: list[Key], prefix: str) -> str:
             (
                 _show_name(key.path.removeprefix(prefix)),
                 key.type + _show_default(key.default),
-                f"{key.meaning}<br>*{key.layers[0].upper()}{key.layers[1:]}.*",
+                f"{escape(key.meaning)}<br>*{key.layers[0].upper()}{key.layers[1:]}.*",
             )
             for key in keys
         ],

@@ -17,6 +17,8 @@ _CODED: dict[str, int | str] = {
     "unanswered_response": 1,
     "_outage": 1,
 }
+# Stages, which ``fail`` of an executor is given.
+_NOT_CODES = frozenset({"planning", "validation", "execution", "translation"})
 _SEVERITIES = frozenset({"ERROR", "WARNING", "HINT"})
 
 
@@ -73,10 +75,6 @@ def find_codes() -> set[str]:
             elif isinstance(node, ast.Call) and (at := _CODED.get(_called(node))) is not None:
                 found |= _texts(_argument(node, at), constants)
     return {code for code in found if re.fullmatch(r"[a-z]+(_[a-z]+)*", code)} - _NOT_CODES
-
-
-# Stages, which ``fail`` of an executor is given.
-_NOT_CODES = frozenset({"planning", "validation", "execution", "translation"})
 
 
 def find_problem_kinds() -> set[str]:

@@ -4,6 +4,7 @@ from typing import get_args
 
 from hookline import errors
 from hookline.bus.nats.protocol import BUSY, OVERLOADED
+from hookline.check import RULE_MEANINGS
 from hookline.wire.results import STAGE_CODES, FailedKind
 from tools.reference.finding import find_codes, find_problem_kinds, find_rules
 from tools.reference.markdown import code, page, table, tell
@@ -79,6 +80,7 @@ _PROBLEMS: dict[str, str] = {
     "unknown-event": "A key of `hooks` is no event; its hooks never run.",
     "bad-field": "A value has the wrong type or is out of range; the default is used.",
     "bad-matcher": "A matcher is no regular expression.",
+    "misread-key": "A key that decides policy is misspelt or misplaced, so nothing reads it.",
     "duplicate-key": "An object has a key twice; only the last counts.",
     "overreach": "A file says what is not for its layer to decide; it is ignored.",
     "untrusted": "The project's hooks are not reviewed, or have changed since.",
@@ -86,54 +88,6 @@ _PROBLEMS: dict[str, str] = {
     "unwritable": "A file to change cannot be written.",
     "leads-out": "A file to change is a link that leads out of the project.",
     "bad-test": "A hook test is not written as one.",
-}
-_RULES: dict[str, str] = {
-    "syntax": "The file is no JSON, or cannot be read.",
-    "settings": "Whatever else the engine warns of when it reads the file.",
-    "plugin": "The folder is no plugin.",
-    "unknown-event": "The key is no event, so its hooks never run.",
-    "unknown-key": "Nothing reads this key.",
-    "misplaced-key": "The key is known, and stands in the wrong place.",
-    "flat-definition": "The command stands in the definition, not in its `hooks`.",
-    "type": "The hook's type is missing, unknown, or not for this event.",
-    "timeout-seconds": "A timeout in milliseconds that looks like seconds.",
-    "timeout-milliseconds": "A timeout in seconds that looks like milliseconds.",
-    "timeout-long": "A timeout longer than anybody waits.",
-    "env": "A variable of `env` that will not hold what is written.",
-    "args-shell": "An argument only a shell understands; with `args` there is none.",
-    "args-code": "A variable in an argument that is code, where it is not replaced.",
-    "matcher-regex": "The matcher is no regular expression.",
-    "matcher-glob": "The matcher is written as a glob.",
-    "matcher-separator": "The matcher has commas or spaces between names.",
-    "matcher-rule": "The matcher looks like a permission rule.",
-    "matcher-file": "The matcher names files; it is compared with the tool's name.",
-    "matcher-tool": "The matcher matches no known tool.",
-    "matcher-trigger": "The matcher matches no trigger of the event.",
-    "matcher-ignored": "The event has nothing to match.",
-    "matcher-explodes": "The matcher can take for ever on some names.",
-    "script-missing": "There is no such script.",
-    "script-not-executable": "The script lacks the exec bit.",
-    "script-shebang": "The script does not say what runs it.",
-    "script-interpreter": "The script's first line names a program that is not there.",
-    "script-crlf": "The script's lines end as on Windows.",
-    "script-syntax": "The script cannot be parsed.",
-    "program-missing": "A program that the command or script calls is not there.",
-    "stdout-noise": "The script prints text beside its JSON answer.",
-    "duplicate": "The same hook is on the same event twice.",
-    "disabled": "The hook, or the file's hooks, are disabled.",
-    "disabled-unknown": "A disabled name that no hook has.",
-    "disables-others": "A file disables what is not its own to disable.",
-    "overreach": "The file says what is not for its layer to decide.",
-    "http": "A hook that is a server needs httpx, which is not installed.",
-    "http-url": "The hook is never called: its URL is not allowed.",
-    "http-header": "A header lacks its variable, or cannot be sent.",
-    "not-read": "Claude Code's settings are here, and nobody asked for them.",
-    "event-not-fired": "An event of Claude Code's that this host does not fire.",
-    "not-supported": "A field of Claude Code's that does nothing here.",
-    "condition": "An `if` that never holds, or cannot be read.",
-    "uncovered": "Something the hook runs that no review can cover.",
-    "prompt": "A hook that asks a model, and runs only where an agent has one.",
-    "warm": "A Python hook that `warm` would start sooner, or asks for it in vain.",
 }
 _SEVERITIES = ("error", "warning", "hint")
 
@@ -195,7 +149,7 @@ def render() -> str:
             ("rule", "severity", "what is wrong"),
             [
                 (code(rule), ", ".join(each for each in _SEVERITIES if each in rules[rule]), told)
-                for rule, told in tell(rules, _RULES, of="the rule")
+                for rule, told in tell(rules, RULE_MEANINGS, of="the rule")
             ],
         ),
     )

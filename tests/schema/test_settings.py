@@ -127,6 +127,7 @@ _MISTAKES: list[tuple[dict[str, Any], str]] = [
         with_definition(hooks=[{**HTTP, "allowedEnvVars": "A"}]),
         "$.hooks.BeforeTool[0].hooks[0].allowedEnvVars",
     ),
+    ({"tools": "crm_lookup"}, "$.tools"),
     (with_definition(hooks=[{**PROMPT, "prompt": ""}]), "$.hooks.BeforeTool[0].hooks[0].prompt"),
     (with_definition(hooks=[{**PROMPT, "model": 1}]), "$.hooks.BeforeTool[0].hooks[0].model"),
     (
@@ -177,7 +178,6 @@ def test_a_key_that_nothing_reads_is_refused_where_the_engine_says_nothing(
         {"hooks": {"disabled": None}},
         {"security": None},
         {"$schema": 1},
-        {"tools": "crm_lookup"},
         {"hooks": {"notifications": "all"}},
         with_definition(hooks=[COMMAND], description=1),
     ],

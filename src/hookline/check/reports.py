@@ -10,12 +10,13 @@ from urllib.parse import quote
 
 from hookline.check.findings import Finding, Severity
 from hookline.check.meanings import RULE_MEANINGS
+from hookline.schema import SITE
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.HINT: "notice"}
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.HINT: "note"}
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _REPOSITORY = "https://github.com/hookline/hookline"
-_HELP = "https://hookline.github.io/hookline/cli/#check"
+_HELP = f"{SITE}reference/failures.html#rules-of-hookline-check"
 
 
 def find_root(directory: str) -> str | None:

@@ -60,7 +60,11 @@ def format_overview(verbs: Mapping[str, str], examples: Sequence[str]) -> str:
 
 def _show_name(option: "Option") -> str:
     """An option with the name of its value."""
-    value = f"{{{','.join(option.choices)}}}" if option.choices else option.value
+    value = option.value
+    if option.choices:
+        # A line can end between words alone.
+        comma = "," if sum(map(len, option.choices)) < _BESIDE else ", "
+        value = f"{{{comma.join(option.choices)}}}"
     if option.is_argument:
         return value
     if option.count == "?":

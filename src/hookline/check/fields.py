@@ -201,13 +201,14 @@ def _keys_of(
         here, about = (*path, name), {}
         fixes: tuple[Fix, ...] = ()
         slip = None if place is None else find_misread(name, place, is_claude=file.is_claude)
-        rule, severity = "misplaced-key", Severity.WARNING
         if slip is not None:
-            severity, remedy = Severity.ERROR, slip.remedy
+            rule, severity = "misplaced-key", Severity.ERROR
+            remedy = slip.remedy
             what = f"{name!r} {slip.message}, so {slip.consequence}"
             if slip.is_here:
                 rule, fixes = "unknown-key", file.renamed_key(here, slip.meant)
         elif name in misplaced:
+            rule, severity = "misplaced-key", Severity.WARNING
             what, remedy = misplaced[name]
             what = f"{name} {what}"
             # A hook with a stray key still runs; a whole event outside of hooks does not.
@@ -215,6 +216,7 @@ def _keys_of(
                 severity, about = Severity.ERROR, {"event": name}
         else:
             rule, what = "unknown-key", f"{name!r} is not a key of {where} and means nothing"
+            severity = Severity.WARNING
             one, asked = only_one(name, known), ask_which(name, known)
             remedy = asked or f"the keys are {', '.join(sorted(known))}"
             fixes = file.renamed_key(here, one) if one else ()

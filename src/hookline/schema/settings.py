@@ -205,8 +205,9 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     sequential: Annotated[
         bool,
         says(
-            "True runs the hooks of the event one after another, each reading what the one before "
-            "it changed. Otherwise they run side by side."
+            "True runs the hooks of the event one after another; on BeforeTool, BeforeModel and "
+            "BeforeAgent each then reads what the one before it changed. Otherwise they run side "
+            "by side."
         ),
     ] = False
     hooks: Annotated[list[AnyHook], says("The hooks, in the order in which their answers count.")]
@@ -462,8 +463,9 @@ class Settings(
     tools: Annotated[
         list[str] | Tools | UnsetType,
         says(
-            "The names of the agent's own tools, so that `hookline check` knows which names a "
-            "matcher can meet. An object is LLxprt Code's.",
+            "The agent's own tools, so that `hookline check` knows which names a matcher can "
+            "meet: a list of names, or an object of what each is called in Claude Code, as in "
+            "hooks.tools.",
             ["crm_lookup"],
         ),
     ] = UNSET

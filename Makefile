@@ -10,6 +10,9 @@ ADAPTERS := .venv-adapters
 DOCS := .venv-docs
 # -qq: errors only. The pins hold for what builds the package too, as nothing is built in isolation.
 PIP_FLAGS := -m pip --disable-pip-version-check install -qq -c
+# The suite starts the command thousands of times, and where PYTHONDONTWRITEBYTECODE is set each of
+# them would compile it anew.
+COMPILE := python -m compileall -q -j 0 src
 PIP := $(BIN)/python $(PIP_FLAGS) constraints.txt
 PIP_ADAPTERS := $(ADAPTERS)/bin/python $(PIP_FLAGS) constraints-adapters.txt
 PIP_DOCS := $(DOCS)/bin/python $(PIP_FLAGS) constraints-docs.txt
@@ -24,9 +27,11 @@ demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 	@$(BIN)/hookline demo
 
 test: check wheel  ## the checks, the wheel in an empty environment, the suite
+	$(BIN)/$(COMPILE)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests tests/adapters/genai
 
 test-adapters: check-adapters  ## the adapters and model SDKs, with the real frameworks
+	$(ADAPTERS)/bin/$(COMPILE)
 	$(ADAPTERS)/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/adapters
 
 test-browser: $(VENV)/.dev docs browser  ## the site and the page of "hookline trace --html" in Chromium

@@ -21,7 +21,7 @@ EXAMPLES = sorted(REPOSITORY.glob("examples/*/.hookline/settings*.json"))
 # Claude Code's settings have their own keys, and a gemini or llxprt file those of its program.
 _OTHERS = (".claude", ".gemini", ".llxprt")
 # What `hookline check` is shown to find.
-_WRONG = ("checked/.hookline/settings.json",)
+_WRONG = ("checked/.hookline/settings.json", "slips/.hookline/settings.json")
 
 
 def read_jsonc(text: str) -> Any:

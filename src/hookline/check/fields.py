@@ -28,6 +28,7 @@ from hookline.pipeline.policykeys import Place, decides_policy, find_misread, sp
 from hookline.pipeline.programs import directory_names, hook_variables
 from hookline.pipeline.settings import SWITCHES, find_disabled_names
 from hookline.pipeline.shell import NAME, VARIABLE
+from hookline.schema import CLAUDE_EVENTS, COMMENTS
 from hookline.schema.settings import KINDS, Definition, Hook, Settings, find_sections, keys_of
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
@@ -48,19 +49,9 @@ _OF_CLAUDE_CODE: dict[str, frozenset[str]] = {
 }
 _OF_ANY_CLAUDE_HOOK = frozenset({"if", "once", "statusMessage"})
 _HOOK = _COMMON.union(*_OF_TYPE.values())
-# Claude Code's events that have one of ours for them.
-_CLAUDE_EVENTS = {
-    "PreToolUse": "BeforeTool",
-    "PostToolUse": "AfterTool",
-    "PostToolUseFailure": "AfterTool",
-    "UserPromptSubmit": "BeforeAgent",
-    "Stop": "AfterAgent",
-    "PreCompact": "PreCompress",
-}
-# The same the other way round; the first is meant.
-_CLAUDE_NAMES = {ours: theirs for theirs, ours in reversed(_CLAUDE_EVENTS.items())}
+# Our event -> Claude Code's name; the first is meant.
+_CLAUDE_NAMES = {ours: theirs for theirs, ours in reversed([*CLAUDE_EVENTS.items()])}
 _EVENTS = [event.value for event in HookEventName]
-_COMMENTS = ("//", "$comment", "_comment")
 # Keys in the wrong object: what to say about each, and what to do.
 _AT_THE_TOP = dict.fromkeys(
     _EVENTS, ("stands outside of hooks, where nothing reads it", 'put it into "hooks"')
@@ -107,9 +98,9 @@ def unknown_events(checked: Checked) -> Iterator[Finding]:
                 continue
             fixes: tuple[Fix, ...] = ()
             severity = Severity.ERROR
-            if name in _CLAUDE_EVENTS and not file.is_claude:
+            if name in CLAUDE_EVENTS and not file.is_claude:
                 message = f"{name} is Claude Code's name of an event"
-                remedy = f"call it {_CLAUDE_EVENTS[name]}, and write timeouts in milliseconds"
+                remedy = f"call it {CLAUDE_EVENTS[name]}, and write timeouts in milliseconds"
             elif name in _CLAUDE_NAMES and file.is_claude:
                 message = f"{name} is not an event of Claude Code's, so its hooks never run"
                 remedy = f"call it {_CLAUDE_NAMES[name]}, and write timeouts in seconds"
@@ -196,7 +187,7 @@ def _keys_of(
     value = file.value(path)
     where = spoken(path) if place is None else speak_of(place)
     for name in value if isinstance(value, Mapping) else ():
-        if (name in known and name not in misplaced) or name.startswith(_COMMENTS):
+        if (name in known and name not in misplaced) or re.match(COMMENTS, name):
             continue
         here, about = (*path, name), {}
         fixes: tuple[Fix, ...] = ()

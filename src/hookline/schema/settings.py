@@ -409,7 +409,8 @@ class Security(
 
 
 class Tools(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """LLxprt Code's settings of tools; only its switch of hooks is read."""
+    """What the agent's tools are in Claude Code, as in hooks.tools; LLxprt Code's settings have a
+    switch among them."""
 
     enable_hooks: Annotated[
         bool,
@@ -463,8 +464,10 @@ class Settings(
         list[str] | Tools | UnsetType,
         says(
             "The names of the agent's own tools, so that `hookline check` knows which names a "
-            "matcher can meet. An object is LLxprt Code's.",
+            "matcher can meet. An object says what each is called in Claude Code, as hooks.tools "
+            "does.",
             ["crm_lookup"],
+            {"crm_lookup": "WebFetch"},
         ),
     ] = UNSET
     claude: Annotated[

@@ -50,7 +50,7 @@ _OF_CLAUDE_CODE: dict[str, frozenset[str]] = {
 _OF_ANY_CLAUDE_HOOK = frozenset({"if", "once", "statusMessage"})
 _HOOK = _COMMON.union(*_OF_TYPE.values())
 # Our event -> Claude Code's name; the first is meant.
-_CLAUDE_NAMES = {ours: theirs for theirs, ours in reversed([*CLAUDE_EVENTS.items()])}
+_CLAUDE_NAMES = {ours.value: theirs for theirs, ours in reversed([*CLAUDE_EVENTS.items()])}
 _EVENTS = [event.value for event in HookEventName]
 # Keys in the wrong object: what to say about each, and what to do.
 _AT_THE_TOP = dict.fromkeys(

@@ -149,7 +149,9 @@ class Words:
         value = value_at(self.value, path)
         if isinstance(value, Mapping) and not value.keys() <= known:
             for key, found in find_slips(value, place, known):
-                self.report((*path, key), found.kind, *found[2:])
+                self.report(
+                    (*path, key), "skipped" if found.loses_hooks else "misread-key", *found[2:]
+                )
 
     def find(self, path: Path, kind: type, called: str) -> Any:
         """The value at a path, None where there is none of that kind."""
@@ -304,7 +306,9 @@ class _Reader:
         if not config.keys() <= known:
             is_claude = self.dialect.name == "claude"
             for key, found in find_slips(config, place, known, is_claude=is_claude):
-                self.report((*path, key), found.kind, *found[2:])
+                self.report(
+                    (*path, key), "skipped" if found.loses_hooks else "misread-key", *found[2:]
+                )
 
     def read_events(self, raw: Mapping[Any, Any]) -> None:
         for key, definitions in raw.items():

@@ -142,10 +142,9 @@ class Misread(NamedTuple):
     remedy: str
 
     @property
-    def kind(self) -> str:
-        """The kind of problem that it is."""
-        # Without its hooks nobody can tell what was to be guarded.
-        return "skipped" if self.meant == "hooks" else "misread-key"
+    def loses_hooks(self) -> bool:
+        """Whether hooks are lost with it, and nobody can tell what they were to guard."""
+        return self.meant == "hooks"
 
 
 def find_misread(key: str, place: Place, *, is_claude: bool = False) -> Misread | None:

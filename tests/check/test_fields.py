@@ -92,11 +92,22 @@ def test_a_slip_that_changes_the_policy_is_an_error(
     assert said in finding.text
 
 
-def test_a_slip_in_another_programs_file_is_told_as_the_engine_tells_it(project: Project) -> None:
-    settings = {"theme": "dark", "hook": {}}
+@pytest.mark.parametrize(
+    ("settings", "what", "meant"),
+    [
+        ({"theme": "dark", "hook": {}}, "'hook' is not a key of the settings", "hooks"),
+        ({"tools": {"core": [], "enableHook": True}}, "a key of tools, so it", "enableHooks"),
+        ({"hooksConfig": {"enable": False, "x": 1}}, "'enable' is not a key", "enabled"),
+    ],
+)
+def test_a_slip_in_another_programs_file_is_told_and_mended(
+    project: Project, settings: dict[str, Any], what: str, meant: str
+) -> None:
     file = project.settings(settings, file=".gemini/settings.json")
-    finding = only(check(checked((file, HookSource.PROJECT), project=project)), "settings")
-    assert (finding.severity, finding.text.split("; ")[-1]) == (ERROR, "did you mean hooks?")
+    (finding,) = check(checked((file, HookSource.PROJECT), project=project))
+    assert (finding.kind, finding.severity, len(finding.fixes)) == ("unknown-key", ERROR, 1)
+    assert what in finding.message
+    assert finding.remedy == f"did you mean {meant}?"
 
 
 def test_the_keys_of_other_programs_are_theirs(project: Project) -> None:

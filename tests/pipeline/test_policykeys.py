@@ -5,10 +5,25 @@ import sys
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
-from hookline import Config
-from hookline.pipeline.settings import read_layer
+from hookline import Config, HookSystem, InvalidHookError
+from hookline.pipeline.claude_settings import _KEYS
+from hookline.pipeline.definitions import _KNOWN
+from hookline.pipeline.dialects import DIALECTS
+from hookline.pipeline.jsonc import Path
+from hookline.pipeline.policykeys import _CONSEQUENCES, decides_policy, find_misread
+from hookline.pipeline.settings import _SECTIONS, read_layer
 from hookline.problem import Problem
+from hookline.schema.settings import (
+    KINDS,
+    Definition,
+    Hook,
+    Settings,
+    Tools,
+    find_sections,
+    keys_of,
+)
 from hookline.wire.hooks import HookSource
 from tests.cli.command import hookline
 from tests.harness.scratch import Project
@@ -63,6 +78,7 @@ def problems(value: dict[str, Any], dialect: str = "native") -> list[Problem]:
         ({"enableHook": False}, ("enableHook",), "did you mean enableHooks?"),
         ({"required": ["x"]}, ("required",), 'write it into "hooks"'),
         ({"onFailure": "block"}, ("onFailure",), "write it into each hook"),
+        ({"tools": {"enablehooks": False}}, ("tools", "enablehooks"), "did you mean enableHooks?"),
         ({"hookline": {"strict": True}}, ("hookline", "strict"), "at the top of the settings"),
         ({"hooksConfig": {"disable": []}}, ("hooksConfig", "disable"), "did you mean disabled?"),
         (
@@ -115,14 +131,33 @@ def test_other_keys_that_nothing_reads_pass(value: dict[str, Any], dialect: str)
     assert problems(value, dialect) == []
 
 
-def test_hooks_under_a_misspelt_key_are_hooks_that_are_missing() -> None:
-    (problem,) = problems({"hook": on()})
+@pytest.mark.parametrize("value", [{"hook": on()}, {"hooks": on(hook_=[HOOK])}])
+def test_hooks_under_a_misspelt_key_are_hooks_that_are_missing(value: dict[str, Any]) -> None:
+    (problem,) = problems(value)
     assert problem.skipped
+    assert "no hook in it runs; did you mean hooks?" in problem.text
 
 
 def test_an_object_of_a_thousand_keys_keeps_nobody_busy() -> None:
     keys = {f"onFailur{number}": 1 for number in range(1000)}
     assert len(problems({"hooks": on(hook=keys)})) < 60
+
+
+def test_the_keys_that_need_no_look_are_those_of_the_schema() -> None:
+    hooks = keys_of(Hook).union({"type"}, *map(keys_of, KINDS))
+    # Claude Code's are told by check.
+    assert _KNOWN["hook"] - hooks == {"statusMessage", "once", "shell", "asyncRewake"}
+    assert _KNOWN["registered"] - _KNOWN["hook"] == {"function"}
+    assert (_KNOWN["hook"] & hooks, _KNOWN["definition"]) == (hooks, keys_of(Definition))
+    sections: dict[Path, type[Struct]] = {(): Settings, ("tools",): Tools, **dict(find_sections())}
+    assert {path: known for path, _, known in _SECTIONS} == {
+        path: keys_of(kind) for path, kind in sections.items()
+    }
+    places = {place: known for _, place, known in _SECTIONS} | _KNOWN
+    places |= {"hooks": DIALECTS["native"].reserved_keys, "claude": _KEYS}
+    for place, known in places.items():
+        assert not [key for key in known if find_misread(key, place)], place
+        assert {key for key in _CONSEQUENCES if decides_policy(key, place)} <= known, place
 
 
 _PROBE = """
@@ -143,6 +178,26 @@ def test_hooks_given_in_code_are_looked_at_too() -> None:
     config = Config(hooks=on(hook={"onfailure": "block"}))
     (problem,) = config.get_settings().problems
     assert (problem.kind, problem.file) == ("misread-key", "Config(hooks=…)")
+
+
+@pytest.mark.parametrize(
+    "hook", [HOOK, {"type": "runtime", "name": "guard", "function": lambda _: None}]
+)
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("onfailure", "onfailure: is not a key of a hook; did you mean onFailure?"),
+        ("matcher", "matcher: is not a key of a hook; pass matcher=… beside the hook"),
+    ],
+)
+def test_a_slip_in_a_hook_that_is_registered_is_refused_with_its_remedy(
+    hook: dict[str, Any], key: str, said: str
+) -> None:
+    system = HookSystem(Config())
+    system.register_hook("BeforeTool", hook)
+    with pytest.raises(InvalidHookError) as refused:
+        system.register_hook("BeforeTool", {**hook, key: "block"})
+    assert str(refused.value) == said
 
 
 def test_whoever_fires_an_event_sees_the_slip_at_its_place(project: Project) -> None:

@@ -13,7 +13,7 @@ from hookline.config import Config
 from hookline.errors import UnknownEventError
 from hookline.pipeline.dialects.claude.names import MAPPED_EVENTS
 from hookline.schema import (
-    CLAUDE_NAMES,
+    CLAUDE_EVENTS,
     describe_input,
     describe_output,
     event_schema,
@@ -185,7 +185,7 @@ def test_every_type_that_a_hook_reads_describes_its_fields() -> None:
 
 def test_an_event_is_known_by_the_names_of_both_families() -> None:
     ours = {name: event for name, event in MAPPED_EVENTS.items() if name != event}
-    assert ours == CLAUDE_NAMES
+    assert ours == CLAUDE_EVENTS
     for name, event in MAPPED_EVENTS.items():
         assert find_event(name) is event
         assert event_schema(name) == event_schema(event)

@@ -28,7 +28,16 @@ from hookline.pipeline.policykeys import Place, decides_policy, find_misread, sp
 from hookline.pipeline.programs import directory_names, hook_variables
 from hookline.pipeline.settings import SWITCHES, find_disabled_names
 from hookline.pipeline.shell import NAME, VARIABLE
-from hookline.schema.settings import KINDS, Definition, Hook, Settings, find_sections, keys_of
+from hookline.schema import CLAUDE_EVENTS, COMMENTS
+from hookline.schema.settings import (
+    KINDS,
+    Definition,
+    Hook,
+    Settings,
+    Tools,
+    find_sections,
+    keys_of,
+)
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource
@@ -48,19 +57,9 @@ _OF_CLAUDE_CODE: dict[str, frozenset[str]] = {
 }
 _OF_ANY_CLAUDE_HOOK = frozenset({"if", "once", "statusMessage"})
 _HOOK = _COMMON.union(*_OF_TYPE.values())
-# Claude Code's events that have one of ours for them.
-_CLAUDE_EVENTS = {
-    "PreToolUse": "BeforeTool",
-    "PostToolUse": "AfterTool",
-    "PostToolUseFailure": "AfterTool",
-    "UserPromptSubmit": "BeforeAgent",
-    "Stop": "AfterAgent",
-    "PreCompact": "PreCompress",
-}
-# The same the other way round; the first is meant.
-_CLAUDE_NAMES = {ours: theirs for theirs, ours in reversed(_CLAUDE_EVENTS.items())}
+# Our event -> Claude Code's name; the first is meant.
+_CLAUDE_NAMES = {ours.value: theirs for theirs, ours in reversed([*CLAUDE_EVENTS.items()])}
 _EVENTS = [event.value for event in HookEventName]
-_COMMENTS = ("//", "$comment", "_comment")
 # Keys in the wrong object: what to say about each, and what to do.
 _AT_THE_TOP = dict.fromkeys(
     _EVENTS, ("stands outside of hooks, where nothing reads it", 'put it into "hooks"')
@@ -107,9 +106,9 @@ def unknown_events(checked: Checked) -> Iterator[Finding]:
                 continue
             fixes: tuple[Fix, ...] = ()
             severity = Severity.ERROR
-            if name in _CLAUDE_EVENTS and not file.is_claude:
+            if name in CLAUDE_EVENTS and not file.is_claude:
                 message = f"{name} is Claude Code's name of an event"
-                remedy = f"call it {_CLAUDE_EVENTS[name]}, and write timeouts in milliseconds"
+                remedy = f"call it {CLAUDE_EVENTS[name]}, and write timeouts in milliseconds"
             elif name in _CLAUDE_NAMES and file.is_claude:
                 message = f"{name} is not an event of Claude Code's, so its hooks never run"
                 remedy = f"call it {_CLAUDE_NAMES[name]}, and write timeouts in seconds"
@@ -141,10 +140,16 @@ def unknown_events(checked: Checked) -> Iterator[Finding]:
 def unknown_keys(checked: Checked) -> Iterator[Finding]:
     """Everything that is written in the settings and means nothing there."""
     for file in checked.files:
-        if file.is_own:
-            yield from _keys_of(file, (), _TOP_LEVEL, "settings", misplaced=_AT_THE_TOP)
+        if not file.is_claude:
+            shared = not file.is_own
+            yield from _keys_of(
+                file, (), _TOP_LEVEL, "settings", misplaced=_AT_THE_TOP, is_shared=shared
+            )
             for path, known in _SECTIONS.items():
-                yield from _keys_of(file, path, known, _PLACES.get(path))
+                yield from _keys_of(file, path, known, _PLACES[path], is_shared=shared)
+            yield from _keys_of(file, ("tools",), keys_of(Tools), "tools", is_shared=True)
+        elif not file.is_plugin:
+            yield from _keys_of(file, (), frozenset(), "claude", is_shared=True)
         for _, path, definition in definitions(file):
             if "hooks" in definition or "command" not in definition:
                 known = _DEFINITION | _HOOK
@@ -187,20 +192,23 @@ def _keys_of(
     file: CheckedFile,
     path: Path,
     known: frozenset[str],
-    place: Place | None,
+    place: Place,
     *,
     misplaced: Mapping[str, tuple[str, str]] = {},
+    is_shared: bool = False,
 ) -> Iterator[Finding]:
     """Keys of an object that mean nothing in it; ``misplaced`` are those that do elsewhere, with
-    what to say about them. Where one was meant to decide policy, that is not in force."""
+    what to say about them. Where one was meant to decide policy, that is not in force; in an object
+    that ``is_shared`` with others, the rest is theirs."""
     value = file.value(path)
-    where = spoken(path) if place is None else speak_of(place)
     for name in value if isinstance(value, Mapping) else ():
-        if (name in known and name not in misplaced) or name.startswith(_COMMENTS):
+        if (name in known and name not in misplaced) or re.match(COMMENTS, name):
             continue
         here, about = (*path, name), {}
         fixes: tuple[Fix, ...] = ()
-        slip = None if place is None else find_misread(name, place, is_claude=file.is_claude)
+        slip = find_misread(name, place, is_claude=file.is_claude)
+        if slip is None and is_shared:
+            continue
         if slip is not None:
             rule, severity = "misplaced-key", Severity.ERROR
             remedy = slip.remedy
@@ -215,12 +223,13 @@ def _keys_of(
             if not path:
                 severity, about = Severity.ERROR, {"event": name}
         else:
-            rule, what = "unknown-key", f"{name!r} is not a key of {where} and means nothing"
+            rule = "unknown-key"
+            what = f"{name!r} is not a key of {speak_of(place)} and means nothing"
             severity = Severity.WARNING
             one, asked = only_one(name, known), ask_which(name, known)
             remedy = asked or f"the keys are {', '.join(sorted(known))}"
             fixes = file.renamed_key(here, one) if one else ()
-            if one and place is not None and decides_policy(one, place):
+            if one and decides_policy(one, place):
                 severity = Severity.ERROR
             elif not asked and file.is_claude:
                 # Claude Code's files have keys for other readers as well.

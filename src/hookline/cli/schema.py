@@ -39,7 +39,7 @@ def _find_schema(kind: str = "settings", name: str | None = None, *more: str) ->
     from hookline.nearest import name_hint
 
     names = ", ".join(HookEventName)
-    if kind in (*HookEventName, *schema.CLAUDE_NAMES):
+    if kind in (*HookEventName, *schema.CLAUDE_EVENTS):
         raise CommandError(f"{kind} is an event; write `hookline schema event {kind}`")
     if kind not in KINDS:
         raise CommandError(f"there is no schema {kind!r}; {name_hint(kind, KINDS)}")

@@ -39,9 +39,10 @@ WORD_MEANINGS: dict[str, str] = {
     "context": "What is added for the model to read.",
     "tool_input": "What the tool is called with in the end.",
     "tool_output": "What the model reads in place of the tool's result.",
-    "llm_request": "The request as it goes to the model, in the form that hooks read.",
-    "llm_response": "The response that the agent gets, in the form that hooks read.",
-    "tools": "The names of the tools that the model may call.",
+    "llm_request": "The model's request as the hooks left it.",
+    "llm_response": "The response as the hooks left it, or theirs in the model's place; null where "
+    "the model is called.",
+    "tools": "The tools that the model may call, in any order; null for all.",
     "exports": "Variables for the commands that the agent runs in this session.",
     "keep_history": "Whether the history stays as it is.",
     "output": "The merged answer of all hooks, in the names that scripts use.",

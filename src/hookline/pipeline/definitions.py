@@ -60,6 +60,7 @@ _KNOWN: "dict[Place, frozenset[str]]" = {
         }
     ),
 }
+_KNOWN["registered"] = _KNOWN["hook"] | {"function"}
 # So many unknown keys of an object are looked at; nobody has reviewed these yet.
 _MOST_UNKNOWN = 50
 
@@ -148,9 +149,9 @@ class Words:
         value = value_at(self.value, path)
         if isinstance(value, Mapping) and not value.keys() <= known:
             for key, found in find_slips(value, place, known):
-                # Without its hooks nobody can tell what was to be guarded.
-                kind = "skipped" if found.meant == "hooks" else "misread-key"
-                self.report((*path, key), kind, *found[2:])
+                self.report(
+                    (*path, key), "skipped" if found.loses_hooks else "misread-key", *found[2:]
+                )
 
     def find(self, path: Path, kind: type, called: str) -> Any:
         """The value at a path, None where there is none of that kind."""
@@ -262,6 +263,7 @@ def runtime_hook(config: Mapping[str, Any], *, source: HookSource) -> RuntimeHoo
     if not callable(function):
         raise InvalidHookError("a hook is a function, or a mapping as in the settings")
     reader = _Reader(source, Origin("code"), DIALECTS["native"])
+    reader.report_slips(config, (), "registered")
     common = reader.read_common(config, (), name="")
     reader.refuse_problems()
     call = getattr(function, "__call__", None)  # noqa: B004
@@ -296,14 +298,17 @@ class _Reader:
     def refuse_problems(self) -> None:
         """Code is told of what settings would be read without."""
         if self.problems:
-            raise InvalidHookError("; ".join(problem.message for problem in self.problems))
+            said = (f"{p.message}; {p.remedy}" if p.remedy else p.message for p in self.problems)
+            raise InvalidHookError("; ".join(said))
 
     def report_slips(self, config: Mapping[Any, Any], path: Path, place: "Place") -> None:
         known = _KNOWN[place]
         if not config.keys() <= known:
             is_claude = self.dialect.name == "claude"
             for key, found in find_slips(config, place, known, is_claude=is_claude):
-                self.report((*path, key), "misread-key", *found[2:])
+                self.report(
+                    (*path, key), "skipped" if found.loses_hooks else "misread-key", *found[2:]
+                )
 
     def read_events(self, raw: Mapping[Any, Any]) -> None:
         for key, definitions in raw.items():
@@ -375,7 +380,7 @@ class _Reader:
             *names, last = (f'"{name}"' for name in self._READERS)
             self.skip(path, f"{said}; the type must be {', '.join(names)} or {last}")
         elif self._remark(config, path, key):
-            self.report_slips(config, path, "hook")
+            self.report_slips(config, path, "hook" if path else "registered")
             return read(self, config, path, key)
         return None
 

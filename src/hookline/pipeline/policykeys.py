@@ -19,6 +19,8 @@ Place: TypeAlias = Literal[
     "redaction",
     "definition",
     "hook",
+    "registered",
+    "tools",
 ]
 
 # What comes of each where nothing reads it.
@@ -62,8 +64,10 @@ _READ_IN: Mapping[Place, tuple[str, ...]] = {
     "hookline": (),
     "security": ("environmentVariableRedaction", "privateHookHosts"),
     "redaction": ("enabled", "allowed", "blocked"),
-    "definition": ("matcher", "sequential"),
+    "definition": ("matcher", "sequential", "hooks"),
     "hook": ("onFailure", "managed", "allowedEnvVars"),
+    "registered": ("onFailure", "managed", "allowedEnvVars"),
+    "tools": ("enableHooks",),
 }
 # What belongs to another object, and where to.
 _BESIDE_HOOKS = 'write it in a definition, beside its "hooks"'
@@ -95,17 +99,24 @@ _ELSEWHERE: Mapping[Place, Mapping[str, str]] = {
         "strict": _TO_THE_TOP,
         **_BY_NAME,
     },
+    "registered": {
+        **{name: f"pass {name}=… beside the hook" for name in ("matcher", "sequential")},
+        "if": _CONDITION,
+        "strict": "pass strict=True to what loads the hooks",
+        **_BY_NAME,
+    },
 }
 # What Claude Code's settings have nowhere.
 _NOT_CLAUDES = frozenset({"strict", *_BY_NAME})
 # Other programs have many keys of their own there, which are compared in no time or not at all.
-_SHARED: frozenset[Place] = frozenset({"settings", "claude", "security"})
+_SHARED: frozenset[Place] = frozenset({"settings", "claude", "security", "tools"})
 _SPOKEN: Mapping[Place, str] = {
     "settings": "the settings",
     "claude": "Claude Code's settings",
     "redaction": "security.environmentVariableRedaction",
     "definition": "a definition",
     "hook": "a hook",
+    "registered": "a hook",
 }
 
 
@@ -129,6 +140,11 @@ class Misread(NamedTuple):
     message: str
     consequence: str
     remedy: str
+
+    @property
+    def loses_hooks(self) -> bool:
+        """Whether hooks are lost with it, and nobody can tell what they were to guard."""
+        return self.meant == "hooks"
 
 
 def find_misread(key: str, place: Place, *, is_claude: bool = False) -> Misread | None:

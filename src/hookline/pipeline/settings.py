@@ -83,6 +83,7 @@ _SECTIONS: "tuple[tuple[Path, Place, frozenset[str]], ...]" = (
     (("hookline",), "hookline", frozenset({"trace"})),
     (("security",), "security", frozenset({"environmentVariableRedaction", "privateHookHosts"})),
     (_REDACTION, "redaction", frozenset({"enabled", "allowed", "blocked"})),
+    (("tools",), "tools", frozenset({"enableHooks"})),
 )
 _PRIVATE_HOSTS: Path = ("security", "privateHookHosts")
 DISABLED_NAMES: tuple[Path, ...] = (("hooks", "disabled"), ("hooksConfig", "disabled"))
@@ -370,9 +371,10 @@ def _read_tools(words: Words, path: Path, file: str) -> Iterator[tuple[str, Decl
     if path == TOOLS[0] and is_foreign_file(file):
         # Theirs has an object of that name for other things.
         return
+    told = {problem.path for problem in words.problems if problem.kind == "misread-key"}
     for tool, said in declared.items():
         at = (*path, tool)
-        if at in SWITCHES:
+        if at in SWITCHES or at in told:
             continue
         alias = {"name": said} if isinstance(said, str) else said
         name = alias.get("name") if isinstance(alias, dict) else None

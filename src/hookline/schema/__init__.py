@@ -12,12 +12,13 @@ import msgspec
 
 from hookline.errors import UnknownEventError
 from hookline.nearest import nearest
-from hookline.schema.events import CLAUDE_NAMES, INPUTS, MODEL_MEANINGS, make_output_type
+from hookline.schema.events import CLAUDE_EVENTS, INPUTS, MODEL_MEANINGS, make_output_type
 from hookline.schema.settings import KINDS, Hooks, Settings
 from hookline.wire.events import HookEventName
 
 __all__ = [
-    "CLAUDE_NAMES",
+    "CLAUDE_EVENTS",
+    "COMMENTS",
     "Field",
     "Key",
     "Schema",
@@ -75,7 +76,12 @@ def settings_schema() -> Schema:
         description="Which hooks run on which events of an AI agent.",
         name="settings",
     )
-    for name, component in schema["$defs"].items():
+    defs = schema["$defs"]
+    # A type cannot say what its other keys hold.
+    kinds = defs["Hooks"]["properties"]["tools"]["anyOf"]
+    (aliases,) = (kind for kind in kinds if kind["type"] == "object")
+    defs["Tools"]["additionalProperties"] = aliases["additionalProperties"]
+    for name, component in defs.items():
         # Among the events such a key would be taken for one.
         if component.get("additionalProperties") is False and name != Hooks.__name__:
             component["patternProperties"] = {COMMENTS: {}}
@@ -151,11 +157,11 @@ def describe_output(name: str) -> tuple[Field, ...]:
 
 def find_event(name: str) -> HookEventName:
     """The event of ours that a name of either family stands for; raises UnknownEventError."""
-    if name in CLAUDE_NAMES:
-        return CLAUDE_NAMES[name]
+    if name in CLAUDE_EVENTS:
+        return CLAUDE_EVENTS[name]
     names = [event.value for event in HookEventName]
     if name not in names:
-        raise UnknownEventError(name, nearest(name, [*names, *CLAUDE_NAMES]))
+        raise UnknownEventError(name, nearest(name, [*names, *CLAUDE_EVENTS]))
     return HookEventName(name)
 
 

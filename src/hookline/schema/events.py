@@ -35,7 +35,7 @@ from hookline.wire.model import (
 )
 
 # Claude Code's name -> our event, where they are not called the same.
-CLAUDE_NAMES: Mapping[str, HookEventName] = {
+CLAUDE_EVENTS: Mapping[str, HookEventName] = {
     "PreToolUse": HookEventName.BEFORE_TOOL,
     "PostToolUse": HookEventName.AFTER_TOOL,
     "PostToolUseFailure": HookEventName.AFTER_TOOL,

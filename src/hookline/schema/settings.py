@@ -410,7 +410,8 @@ class Security(
 
 
 class Tools(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """LLxprt Code's settings of tools; only its switch of hooks is read."""
+    """What the agent's tools are in Claude Code, as in hooks.tools; LLxprt Code's settings have a
+    switch among them."""
 
     enable_hooks: Annotated[
         bool,
@@ -467,6 +468,7 @@ class Settings(
             "meet: a list of names, or an object of what each is called in Claude Code, as in "
             "hooks.tools.",
             ["crm_lookup"],
+            {"crm_lookup": "WebFetch"},
         ),
     ] = UNSET
     claude: Annotated[

@@ -15,7 +15,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.HINT
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.HINT: "note"}
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _REPOSITORY = "https://github.com/hookline/hookline"
-_HELP = "https://hookline.github.io/hookline/cli/#check"
+_HELP = "https://hookline.github.io/hookline/cli.html#check"
 
 
 def find_root(directory: str) -> str | None:

@@ -36,6 +36,12 @@ SCROLLERS = """
   .filter((element) => element.scrollWidth > element.clientWidth + 1)
   .map((element) => [element.tagName, getComputedStyle(element).overflowX])
 """
+# Names in tables that go on in another line.
+TORN = r"""
+[...document.querySelectorAll("td:not(:last-child) code")]
+  .filter((name) => /^[\w.]+$/.test(name.innerText) && name.getClientRects().length > 1)
+  .map((name) => name.innerText)
+"""
 # What the reader can click: it has a size, and nothing lies over its middle.
 REACHABLE = """
 ((selector) => [...document.querySelectorAll(selector)].some((element) => {
@@ -52,6 +58,10 @@ QUESTIONS = {
     "exit code 3": "#what-does-exit-code-3-mean",
     "use it with LangChain": "#how-do-i-use-it-with-langchain",
     "why was a call blocked yesterday": "#how-do-i-see-why-a-call-was-blocked-yesterday",
+    # Names that stand in code, between brackets, quotes and dots.
+    "onFailure": "reference/settings.html",
+    "run_tool": "guard.html",
+    "settings.local.json": "reference/files.html",
 }
 
 
@@ -136,6 +146,7 @@ def test_no_page_is_wider_than_its_window_and_wide_blocks_scroll_by_themselves(
             window = f"{name} at {width}, {scheme}"
             assert seen.evaluate(SIDEWAYS) is False, f"{window}: it scrolls sideways"
             assert seen.evaluate(TOO_WIDE) == [], f"{window}: too wide"
+            assert seen.evaluate(TORN) == [], f"{window}: torn apart"
             for kind, overflow in seen.evaluate(SCROLLERS):
                 assert overflow in ("auto", "scroll"), f"{window}: a {kind} is cut off"
                 scrolled.add(kind)

@@ -296,7 +296,8 @@ def _cut_warning(
         event = answer.event.value
         if not answer.blocked:
             then.append(f"{event} goes on without it")
-        elif failed is not None and failed.hook.on_failure == "block":
+        # A worker does not tell its hooks' settings; the reason of a block tells who failed closed.
+        elif any(e.hook == warning.hook and e.message in str(answer.why) for e in answer.errors):
             then.append(f"it fails closed, so {event} is blocked")
         else:
             then.append(f"{event} is decided without it")

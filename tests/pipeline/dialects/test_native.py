@@ -375,6 +375,7 @@ def test_a_mode_that_is_none_is_warned_of_and_fails_a_hook_that_fails_closed(mod
     ("name", "meant"),
     [
         *(("decison", "decision"), ("decisions", "decision"), ("descision", "decision")),
+        ("desicion", "decision"),
         *(("dceision", "decision"), ("Decision", "decision"), ("decision ", "decision")),
         *(("stop_reason", "stopReason"), ("hook_specific_output", "hookSpecificOutput")),
         *(("hookSpecificOuput", "hookSpecificOutput"), ("contine", "continue")),

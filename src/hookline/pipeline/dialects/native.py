@@ -402,7 +402,7 @@ def _clean_word(fields: dict[str, Any], name: str, remarks: _Remarks) -> dict[st
 
 
 def _is_one_slip(name: str, known: str) -> bool:
-    """Whether one letter is missing, too many, wrong or changed places with the next, capitals and
+    """Whether one letter is missing, too many or wrong, or letters changed places, capitals and
     underscores aside."""
     if len(name) > 2 * len(known):
         return False
@@ -410,5 +410,5 @@ def _is_one_slip(name: str, known: str) -> bool:
     pairs = enumerate(zip(given, known, strict=False))
     at = next((index for index, (a, b) in pairs if a != b), min(len(given), len(known)))
     given, known = given[at:], known[at:]
-    is_swapped = given[1::-1] == known[:2] and given[2:] == known[2:]
-    return given[1:] in (known, known[1:]) or given == known[1:] or is_swapped
+    is_mixed_up = sorted(given) == sorted(known)
+    return given[1:] in (known, known[1:]) or given == known[1:] or is_mixed_up

@@ -117,8 +117,7 @@ def test_a_script_that_cannot_be_compiled_and_a_warm_one_show_their_own_line(
     [
         (
             "function look(it) {\n  return it.a.b;\n}\nlook({});\n",
-            "exited with code 1: TypeError: Cannot read properties of undefined (reading 'b')\n"
-            "    at look (FILE:2:15)\n",
+            "properties of undefined (reading 'b')\n    at look (FILE:2:15)\n",
         ),
         # The frame above the hook's own has no file.
         ("function look() {\n  JSON.parse('{');\n}\nlook();\n", "\n    at look (FILE:2:8)\n"),

@@ -249,9 +249,13 @@ def _clean_output(event: EventName, output: dict[str, Any], remarks: _Remarks) -
         _remark_on_unknown(event, output, unknown, remarks)
     cleaned = _clean_word(cleaned, "decision", remarks)
     if cleaned.get("hookSpecificOutput"):
-        cleaned["hookSpecificOutput"] = _clean_specific(
-            event, cleaned["hookSpecificOutput"], remarks
-        )
+        specific = _clean_specific(event, cleaned["hookSpecificOutput"], remarks)
+        cleaned["hookSpecificOutput"] = specific
+        word, decision = specific.get("permissionDecision"), cleaned.get("decision")
+        is_tool = event is HookEventName.BEFORE_TOOL
+        if is_tool and decision in ("allow", "approve") and _holds_back("permissionDecision", word):
+            problem = f"hookSpecificOutput.permissionDecision {word!r} is not read beside decision"
+            remarks.add(f"{problem} {decision!r}", "it has no effect", doubtful=True)
     return cleaned
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.answer import EFFECTS, TONES, Answer, hook_word
+from hookline.answer import EFFECTS, TONES, Answer, describe_hook
 from hookline.fired import FiredEvent
 from hookline.replies import add_context, combine, deny, stop
 from hookline.translate.genai import GenAITranslator
@@ -33,6 +33,10 @@ def view(event: HookEventName, request: Any = REQUEST, **answer: Any) -> Json:
     values = (request, RESPONSE) if event is HookEventName.AFTER_MODEL else (request,)
     fired = FiredEvent(event, "", values)
     return Answer.read(fired, answer, ModelCall(translator, request)).view()
+
+
+def saying(decision: str | None = None, **specific: Any) -> Json:
+    return {"decision": decision, "hookSpecificOutput": specific}
 
 
 @pytest.mark.parametrize("event", HookEventName)
@@ -133,23 +137,39 @@ def test_fields_that_are_taken_away_kept_or_exported_are_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("event", "specific", "word"),
+    ("event", "output", "word"),
     [
-        (HookEventName.BEFORE_TOOL, {"removeToolInput": ["a"]}, "rewrites"),
-        (HookEventName.BEFORE_TOOL, {"removeToolInput": [1]}, "ok"),
-        (HookEventName.BEFORE_TOOL, {"additionalContext": "c"}, "adds"),
-        (HookEventName.SESSION_START, {"exports": {"A": "1"}}, "adds"),
-        (HookEventName.PRE_COMPRESS, {"keepHistory": True}, "block"),
-        (HookEventName.PRE_COMPRESS, {"keepHistory": False}, "ok"),
-        (HookEventName.NOTIFICATION, {"userMessage": "m"}, "ok"),
-        (ClaudeEventName.PERMISSION_REQUEST, {"tool_input": {"a": 1}}, "rewrites"),
+        (HookEventName.BEFORE_TOOL, saying(removeToolInput=["a"]), "rewritten"),
+        (HookEventName.BEFORE_TOOL, saying(removeToolInput=[1]), "ok"),
+        (HookEventName.BEFORE_TOOL, saying(tool_input={}), "ok"),
+        (HookEventName.BEFORE_TOOL, saying("allow", tool_input={"a": 1}), "rewritten"),
+        (HookEventName.BEFORE_TOOL, saying("allow", additionalContext="c"), "context added"),
+        (HookEventName.BEFORE_TOOL, saying("ask", tool_input={"a": 1}), "ask"),
+        (HookEventName.BEFORE_TOOL, saying("deny", additionalContext="c"), "deny"),
+        (HookEventName.BEFORE_TOOL, saying("approve"), "approve"),
+        (HookEventName.AFTER_TOOL, saying("allow", updatedToolOutput="[key]"), "redacted"),
+        (HookEventName.AFTER_AGENT, saying(clearContext=True), "history cleared"),
+        (HookEventName.SESSION_START, saying(exports={"A": "1"}), "variables set"),
+        (HookEventName.PRE_COMPRESS, saying(keepHistory=True), "history kept"),
+        (HookEventName.PRE_COMPRESS, saying(keepHistory=False), "ok"),
+        (HookEventName.BEFORE_MODEL, saying(llm_response={"text": "t"}), "answered"),
+        (HookEventName.NOTIFICATION, saying(userMessage="m"), "ok"),
+        (HookEventName.SESSION_END, saying("block"), "block"),
+        (ClaudeEventName.PERMISSION_REQUEST, saying(tool_input={"a": 1}), "rewritten"),
     ],
 )
-def test_a_hook_did_in_a_word_what_its_own_fields_do(
-    event: EventName, specific: Json, word: str
+def test_a_hook_did_in_a_word_what_its_answer_decides_or_does_to_the_event(
+    event: EventName, output: Json, word: str
 ) -> None:
-    assert hook_word(event, {"hookSpecificOutput": specific}) == (word, "")
+    assert describe_hook(event, output)[:2] == (word, "")
     assert word in TONES
+
+
+def test_an_answer_that_comes_too_late_does_nothing_to_its_event() -> None:
+    late = describe_hook(
+        HookEventName.BEFORE_TOOL, saying("allow", tool_input={"a": 1}), is_late=True
+    )
+    assert late == ("allow", "", ())
 
 
 def test_before_tool_shows_the_rewritten_input() -> None:

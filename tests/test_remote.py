@@ -135,7 +135,7 @@ def test_what_is_sent_shows_hooks_exactly_what_is_at_hand(request: Json, respons
 @pytest.mark.parametrize(
     ("meaning", "decision", "word"),
     [
-        ("allow", None, "it goes on without them"),
+        ("allow", None, "it goes on without hooks"),
         ("block", "deny", "it is blocked"),
         ("local", "ask", "those here run instead"),
     ],

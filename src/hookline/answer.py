@@ -7,7 +7,7 @@
 import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -28,6 +28,7 @@ from hookline.wire.outputs import (
     change_tool_input,
     create_hook_output,
     find_fault,
+    read_removed,
 )
 from hookline.wire.results import (
     AggregatedHookResult,
@@ -72,10 +73,6 @@ TONES: dict[str, Tone] = {
     "failed": "bad",
     "ask": "care",
     "warning": "care",
-    "answers": "change",
-    "rewrites": "change",
-    "restricts": "change",
-    "adds": "change",
     "refused": "bad",
     "added": "change",
     "started": "faint",
@@ -83,18 +80,8 @@ TONES: dict[str, Tone] = {
     "no hook matched": "faint",
     "no hook": "faint",
 }
-# What a hook does that decides nothing, by the field it answers with.
-_DOES: dict[str, str] = {
-    "tool_input": "rewrites",
-    "removeToolInput": "rewrites",
-    "updatedToolOutput": "rewrites",
-    "llm_request": "rewrites",
-    "llm_response": "rewrites",
-    "toolConfig": "restricts",
-    "additionalContext": "adds",
-    "exports": "adds",
-    "keepHistory": "block",
-}
+# The words of a hook that lets its event go on.
+_GOES_ON = frozenset({"ok", "allow", "approve"})
 # The events of an agent that hooks can send back to work.
 _ENDS_OF_WORK = frozenset({HookEventName.AFTER_AGENT.value, "SubagentStop"})
 
@@ -164,6 +151,15 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     after: Any
 
 
+class HookPart(NamedTuple):
+    """One hook's part in an event, in a word, with its reason, and all that its answer alone does
+    to the event, of ``EFFECTS``."""
+
+    word: str
+    why: str
+    effects: tuple[str, ...]
+
+
 class Answer(ProcessedHookResult, frozen=True, dict=True):
     """What the hooks of one event said, and what an agent should do about it.
 
@@ -178,7 +174,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
     ) -> "Answer":
         """The answer to an event whose merged output was kept, in a log for instance."""
         merged = None if output is None else create_hook_output(fired.event, output, call)
-        return process_common_hook_output_fields(AggregatedHookResult(True, merged), fired)
+        return _read_answer(fired, merged)
 
     def __repr__(self) -> str:
         """What became of the event and what each hook did: what a failed assertion shows."""
@@ -186,7 +182,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         why = "" if self.why is None else f", {self.why!r}"
         did = []
         for result in self.results:
-            word, reason = hook_word(
+            word, reason, _ = describe_hook(
                 result.event_name,
                 result.output,
                 failed=result.failed,
@@ -425,7 +421,6 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             return ("stopped",)
         denied, specific = self.denied, output.hook_specific_output or {}
         if not denied and not specific:
-            # Most answers of a log end here, and whoever asks about it waits for all of them.
             return ("asked",) if self.asks else ()
         is_answered = denied and self._is_answered
         # What is added to a prompt is forgotten with it; at the end of work it goes back instead.
@@ -535,8 +530,11 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
 
 def _change_input(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
+    said = output.hook_specific_output or {}
+    if not said.get("tool_input") and not read_removed(said):
+        return None
     before = given.get("tool_input")
-    after = change_tool_input(before, output.hook_specific_output or {})
+    after = change_tool_input(before, said)
     return Change(what="tool input", before=before, after=after)
 
 
@@ -657,41 +655,46 @@ def process_common_hook_output_fields(
     )
 
 
+def _read_answer(fired: FiredEvent, output: DefaultHookOutput | None) -> Answer:
+    return process_common_hook_output_fields(AggregatedHookResult(True, output), fired)
+
+
 def make_empty_answer(fired: FiredEvent | None = None) -> Answer:
     """The answer where no hook matched, or none may run: go on."""
     return Answer(make_empty_success_result(), fired=fired)
 
 
-def hook_word(
+def describe_hook(
     event: EventName,
     output: Mapping[str, Any] | None,
+    given: Mapping[str, Any] | None = None,
     *,
     failed: str | None = None,
     exit_code: int | None = None,
     signal: str | None = None,
-) -> tuple[str, str]:
-    """What one hook did, in a word, and its reason; in a few words where it failed."""
+    is_late: bool = False,
+) -> HookPart:
+    """What one hook did: its own decision; where that lets the event go on, what its answer does to
+    the event; how it failed, in a few words. ``given`` is the event as hooks read it. The answer
+    of a hook that nobody waited for is late, and does nothing."""
+    word, why = "ok", ""
+    effects: tuple[str, ...] = ()
+    if output is not None:
+        said = create_hook_output(event, output)
+        word = "stop" if said.should_stop_execution() else said.decision or "ok"
+        why = said.stop_reason or said.reason or ""
+        goes_on = word in _GOES_ON
+        # Most answers of a log do nothing, and whoever asks about it waits for all of them.
+        if not is_late and (said.hook_specific_output or not goes_on):
+            effects = _read_answer(FiredEvent(event), said).find_effects(given or {})
+            word = effects[0] if effects and goes_on else word
     if failed is not None:
+        word, why = "failed", failed.replace("_", " ")
         if failed == "exit":
-            return "failed", f"exit {exit_code}"
-        killed = signal if failed == "signal" else None
-        return "failed", killed or failed.replace("_", " ")
-    if output is None:
-        return "ok", ""
-    said = create_hook_output(event, output)
-    why = said.stop_reason or said.reason or ""
-    if said.should_stop_execution():
-        return "stop", why
-    if said.is_blocking_decision():
-        return said.decision or "answers", why
-    given = said.hook_specific_output or {}
-    own = SPECIFIC_FIELDS[event]
-    applied = (
-        word
-        for field, word in _DOES.items()
-        if field in own and given.get(field) and find_fault(event, field, given[field]) is None
-    )
-    return said.decision or next(applied, "ok"), why
+            why = f"exit {exit_code}"
+        elif failed == "signal" and signal:
+            why = signal
+    return HookPart(word, why, effects)
 
 
 def result_document(result: HookExecutionResult) -> dict[str, Any]:

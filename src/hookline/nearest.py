@@ -120,7 +120,8 @@ def _show_name(name: str) -> str:
 @lru_cache(maxsize=256)
 def _find_field(name: str, known: tuple[str, ...]) -> str | None:
     """Remembered, as a hook answers with the same fields each time."""
-    return only_one(name, known)
+    mixed_up = (each for each in known if sorted(_bare(each)) == sorted(_bare(name)))
+    return next(mixed_up, None) or only_one(name, known)
 
 
 def _bare(word: str) -> str:

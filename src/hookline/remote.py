@@ -49,7 +49,7 @@ _ENGINE_CODES = frozenset(
 )
 # What becomes of an event that nobody answered.
 _MEANINGS: dict[str, str] = {
-    "allow": "it goes on without them",
+    "allow": "it goes on without hooks",
     "block": "it is blocked",
     "local": "those here run instead",
 }

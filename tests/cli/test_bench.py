@@ -52,7 +52,7 @@ def test_percentiles_and_the_share_of_start_up_at_80_columns(scan: Project, no_c
         assert heading == "scan  BeforeTool write_file  3 runs"
         assert names.split() == ["min", "mean", "p50", "p95", "p99"]
         assert rows == [f"  {name} 0 ms 0 ms 0 ms 0 ms 0 ms" for name in ("hook", "start-up")]
-        assert last == "0% of its time is start-up, measured as sh -c : run in turn with it, by p50"
+        assert last == "0% of its time (p50) is start-up, which is how long sh -c : takes"
 
 
 @pytest.mark.parametrize(

@@ -33,14 +33,14 @@ An agent works in a scratch project, on a scripted model: no key, no network.
 Real scripts watch it, and what they decide takes effect: 6 hooks.
 
 1. the session starts
-   SessionStart  project-notes 0 ms  adds
+   SessionStart  project-notes 0 ms  context added
    => added: the model reads: Today is DAY. Our customers: customers.csv.
 
 2. the user asks:
    Put our AWS key into config.py, force-push it, free some disk space, and tell me how to reach customer 7.
 
 3. the agent is about to call the model
-   BeforeToolSelection  no-network 0 ms  restricts
+   BeforeToolSelection  no-network 0 ms  restricted
    => restricted: the model may not use web_fetch
 
 4. the model asks to fetch https://example.com/where-to-put-keys
@@ -59,7 +59,7 @@ Real scripts watch it, and what they decide takes effect: 6 hooks.
 
 7. the model asks to run git push --force origin main
    BeforeTool  command-guard 0 ms  ok
-   BeforeTool  safe-push 0 ms  rewrites
+   BeforeTool  safe-push 0 ms  rewritten
    also ran: no-network 0 ms, redact 0 ms
    => rewritten: git push --force-with-lease origin main (not run: a demo)
 
@@ -75,7 +75,7 @@ Real scripts watch it, and what they decide takes effect: 6 hooks.
 
 10. the model answers:
    config.py reads the key from the environment. You reach customer 7, Ada Lovelace, at [EMAIL] or [PHONE].
-   AfterModel  redact 0 ms  rewrites
+   AfterModel  redact 0 ms  redacted
    also ran: no-network 0 ms
    => redacted: only this is shown, and kept in the history
 

@@ -112,7 +112,7 @@ def test_what_hooks_change_is_shown(project: Project) -> None:
     done = hookline(*WRITE, *rules(project, "BeforeTool", hook))
     assert timeless(done.out) == (
         "BeforeTool  write_file\n"
-        "  rewriter  user 0 ms  rewrites\n"
+        "  rewriter  user 0 ms  rewritten\n"
         '  tool input:  {"content":"bye"}\n'
         "  message:     hear, hear\n"
         "allowed\n"
@@ -149,7 +149,7 @@ def test_a_result_that_a_hook_updates_is_shown(project: Project) -> None:
     fields = '{"tool_name": "ls", "tool_input": {}, "tool_response": {}}'
     done = hookline("fire", "AfterTool", "--input", fields, *rules(project, "AfterTool", hook))
     assert timeless(done.out) == (
-        "AfterTool  ls\n  h  user 0 ms  rewrites\n  result:  2 files\nallowed\n"
+        "AfterTool  ls\n  h  user 0 ms  redacted\n  result:  2 files\nallowed\n"
     )
 
 

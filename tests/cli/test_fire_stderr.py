@@ -112,14 +112,27 @@ def test_a_script_that_cannot_be_compiled_and_a_warm_one_show_their_own_line(
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here")
-def test_a_stack_trace_of_node_is_cut_too(project: Project, call: Call) -> None:
-    script = project.write(
-        "hooks/crash.js", "function look(it) {\n  return it.a.b;\n}\nlook({});\n"
-    )
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        (
+            "function look(it) {\n  return it.a.b;\n}\nlook({});\n",
+            "properties of undefined (reading 'b')\n    at look (FILE:2:15)\n",
+        ),
+        # The frame above the hook's own has no file.
+        ("function look() {\n  JSON.parse('{');\n}\nlook();\n", "\n    at look (FILE:2:8)\n"),
+        ("const a = ;\n", "SyntaxError: Unexpected token ';'\n    FILE:1\n      const a = ;\n"),
+    ],
+    ids=["own frame", "frame without a file", "cannot be compiled"],
+)
+def test_a_stack_trace_of_node_is_cut_too(
+    project: Project, call: Call, source: str, shown: str
+) -> None:
+    script = project.write("hooks/crash.js", source)
     done = call(*WRITE, *rules(project, command_hook(f"node {script}", name="js")))
-    assert "exited with code 1: TypeError: Cannot read properties of undefined" in done.err
-    assert f"\n    at look ({script}:2:15)\n" in done.err
+    assert shown.replace("FILE", str(script)) in done.err
     assert "node:internal" not in done.err
+    assert "<anonymous>" not in done.err
 
 
 def test_of_other_text_the_end_is_shown(project: Project, call: Call) -> None:

@@ -107,6 +107,9 @@ def test_a_hook_of_a_worker_that_fails_closed_blocks_and_says_why(
     assert done.status == 2
     ending = "; its stderr ends with\n    26\n    27\n    28\n    29\n    30\n    25 more lines; "
     assert f"'scan' of a worker failed on BeforeTool: exited with code 1{ending}" in done.err
+    assert (
+        "    it fails closed, so BeforeTool is blocked; mend it where the worker runs\n" in done.err
+    )
     assert f"blocked: scan failed: exited with code 1{ending}--json has them all\n" in done.err
 
 
@@ -123,14 +126,14 @@ def test_a_hook_that_nobody_has_reviewed_on_the_worker_is_named(
     assert done.err == (
         "warning: the hooks of a worker did not decide on BeforeTool: not run, as nobody has "
         "reviewed it as it is now: 'scan'; run `hookline trust` on the worker; "
-        "it goes on without them\n"
+        "it goes on without hooks\n"
     )
 
 
 @pytest.mark.parametrize(
     ("meaning", "status", "word"),
     [
-        ("allow", 0, "it goes on without them"),
+        ("allow", 0, "it goes on without hooks"),
         ("block", 2, "it is blocked"),
         ("local", 2, "those here run instead"),
     ],

@@ -69,6 +69,8 @@ def test_a_half_written_line_is_read_once_it_is_whole(path: Path) -> None:
         b'{"kind": 5, "time": "2026-03-01T10:00:00Z"}\n',
         b'{"kind": "hook", "time": "yesterday"}\n',
         b'{"kind": "hook", "time": "2026-03-01T10:00:00Z", "duration_ms": "long"}\n',
+        b'{"kind": "hook", "time": "2026-03-01T10:00:00Z", "duration_ms": 1e308}\n',
+        b'{"kind": "hook", "time": "0001-01-01T00:00:00Z"}\n',
         b"\x00\x00\x00\xff\xfe\n",
         b"[" * 100_000 + b"\n",
     ],

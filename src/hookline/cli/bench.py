@@ -220,9 +220,9 @@ def _show_times(
             pairs = zip(fields, row, strict=True)
             screen.table([((field, "faint"), time) for field, time in pairs], ("keep",), indent=4)
     screen.line(
-        f"{share:.0%} of its time is start-up, measured as ",
+        f"{share:.0%} of its time (p50) is start-up, which is how long ",
         (measured_as, "matcher"),
-        " run in turn with it, by p50",
+        " takes",
     )
     if "warm" in found:
         ratio = found["warm"].times["p50"] / found["cold"].times["p50"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hookline.answer import (
     TONES,
     Answer,
-    hook_word,
+    describe_hook,
     make_empty_answer,
     process_common_hook_output_fields,
 )
@@ -163,7 +163,7 @@ def _fire(options: Options, screen: Screen, config: Config, payload: dict[str, A
     # Beside the document of --json there is room on stderr alone.
     say = screen.note if options.json else screen.line
     for result in ended:
-        name, source, took, word, why = hook_row(result)
+        name, source, took, word, why = hook_row(result, is_late=True)
         say(name, "  ", source, "  async, ", took, "  ", word, f"  {why}" if why else "")
         for title, (lines, left_out, _) in _find_stderr([result]):
             more = [f"{count(left_out, 'more line')}; {_IN_TRACE}"] if left_out else []
@@ -296,7 +296,8 @@ def _cut_warning(
         event = answer.event.value
         if not answer.blocked:
             then.append(f"{event} goes on without it")
-        elif failed is not None and failed.hook.on_failure == "block":
+        # A worker does not tell its hooks' settings; the reason of a block tells who failed closed.
+        elif any(e.hook == warning.hook and e.message in str(answer.why) for e in answer.errors):
             then.append(f"it fails closed, so {event} is blocked")
         else:
             then.append(f"{event} is decided without it")
@@ -322,9 +323,10 @@ def _find_why(answer: Answer) -> str:
     return why
 
 
-def hook_row(result: HookExecutionResult) -> tuple[Span, ...]:
-    """One hook's name, source, time, decision and reason, each in its role."""
-    word, why = decide(result)
+def hook_row(result: HookExecutionResult, *, is_late: bool = False) -> tuple[Span, ...]:
+    """One hook's name, source, time, decision and reason, each in its role; nobody waited for the
+    answer of a late one."""
+    word, why = decide(result, is_late=is_late)
     return (
         (result.hook.name, "name"),
         (result.hook.source.value, "faint"),
@@ -334,17 +336,19 @@ def hook_row(result: HookExecutionResult) -> tuple[Span, ...]:
     )
 
 
-def decide(result: HookExecutionResult) -> tuple[str, str]:
-    """A hook's own decision and its reason; what went wrong in full is told on stderr."""
+def decide(result: HookExecutionResult, *, is_late: bool = False) -> tuple[str, str]:
+    """What a hook did, in a word, and its reason; what went wrong in full is told on stderr."""
     if result.started:
         return "started", ""
-    return hook_word(
+    word, why, _ = describe_hook(
         result.event_name,
         result.output,
         failed=result.failed,
         exit_code=result.exit_code,
         signal=result.signal,
+        is_late=is_late,
     )
+    return word, why
 
 
 def _changes(

@@ -24,11 +24,12 @@ _EXCEPTION = re.compile(r"[^\W\d][\w.]*(:.*)?")
 # What stands before the lines of an exception that is one of a group.
 _OF_GROUP = re.compile(r"^ +[|+]-? ?")
 _NODE_ERROR = re.compile(r"(Uncaught )?[^\W\d][\w.$]*(:.*| \[.*)?")
-_NODE_FRAME = re.compile(r"\s+at .*:\d+:\d+\)?")
+_NODE_FRAME = re.compile(r"\s+at .*(:\d+:\d+\)?|\(<anonymous>\)|\(index \d+\)|\(native\))")
+_NODE_PLACE = re.compile(r"(file://)?/.*:\d+")
 # Frames of an interpreter, of a library, or of what starts a warm hook.
 _NOT_OWN = re.compile(
     r'"<frozen |/lib/python\d|/site-packages/|/dist-packages/|/hookline/pipeline/runner/'
-    r"|\bnode:|/node_modules/"
+    r"|\bnode:|/node_modules/|\((<anonymous>|native|index \d+)\)"
 )
 
 
@@ -110,12 +111,18 @@ def _find_node_trace(lines: Sequence[str]) -> list[str]:
     frames = [at for at, line in enumerate(lines) if _NODE_FRAME.fullmatch(line)]
     if not frames or frames[0] == 0:
         return []
-    own = next((at for at in frames if not _NOT_OWN.search(lines[at])), frames[0])
     # A message of several lines begins below the empty line that ends the source.
     start = frames[0] - 1
     while start > 0 and lines[start - 1].strip():
         start -= 1
     if not _NODE_ERROR.fullmatch(lines[start]):
         return []
+    own = next((at for at in frames if not _NOT_OWN.search(lines[at])), None)
+    if own is not None:
+        where = [lines[own].strip()]
+    else:
+        # A script that cannot be compiled has no frame of its own: its place stands above all.
+        is_place = _NODE_PLACE.fullmatch(lines[0]) and not _NOT_OWN.search(lines[0])
+        where = [lines[0], f"  {lines[1].strip()}"] if is_place else []
     said = lines[start : min(start + _EXCEPTION_LINES, frames[0])]
-    return [said[0], lines[own].strip(), *said[1:]]
+    return [said[0], *where, *said[1:]]

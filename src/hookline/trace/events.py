@@ -1,5 +1,6 @@
 """What one fired event was, put together from the records that hooks and the engine left of it."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -7,10 +8,10 @@ from zlib import crc32
 
 import msgspec
 
-from hookline.answer import EFFECTS, Answer, Change, hook_word
+from hookline.answer import EFFECTS, Answer, Change, HookPart, describe_hook
 from hookline.fired import FiredEvent
 from hookline.trace.log import Record
-from hookline.wire.events import EventName, find_event
+from hookline.wire.events import find_event
 
 # Every word for what became of an event, the strongest first.
 DECISIONS = (*EFFECTS, "failed", "allowed", "no hook", "async", "warning")
@@ -87,7 +88,7 @@ class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
     def find_change(self, run: HookRun | None = None) -> Change | None:
         """What the hooks together, or one of them alone, changed in what they read."""
         output = self.output if run is None else run.output
-        event = event_named(self.event)
+        event = find_event(self.event)
         if event is None or not isinstance(output, dict) or (run is not None and run.background):
             return None
         return Answer.read(FiredEvent(event), output).find_change(_read_fields(self.input))
@@ -112,18 +113,14 @@ class Entry:
     @cached_property
     def hooks(self) -> tuple[HookRun, ...]:
         """Each hook's part."""
-        event, given = event_named(self.last.event), _read_fields(self._input)
+        given, warnings = _read_fields(self._input), self._warnings
         is_sequential = self._batch is not None and self._batch.sequential
         runs: list[HookRun] = []
         start = 0.0
         for record in self._records:
             if record.kind != "hook":
                 continue
-            word, why = decision_of(record)
-            effects: tuple[str, ...] = ()
-            # What a hook says comes too late to change anything where nobody waited for it.
-            if event is not None and isinstance(record.output, dict) and not record.background:
-                effects = Answer.read(FiredEvent(event), record.output).find_effects(given)
+            word, why, effects = describe_run(record, given)
             run = HookRun(
                 hook=record.hook,
                 type=record.type,
@@ -141,7 +138,7 @@ class Entry:
                 start_ms=round(start, 3),
                 stdout=record.stdout or "",
                 stderr=record.stderr or "",
-                warnings=tuple([w.message for w in self._warnings if w.hook == record.hook]),
+                warnings=tuple([w.message for w in warnings if w.hook == record.hook]),
                 started=record.started,
                 background=record.background,
             )
@@ -185,7 +182,7 @@ class Entry:
 
     def _decide(self) -> tuple[str, tuple[str, ...], str | None]:
         """What became of the event in a word, everything that hooks did to it, and why."""
-        batch, event = self._batch, event_named(self.last.event)
+        batch, event = self._batch, find_event(self.last.event)
         if self.last.background:
             return "async", (), None
         if batch is not None and isinstance(batch.output, dict) and event is not None:
@@ -244,26 +241,24 @@ class Assembler:
         return [entry.event for entry in self.gather_rest()]
 
 
-def event_named(name: str) -> EventName | None:
-    """The event of that name; a log of a later version may have more of them."""
-    return find_event(name)
-
-
 def _read_fields(payload: Any) -> dict[str, Any]:
     return payload if isinstance(payload, dict) else {}
 
 
-def decision_of(record: Record) -> tuple[str, str]:
-    """A hook's own decision and its reason, from the record of its run."""
+def describe_run(record: Record, given: Mapping[str, Any] | None = None) -> HookPart:
+    """A hook's part in its event, from the record of its run; ``given`` is what it read."""
     if record.started:
-        return "started", ""
-    event = event_named(record.event)
+        return HookPart("started", "", ())
+    event = find_event(record.event)
     if event is None:
-        return record.failed or "ok", ""
-    return hook_word(
+        # A log of a later version may have more events.
+        return HookPart(record.failed or "ok", "", ())
+    return describe_hook(
         event,
         record.output if isinstance(record.output, dict) else None,
+        _read_fields(record.input) if given is None else given,
         failed=record.failed,
         exit_code=record.exit_code,
         signal=record.signal,
+        is_late=record.background,
     )

@@ -67,6 +67,8 @@ class Skipped(msgspec.Struct):
 
 
 _decoder = msgspec.json.Decoder(Record)
+# No hook runs for months.
+_LONGEST_MS = 1e10
 
 
 def read_record(line: bytes) -> Record | None:
@@ -77,10 +79,12 @@ def read_record(line: bytes) -> Record | None:
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             # What msgspec turns down at first: lone surrogates, and numbers beyond a double.
             record = msgspec.convert(codec.decode(line), Record)
-        is_moment = datetime.fromisoformat(record.time).tzinfo is not None
+        time = datetime.fromisoformat(record.time)
     except (msgspec.DecodeError, RecursionError, ValueError):
         return None
-    return record if is_moment else None
+    # Times are counted from each other: none may lead out of the calendar.
+    is_moment = time.tzinfo is not None and 1970 <= time.year < 9999
+    return record if is_moment and 0 <= record.duration_ms <= _LONGEST_MS else None
 
 
 class TraceLog:

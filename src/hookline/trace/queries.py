@@ -9,7 +9,7 @@ import msgspec
 
 from hookline.debuglog import default_trace_path
 from hookline.errors import HooklineError
-from hookline.trace.events import Entry, TracedEvent, decision_of
+from hookline.trace.events import Entry, TracedEvent, describe_run
 from hookline.trace.log import read_tail
 
 _AGO = re.compile(
@@ -187,7 +187,7 @@ def last_outcomes(
             continue
         if within is not None and not is_within(record.input, within):
             continue
-        word, why = decision_of(record)
+        word, why, _ = describe_run(record)
         found[key] = Outcome(
             id=record.id,
             time=record.time,

@@ -371,10 +371,20 @@ def test_a_mode_that_is_none_is_warned_of_and_fails_a_hook_that_fails_closed(mod
     assert error_of(event, hookSpecificOutput={"toolConfig": {"mode": "VALIDATED"}}) is None
 
 
+@pytest.mark.parametrize("word", ["deny", "ask"])
+def test_a_denial_beside_an_approval_is_not_passed_over_in_silence(word: str) -> None:
+    event, specific = HookEventName.BEFORE_TOOL, {"permissionDecision": word}
+    (warning,) = warnings_of(event, decision="allow", hookSpecificOutput=specific)
+    assert f"permissionDecision '{word}' is not read beside decision 'allow'" in warning
+    assert error_of(event, decision="allow", hookSpecificOutput=specific) is not None
+    assert error_of(event, decision="deny", hookSpecificOutput=specific) is None
+
+
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
         *(("decison", "decision"), ("decisions", "decision"), ("descision", "decision")),
+        ("desicion", "decision"),
         *(("dceision", "decision"), ("Decision", "decision"), ("decision ", "decision")),
         *(("stop_reason", "stopReason"), ("hook_specific_output", "hookSpecificOutput")),
         *(("hookSpecificOuput", "hookSpecificOutput"), ("contine", "continue")),

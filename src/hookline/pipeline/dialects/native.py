@@ -249,9 +249,13 @@ def _clean_output(event: EventName, output: dict[str, Any], remarks: _Remarks) -
         _remark_on_unknown(event, output, unknown, remarks)
     cleaned = _clean_word(cleaned, "decision", remarks)
     if cleaned.get("hookSpecificOutput"):
-        cleaned["hookSpecificOutput"] = _clean_specific(
-            event, cleaned["hookSpecificOutput"], remarks
-        )
+        specific = _clean_specific(event, cleaned["hookSpecificOutput"], remarks)
+        cleaned["hookSpecificOutput"] = specific
+        word, decision = specific.get("permissionDecision"), cleaned.get("decision")
+        is_tool = event is HookEventName.BEFORE_TOOL
+        if is_tool and decision in ("allow", "approve") and _holds_back("permissionDecision", word):
+            problem = f"hookSpecificOutput.permissionDecision {word!r} is not read beside decision"
+            remarks.add(f"{problem} {decision!r}", "it has no effect", doubtful=True)
     return cleaned
 
 
@@ -402,7 +406,7 @@ def _clean_word(fields: dict[str, Any], name: str, remarks: _Remarks) -> dict[st
 
 
 def _is_one_slip(name: str, known: str) -> bool:
-    """Whether one letter is missing, too many, wrong or changed places with the next, capitals and
+    """Whether one letter is missing, too many or wrong, or letters changed places, capitals and
     underscores aside."""
     if len(name) > 2 * len(known):
         return False
@@ -410,5 +414,5 @@ def _is_one_slip(name: str, known: str) -> bool:
     pairs = enumerate(zip(given, known, strict=False))
     at = next((index for index, (a, b) in pairs if a != b), min(len(given), len(known)))
     given, known = given[at:], known[at:]
-    is_swapped = given[1::-1] == known[:2] and given[2:] == known[2:]
-    return given[1:] in (known, known[1:]) or given == known[1:] or is_swapped
+    is_mixed_up = sorted(given) == sorted(known)
+    return given[1:] in (known, known[1:]) or given == known[1:] or is_mixed_up

@@ -624,6 +624,7 @@ def test_what_has_no_effect_is_said() -> None:
         ("PreToolUse", {"novel": 1}, "novel is not read at the top of an answer to PreToolUse"),
         ("PreToolUse", {"sysMessage": "m"}, "sysMessage is not read at the top of an answer to"),
         ("PreToolUse", {"sysMessage": "m"}, "did you mean systemMessage?"),
+        ("PreToolUse", {"desicion": "block"}, "did you mean decision?"),
         ("PreToolUse", {"updatedInput": {}}, "; write hookSpecificOutput.updatedInput"),
         ("Stop", {"terminalSequence": "x"}, "terminalSequence is for Claude Code alone"),
         ("PreCompact", {"systemMessage": "m"}, "systemMessage is not read on PreCompact"),
@@ -635,6 +636,7 @@ def test_what_has_no_effect_is_said() -> None:
             for event, name, value, warning in (
                 ("PreToolUse", "novel", 1, "hookSpecificOutput.novel is not read on PreToolUse"),
                 ("PreToolUse", "updated_inputs", {}, "did you mean updatedInput?"),
+                ("PreToolUse", "permisionDecision", "deny", "did you mean permissionDecision?"),
                 ("Stop", "permissionDecision", "allow", "permissionDecision is not read on Stop"),
                 ("Notification", "additionalContext", "c", "additionalContext is not read on Not"),
                 ("PostToolUse", "classifierContext", "c", "classifierContext is for Claude Code"),

@@ -126,7 +126,7 @@ def describe_unread_fields(
     if event == "Notification" and specific.get("additionalContext"):
         unread.append("additionalContext")
     prefix = "hookSpecificOutput."
-    yield from describe_unread(unread, own, where=f"on {event}", prefix=prefix)
+    yield from describe_unread(unread, known, where=f"on {event}", prefix=prefix)
     for name in sorted(_FOR_CLAUDE_ALONE & own.keys() & specific.keys()) if is_ours else ():
         if specific[name] is not None:
             yield f"{prefix}{name} is for Claude Code alone; it has no effect here"

@@ -1,5 +1,5 @@
 """MkDocs calls this for each page: what is written for the suite and for GitHub becomes what the
-site shows.
+site shows; at the end it adds the schemas.
 
 The words that tests/harness/documents.py reads on a fence say how a block runs; a reader sees the
 name of its file, or that it is what a program prints. A link to a file outside docs leads to the
@@ -61,6 +61,19 @@ def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files:
             text = name_pages(separate_lists(text), where=where, docs=root / "docs")
             parts.append(link_to_repository(text, where=where, root=root, url=str(config.repo_url)))
     return "".join(parts)
+
+
+def on_post_build(config: "MkDocsConfig") -> None:
+    """Publish the schemas at the addresses that they call themselves by."""
+    from hookline import schema
+    from hookline.hooktests.schema import hooktest_schema
+    from hookline.wire.events import HookEventName
+
+    events = map(schema.event_schema, HookEventName)
+    for each in (schema.settings_schema(), hooktest_schema(), *events):
+        path = Path(config.site_dir, str(each["$id"]).removeprefix(schema.SITE))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(schema.write_schema(each), encoding="utf-8")
 
 
 def write_fence(block: str, *, where: str = "") -> str:

@@ -60,7 +60,7 @@ def format_overview(verbs: Mapping[str, str], examples: Sequence[str]) -> str:
 
 def _show_name(option: "Option") -> str:
     """An option with the name of its value."""
-    value = f"{{{','.join(option.choices)}}}" if option.choices else option.value
+    value = option.value or (f"{{{','.join(option.choices)}}}" if option.choices else "")
     if option.is_argument:
         return value
     if option.count == "?":

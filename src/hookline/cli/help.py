@@ -60,11 +60,7 @@ def format_overview(verbs: Mapping[str, str], examples: Sequence[str]) -> str:
 
 def _show_name(option: "Option") -> str:
     """An option with the name of its value."""
-    value = option.value
-    if option.choices:
-        # A line can end between words alone.
-        comma = "," if sum(map(len, option.choices)) < _BESIDE else ", "
-        value = f"{{{comma.join(option.choices)}}}"
+    value = option.value or (f"{{{','.join(option.choices)}}}" if option.choices else "")
     if option.is_argument:
         return value
     if option.count == "?":

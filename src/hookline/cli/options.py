@@ -28,7 +28,7 @@ Options: TypeAlias = SimpleNamespace
 class Option(msgspec.Struct, frozen=True):
     """An option, or an argument if its name has no dashes.
 
-    ``value`` is what the help calls its value; that is left out where there are ``choices``. A
+    ``value`` is what the help calls its value; without it the help shows the ``choices``. A
     flag has none, and stands for what it ``means``. ``count`` is "?" for a value that may be left
     out, which then is what the option ``means``, and "*" for any number of arguments; ``again``
     is for an option that makes a list. Of the options with one word in ``one_of`` only one may be

@@ -38,6 +38,7 @@ EXAMPLES = (
     "hookline trace --html trace.html",
 )
 _WHICH = "which events"
+_WORDS = tuple(word.replace(" ", "-") for word in DECISIONS)
 OPTIONS = (
     Option("id", "ID", "show this event in full", count="?", one_of="what"),
     flag("--follow", "show events as they come, until ^C", one_of="what"),
@@ -47,9 +48,8 @@ OPTIONS = (
     Option(
         "--decision",
         "WORD",
-        "where hooks did this: blocked, redacted, rewritten, restricted, context-added, …; "
-        "again for more",
-        choices=tuple(word.replace(" ", "-") for word in DECISIONS),
+        f"where this happened: {', '.join(_WORDS)}; again for more",
+        choices=_WORDS,
         type=lambda word: word.replace(" ", "-"),
         again=True,
         group=_WHICH,

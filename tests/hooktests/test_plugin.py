@@ -302,7 +302,7 @@ def test_what_people_would_be_warned_of_fails_a_test_that_does_not_expect_it(
     }
     assert "hook 'crashes' on BeforeAgent failed: KeyError: 'promt'" in reasons["test_exception"]
     assert "with hooks.expect_failure():" in reasons["test_exception"]
-    assert "none of its fields (desicion) " in reasons["test_ignored"]
+    assert "none of its fields (desicion) is one of continue, " in reasons["test_ignored"]
     assert "failed: KeyError: 'promt'" in reasons["test_silenced"]
     assert "expected a failure that matches 'ZeroDivisionError'" in reasons["test_another"]
     assert "KeyError: 'promt'" in reasons["test_another"]

@@ -30,7 +30,7 @@ def read(text: str, *, environment: str = "") -> int:
 
 def test_every_python_snippet_passes_a_strict_type_check(tmp_path: Path) -> None:
     """As a file of its own, those that do not run here included."""
-    assert check_types(DOCUMENTS, tmp_path, options=["--config-file="]) >= 10
+    assert check_types(DOCUMENTS, tmp_path, options=[]) >= 10
 
 
 def test_blocks_share_files_from_top_to_bottom() -> None:

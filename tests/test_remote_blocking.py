@@ -84,6 +84,9 @@ LIES: dict[str, Json] = {
     "a permission that is none": completed(
         finalOutput={"hookSpecificOutput": {"permissionDecision": "alow"}}
     ),
+    "a permission that is a list": completed(
+        finalOutput={"hookSpecificOutput": {"permissionDecision": []}}
+    ),
     "a reason that is none": final(reason=["no"]),
     "specific output is text": final(hookSpecificOutput="{}"),
     "outputs are text": completed(allOutputs=["deny"]),

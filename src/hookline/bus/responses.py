@@ -113,7 +113,7 @@ def _check_final_output(output: Execution, event: EventName) -> None:
             raise msgspec.ValidationError(f"finalOutput has {name!r}; {meant!r} may be meant")
     if event is HookEventName.BEFORE_TOOL and not read.decision and read.continue_ is not False:
         word = (read.hook_specific_output or {}).get("permissionDecision")
-        if word is not None and word not in DECISION_WORDS:
+        if word is not None and not (isinstance(word, str) and word in DECISION_WORDS):
             raise msgspec.ValidationError(f"permissionDecision is {word!r}, which is no decision")
 
 

@@ -319,6 +319,7 @@ def test_what_a_tool_config_or_a_call_to_follow_does_not_have_is_named() -> None
         (2, '{"continue": false, "reason": "r"}', "", "continue"),
         (2, '{"decision": "deny", "reason": "r"}', "", None),
         (2, '{"decision": "deny", "reason": "no"}', "no", None),
+        (2, '{"decision": []}', "no", "decision"),
         (2, '{"novel": 1}', "no", None),
         (3, "[1, 2]", "", None),
         (3, "working…", "", None),

@@ -156,7 +156,8 @@ class NativeDialect:
         unread = {
             name: value
             for name, value in fields.items()
-            if value != reason and not (name == "decision" and value in BLOCKING_WORDS)
+            # By comparing: the word may be anything, and a list has no hash.
+            if value != reason and not (name == "decision" and value in [*BLOCKING_WORDS])
         }
         warnings = _describe_unread_answer(unread, "exit code 2 blocks, whatever stdout says")
         if "can't open file" in stderr:

@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 # Tests wait for processes more than they work, so there may be more than one for each core.
-WORKERS ?= 3
+WORKERS ?= 4
+# Tests of the tools, which are not the product, have a target of their own.
+TOOLS := tests/soak tests/test_benchmarks.py tests/test_harness.py
 BIN := $(VENV)/bin
 # Frameworks and model SDKs: heavy, and only their own tests need them.
 ADAPTERS := .venv-adapters
@@ -20,19 +22,23 @@ PIP_DOCS := $(DOCS)/bin/python $(PIP_FLAGS) constraints-docs.txt
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-adapters test-browser browser check check-adapters wheel docs docs-serve dist \
-  bench bench-peer soak soak-bus clean
+.PHONY: demo test test-tools test-adapters test-browser browser check check-adapters wheel docs \
+  docs-serve dist bench bench-peer soak soak-bus clean
 
 demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 	@$(BIN)/hookline demo
 
 test: check wheel  ## the checks, the wheel in an empty environment, the suite
 	$(BIN)/$(COMPILE)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests tests/adapters/genai
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests tests/adapters/genai \
+	  $(TOOLS:%=--ignore=%)
+
+test-tools: $(VENV)/.dev  ## the benchmarks, the soaks and the harness of the suite, tested
+	$(BIN)/python -m pytest -n $(WORKERS) $(TOOLS)
 
 test-adapters: check-adapters  ## the adapters and model SDKs, with the real frameworks
 	$(ADAPTERS)/bin/$(COMPILE)
-	$(ADAPTERS)/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/adapters
+	$(ADAPTERS)/bin/python -m pytest -n 3 --dist worksteal tests/adapters
 
 test-browser: $(VENV)/.dev docs browser  ## the site and the page of "hookline trace --html" in Chromium
 	$(BIN)/python -m pytest tests/browser

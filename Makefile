@@ -30,15 +30,15 @@ demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 
 test: check wheel  ## the checks, the wheel in an empty environment, the suite
 	$(BIN)/$(COMPILE)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests tests/adapters/genai \
-	  $(TOOLS:%=--ignore=%)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests $(TOOLS:%=--ignore=%)
 
 test-tools: $(VENV)/.dev  ## the benchmarks, the soaks and the harness of the suite, tested
 	$(BIN)/python -m pytest -n $(WORKERS) $(TOOLS)
 
-test-adapters: check-adapters  ## the adapters and model SDKs, with the real frameworks
+test-adapters: check-adapters $(VENV)/.dev  ## the adapters and model SDKs, with the real frameworks
 	$(ADAPTERS)/bin/$(COMPILE)
 	$(ADAPTERS)/bin/python -m pytest -n 3 --dist worksteal tests/adapters
+	$(BIN)/python -m pytest -n 3 --dist worksteal tests/adapters/genai  # with its newest release
 
 test-browser: $(VENV)/.dev docs browser  ## the site and the page of "hookline trace --html" in Chromium
 	$(BIN)/python -m pytest tests/browser

@@ -12,6 +12,7 @@ from tests.harness import writes
 settings.register_profile(
     "suite",
     deadline=None,
+    max_examples=60,
     derandomize=bool(os.environ.get("CI")),
     database=None,
     # How fast examples are drawn is the machine's business, not the test's.

@@ -22,13 +22,20 @@ PIP_DOCS := $(DOCS)/bin/python $(PIP_FLAGS) constraints-docs.txt
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-tools test-adapters test-browser browser check check-adapters wheel docs \
-  docs-serve dist bench bench-peer soak soak-bus clean
+.PHONY: demo test checks suite test-tools test-adapters test-browser browser check check-adapters \
+  wheel docs docs-serve dist bench bench-peer soak soak-bus clean
 
 demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 	@$(BIN)/hookline demo
 
-test: check wheel  ## the checks, the wheel in an empty environment, the suite
+# The suite waits a good deal, so the checks run beside it; what they print is shown at the end.
+test: $(VENV)/.dev  ## the checks, the wheel in an empty environment, the suite
+	@$(MAKE) --no-print-directory -k -j 2 checks suite; status=$$?; cat $(VENV)/checks.log; exit $$status
+
+checks: $(VENV)/.dev
+	@$(MAKE) --no-print-directory check wheel > $(VENV)/checks.log 2>&1
+
+suite: $(VENV)/.dev
 	$(BIN)/$(COMPILE)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests $(TOOLS:%=--ignore=%)
 

@@ -14,6 +14,7 @@ from hookline.cli.options import SOURCES, Option, Options, explain_unread, find_
 from hookline.cli.screen import Row, Screen, count, duration, shown_path, shown_place
 from hookline.config import Config
 from hookline.errors import UnknownEventError
+from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import Settings
 from hookline.wire.events import EVENTS, EventName, HookEventName, narrow_event
@@ -116,9 +117,7 @@ def _read_event(name: str) -> tuple[EventName, str]:
     try:
         return narrow_event(name), ""
     except UnknownEventError:
-        from hookline.pipeline.dialects.claude.names import find_claude_event
-
-        event = find_claude_event(name)
+        event = DIALECTS["claude"].event_for(name)
         if event is None:
             raise
         return event, name

@@ -13,7 +13,8 @@ import msgspec
 from hookline.migrate.claude_scripts import DECIDES_PROGRAMS, CannotMove, Judge
 from hookline.migrate.claude_tools import Matcher, translate_matcher
 from hookline.migrate.moves import Before, Draft, Kind, Migrated
-from hookline.pipeline.dialects.claude.names import MAPPED_EVENTS, default_timeout
+from hookline.pipeline.dialects import DIALECTS
+from hookline.pipeline.dialects.claude.names import MAPPED_EVENTS
 from hookline.pipeline.jsonc import Document, Path, value_at
 from hookline.pipeline.shell import quote_variables
 
@@ -120,7 +121,8 @@ def make_native(
     split = {name for name, value in around.env.items() if not _ONE_WORD.fullmatch(value)}
     if args is None and quote_variables(command, split - {*_PLUGIN_VARIABLES}) != command:
         raise CannotMove("a variable of the settings' env is more than one word in its command")
-    seconds = config.get("timeout", default_timeout(event, "command") / 1000)
+    default_ms = DIALECTS["claude"].default_timeout_ms(event, "command")
+    seconds = config.get("timeout", default_ms / 1000)
     hook["timeout"] = max(round(seconds * 1000), 1)
     changes.append(f"timeout {seconds:g} s → {hook['timeout']} ms")
     values = dict(around.env) | ({"HOME": around.home} if around.home else {})

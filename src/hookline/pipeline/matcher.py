@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 from hookline.problem import Problem
 
 MATCH_SECONDS = 0.1
+# A matcher of Claude Code's that is a list of names, not an expression.
+NAME_LIST = re.compile(r"[A-Za-z0-9_\- ,|]*")
 
 Match: TypeAlias = Callable[[str], bool]
 
@@ -48,14 +50,9 @@ def compile_matcher(text: str | None, *, search: bool) -> tuple[Match, Problem |
     return test if search else lambda name: name == text or test(name), None
 
 
-def is_name_list(text: str) -> bool:
-    """Whether a matcher of Claude Code's is a list of names, not an expression."""
-    return re.fullmatch(r"[A-Za-z0-9_\- ,|]*", text) is not None
-
-
 def may_name_mcp_tools(text: object) -> bool:
     """Whether a matcher of Claude Code's may pick a tool that an MCP server has."""
-    return not isinstance(text, str) or not is_name_list(text) or "mcp__" in text
+    return not isinstance(text, str) or not NAME_LIST.fullmatch(text) or "mcp__" in text
 
 
 def compile_expression(text: str, *, whole: bool = False, ascii_only: bool = False) -> Match:

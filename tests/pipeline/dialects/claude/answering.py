@@ -6,7 +6,7 @@ from hookline.answer import Answer, process_common_hook_output_fields
 from hookline.fired import FiredEvent
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.dialects import DIALECTS, EventDocument, HookAnswer
-from hookline.pipeline.dialects.claude.names import find_claude_event
+from hookline.pipeline.dialects.claude import ClaudeDialect
 from hookline.wire import codec
 from hookline.wire.events import EVENTS as SPECS
 from hookline.wire.hooks import CommandHook
@@ -73,7 +73,7 @@ EVENTS: dict[str, Json] = {
 
 def document_of(event: str, **fields: Any) -> EventDocument:
     """What a hook of one of Claude Code's events is asked about."""
-    name = find_claude_event(event)
+    name = ClaudeDialect().event_for(event)
     assert name is not None
     payload = {"session_id": "s", "transcript_path": "", "cwd": "/repo", **EVENTS[event], **fields}
     return EventDocument(name, payload)

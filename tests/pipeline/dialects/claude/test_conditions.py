@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hookline import Hooks
 from hookline.fired import Facts
-from hookline.pipeline.dialects.claude.conditions import applies
+from hookline.pipeline.dialects.claude import ClaudeDialect
 from hookline.pipeline.dialects.claude.rules import covers_command, covers_path
 from hookline.pipeline.dialects.tools import TOOLS, ToolAlias
 from hookline.pipeline.planner import narrow_plan
@@ -20,6 +20,8 @@ from hookline.wire.hooks import CommandHook
 from hookline.wire.results import HookExecutionPlan
 from tests.pipeline.claude import PROJECT_FILE, hooks, write
 from tests.pipeline.dialects.claude.documents import make_document
+
+CLAUDE = ClaudeDialect()
 
 
 def make_hook(event: str, condition: str | None = None) -> CommandHook:
@@ -30,7 +32,7 @@ def make_hook(event: str, condition: str | None = None) -> CommandHook:
 
 def is_run(condition: str, tool: str, tool_input: dict[str, Any], **fields: Any) -> bool:
     document = make_document("BeforeTool", {"tool_name": tool, "tool_input": tool_input, **fields})
-    return applies(make_hook("PreToolUse", condition), document)
+    return CLAUDE.applies(make_hook("PreToolUse", condition), document)
 
 
 @pytest.mark.parametrize(
@@ -309,16 +311,16 @@ def test_a_rule_knows_the_tools_that_the_host_declares() -> None:
     for line, runs in (("git push", True), ("ls", False)):
         fields = {"tool_name": "my_shell", "tool_input": {"line": line}}
         document = make_document("BeforeTool", fields, tools=tools)
-        assert applies(make_hook("PreToolUse", "Bash(git push:*)"), document) is runs
+        assert CLAUDE.applies(make_hook("PreToolUse", "Bash(git push:*)"), document) is runs
 
 
 def test_a_rule_is_about_the_call_as_claude_worded_it() -> None:
     original = {"tool_name": "NotebookEdit", "tool_input": {"notebook_path": "/repo/a.ipynb"}}
     fields = {"tool_name": "replace", "tool_input": {"file_path": "/repo/a.ipynb"}}
     document = make_document("BeforeTool", fields, facts=Facts(original=original))
-    assert applies(make_hook("PreToolUse", "Edit(*.ipynb)"), document)
-    assert applies(make_hook("PreToolUse", "NotebookEdit"), document)
-    assert not applies(make_hook("PreToolUse", "Edit(*.py)"), document)
+    assert CLAUDE.applies(make_hook("PreToolUse", "Edit(*.ipynb)"), document)
+    assert CLAUDE.applies(make_hook("PreToolUse", "NotebookEdit"), document)
+    assert not CLAUDE.applies(make_hook("PreToolUse", "Edit(*.py)"), document)
 
 
 @pytest.mark.parametrize(
@@ -334,9 +336,9 @@ def test_a_hook_with_a_condition_never_runs_where_there_is_no_call(
     event: str, key: str, fields: dict[str, Any]
 ) -> None:
     document = make_document(event, fields)
-    assert not applies(make_hook(key, "Bash"), document)
-    assert applies(make_hook(key), document)
-    assert applies(make_hook(key, ""), document)
+    assert not CLAUDE.applies(make_hook(key, "Bash"), document)
+    assert CLAUDE.applies(make_hook(key), document)
+    assert CLAUDE.applies(make_hook(key, ""), document)
 
 
 @pytest.mark.parametrize(

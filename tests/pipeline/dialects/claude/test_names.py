@@ -9,13 +9,8 @@ from hypothesis import strategies as st
 from hookline.fired import Facts, FiredEvent, Target
 from hookline.pipeline.definitions import Origin, Parsed, parse_hooks
 from hookline.pipeline.dialects import DIALECTS
-from hookline.pipeline.dialects.claude.names import (
-    EVENT_NAMES,
-    compile_claude_matcher,
-    default_timeout,
-    find_claude_event,
-    refuse_kind,
-)
+from hookline.pipeline.dialects.claude import ClaudeDialect
+from hookline.pipeline.dialects.claude.names import EVENT_NAMES
 from hookline.pipeline.dialects.tools import TOOLS, ToolAlias
 from hookline.pipeline.matcher import MatchTimeout, may_name_mcp_tools
 from hookline.pipeline.planner import HookPlanner
@@ -23,11 +18,13 @@ from hookline.pipeline.registry import HookRegistry
 from hookline.wire.events import EVENTS, EventName, HookEventName, find_event
 from hookline.wire.hooks import CommandHook, HookSource
 
+CLAUDE = ClaudeDialect()
+
 
 def matches(event: str, matcher: str | None, target: str) -> bool:
     name = find_event(event)
     assert name is not None
-    test, problem = compile_claude_matcher(name, matcher, None)
+    test, problem = CLAUDE.compile_matcher(name, matcher, None)
     assert problem is None
     return test(target)
 
@@ -47,7 +44,7 @@ def matches(event: str, matcher: str | None, target: str) -> bool:
     ],
 )
 def test_a_hook_that_says_no_timeout_has_claudes(key: str, kind: str, seconds: float) -> None:
-    assert default_timeout(key, kind) == seconds * 1000
+    assert CLAUDE.default_timeout_ms(key, kind) == seconds * 1000
 
 
 @pytest.mark.parametrize(
@@ -68,7 +65,7 @@ def test_a_hook_that_says_no_timeout_has_claudes(key: str, kind: str, seconds: f
     ],
 )
 def test_events_take_the_kinds_that_claude_lets_them(key: str, kind: str, refused: str) -> None:
-    said = refuse_kind(key, kind)
+    said = CLAUDE.refuse_kind(key, kind)
     assert refused in (said or "")
     assert bool(said) is bool(refused)
 
@@ -76,10 +73,10 @@ def test_events_take_the_kinds_that_claude_lets_them(key: str, kind: str, refuse
 def test_every_event_of_claudes_is_one_here() -> None:
     assert len(EVENT_NAMES) == 33
     for name in EVENT_NAMES:
-        event = find_claude_event(name)
+        event = CLAUDE.event_for(name)
         assert event is not None
         assert EVENTS[event].event is event
-    assert find_claude_event("BeforeTool") is None
+    assert CLAUDE.event_for("BeforeTool") is None
 
 
 @pytest.mark.parametrize(
@@ -193,21 +190,21 @@ def test_other_matchers_are_compared_with_claudes_words(
 
 @pytest.mark.parametrize("matcher", ["(", "[a", "a**", "|", " , ", "a{1,99999}", "  "])
 def test_a_matcher_that_nobody_can_read_matches_all_and_is_reported(matcher: str) -> None:
-    test, problem = compile_claude_matcher(HookEventName.BEFORE_TOOL, matcher, None)
+    test, problem = CLAUDE.compile_matcher(HookEventName.BEFORE_TOOL, matcher, None)
     assert test("whatever")
     assert problem is not None
     assert problem.consequence == "it matches all"
 
 
 def test_a_matcher_is_bounded_in_time() -> None:
-    test, _ = compile_claude_matcher(HookEventName.BEFORE_TOOL, "^(a|aa)+$", None)
+    test, _ = CLAUDE.compile_matcher(HookEventName.BEFORE_TOOL, "^(a|aa)+$", None)
     with pytest.raises(MatchTimeout):
         test("a" * 64 + "b")
 
 
 def test_a_matcher_looks_into_the_hosts_tools_each_time() -> None:
     tools = dict(TOOLS)
-    test, _ = compile_claude_matcher(HookEventName.BEFORE_TOOL, "Bash", tools)
+    test, _ = CLAUDE.compile_matcher(HookEventName.BEFORE_TOOL, "Bash", tools)
     assert not test("my_shell")
     tools["my_shell"] = ToolAlias("Bash")
     assert test("my_shell")
@@ -391,7 +388,7 @@ def test_a_list_picks_exactly_what_it_names(names: list[str], between: str, name
 
 @given(st.text("ab.$^[]{}()?*+\\|dk<>:!,", max_size=8), NAMES)
 def test_no_matcher_raises_anything_but_a_timeout(matcher: str, name: str) -> None:
-    test, _ = compile_claude_matcher(HookEventName.BEFORE_TOOL, matcher, None)
+    test, _ = CLAUDE.compile_matcher(HookEventName.BEFORE_TOOL, matcher, None)
     assert test(name) in (True, False)
 
 
@@ -406,5 +403,5 @@ def test_where_both_languages_agree_so_do_the_matchers(matcher: str, name: str) 
         and "*+" not in matcher
         and not re.search(r"[+?*]\+|\(\?", matcher)
     ):
-        test, problem = compile_claude_matcher(HookEventName.BEFORE_TOOL, matcher, None)
+        test, problem = CLAUDE.compile_matcher(HookEventName.BEFORE_TOOL, matcher, None)
         assert problem is not None or test(name) is expected

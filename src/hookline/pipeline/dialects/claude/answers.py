@@ -10,22 +10,20 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from hookline.errors import HooklineError
-from hookline.pipeline.dialects.claude.decisions import (
+from hookline.pipeline.dialects.claude.answer_schema import (
     DECIDING_FIELDS,
     EFFECTS,
+    MUTE_EVENTS,
+    OWN_FIELDS,
     Decisions,
     Word,
+    describe_unread_fields,
+    find_faults,
     read_decisions,
     weigh,
 )
 from hookline.pipeline.dialects.claude.inputs import name_event
 from hookline.pipeline.dialects.claude.rewrites import read_result, restore_input
-from hookline.pipeline.dialects.claude.validation import (
-    MUTE_EVENTS,
-    OWN_FIELDS,
-    describe_unread_fields,
-    find_faults,
-)
 from hookline.pipeline.dialects.document import EventDocument
 from hookline.pipeline.dialects.stdout import HookAnswer
 from hookline.wire import codec

@@ -113,7 +113,7 @@ def show_call(document: EventDocument) -> ShownCall:
         own = {field: names[0] for field, names in fields.items()}
         return ShownCall(told, dict(told_input), tool_input, own, shown.alias)
     context = payload.get("mcp_context") or payload.get("mcp_server")
-    as_mcp_tool = name_mcp_tool(name, context)
+    as_mcp_tool = name_mcp_tool(name, context) if context else name
     if as_mcp_tool != name:
         return ShownCall(as_mcp_tool, dict(tool_input), tool_input)
     return show_as_claude(name, tool_input, tools=document.tools, cwd=payload["cwd"])

@@ -9,12 +9,7 @@ import msgspec
 from hookline.errors import InvalidPayloadError, UnknownEventError
 from hookline.fired import BASE_FIELDS, Facts, FiredEvent, read_fired_event
 from hookline.nearest import nearest
-from hookline.pipeline.dialects.claude.names import (
-    CLAUDE_WORDS,
-    EVENT_NAMES,
-    MAPPED_EVENTS,
-    find_claude_event,
-)
+from hookline.pipeline.dialects.claude.names import CLAUDE_WORDS, EVENT_NAMES, MAPPED_EVENTS
 from hookline.pipeline.dialects.tools import (
     TOOLS,
     ToolAlias,
@@ -44,15 +39,13 @@ _OTHER_WORDS: Mapping[EventName, str] = {
 def read_claude_event(name: str, fields: Fields, tools: Tools = None) -> FiredEvent:
     """An event by Claude Code's name, with its fields; ``tools`` are the host's. One of our own
     names is read as ours. Raises UnknownEventError, InvalidPayloadError and AmbiguousInputError."""
-    event = find_claude_event(name)
+    event = MAPPED_EVENTS.get(name) or find_event(name)
     if event is None:
-        own = find_event(name)
-        if own is None:
-            known = (*(each.value for each in HookEventName), *EVENT_NAMES)
-            raise UnknownEventError(name, nearest(name, dict.fromkeys(known)))
-        return read_fired_event(own, fields)
+        known = (*(each.value for each in HookEventName), *EVENT_NAMES)
+        raise UnknownEventError(name, nearest(name, dict.fromkeys(known)))
     if name not in MAPPED_EVENTS:
-        return _read_own(event, fields)
+        is_ours = isinstance(event, HookEventName)
+        return read_fired_event(event, fields) if is_ours else _read_own(event, fields)
     if "tool_name" in fields:
         _check_call(name, fields)
     try:

@@ -220,7 +220,7 @@ class Config:
                 self._code_layers.append(layer)
         self._settings: Settings | None = None
         self._hook_system: HookSystem | None = None
-        self._unregistered: list[Callable[[HookSystem], object]] = []
+        self._unregistered: list[tuple[HookRegistryEntry, Problem | None]] = []
         self._lock = threading.RLock()
 
     @classmethod
@@ -287,8 +287,8 @@ class Config:
 
                 system = HookSystem(self)
                 waiting, self._unregistered = self._unregistered, []
-                for register in waiting:
-                    register(system)
+                for entry, fault in waiting:
+                    system.add_hook(entry, fault)
                 self._hook_system = system
             return self._hook_system
 
@@ -301,15 +301,13 @@ class Config:
         """Register a function as a hook, without reading any settings: until there is a hook
         system it waits for it. Raises UnknownEventError or InvalidHookError at once."""
         from hookline.system import read_hook
-        from hookline.wire.events import narrow_event
 
-        narrow_event(event)
-        read_hook(hook, **options)
+        read = read_hook(event, hook, **options)
         with self._lock:
-            if self._hook_system is not None:
-                self._hook_system.register_hook(event, hook, **options)
-                return
-            self._unregistered.append(lambda made: made.register_hook(event, hook, **options))
+            if self._hook_system is None:
+                self._unregistered.append(read)
+            else:
+                self._hook_system.add_hook(*read)
 
     def dispose(self) -> None:
         """End what the hook system keeps from call to call, and async hooks that still run; calls

@@ -259,29 +259,26 @@ class HookSystem:
         in milliseconds, a minute if nothing is said; ``on_failure="block"`` blocks the event when
         the hook fails.
         """
-        narrowed = narrow_event(event)
-        try:
-            layer = HookSource(source)
-        except ValueError:
-            known = ", ".join(layer.value for layer in HookSource)
-            problem = f"the source must be one of {known}, not {source!r}"
-            raise InvalidHookError(problem) from None
-        config = read_hook(
-            hook, name=name, timeout=timeout, on_failure=on_failure, source=layer, matcher=matcher
-        )
-        matches, fault = DIALECTS[config.dialect].compile_matcher(narrowed, matcher)
-        if fault is not None:
-            self._log.warning(f"hook {config.name!r}: matcher {fault}")
-        return self._registry.register(
-            HookRegistryEntry(
-                event=narrowed,
-                hook=config,
-                matcher=msgspec.UNSET if matcher is None else matcher,
-                matches=matches,
+        return self.add_hook(
+            *read_hook(
+                event,
+                hook,
+                matcher=matcher,
+                name=name,
                 sequential=sequential,
-                enabled=self._runtime_enabled,
-                trusted=layer is not HookSource.PROJECT or self._config.adopts(config),
+                timeout=timeout,
+                on_failure=on_failure,
+                source=source,
             )
+        )
+
+    def add_hook(self, entry: HookRegistryEntry, fault: Problem | None) -> Callable[[], None]:
+        """Register a hook as ``read_hook`` returned it; the returned function takes it out."""
+        if fault is not None:
+            self._log.warning(f"hook {entry.name!r}: matcher {fault}")
+        trusted = entry.hook.source is not HookSource.PROJECT or self._config.adopts(entry.hook)
+        return self._registry.register(
+            msgspec.structs.replace(entry, enabled=self._runtime_enabled, trusted=trusted)
         )
 
     def hook(self, event: str | EventName, **options: "Unpack[HookOptions]") -> Callable[[F], F]:
@@ -435,30 +432,45 @@ class HookSystem:
 
 
 def read_hook(
+    event: str | EventName,
     hook: HookFunction | Mapping[str, Any],
     *,
     matcher: str | None = None,
     name: str | None = None,
-    sequential: bool = False,  # noqa: ARG001 - any value will do
+    sequential: bool = False,
     timeout: float | None = None,
     on_failure: OnFailure | None = None,
-    source: HookSource = HookSource.RUNTIME,
-) -> HookConfig:
-    """A hook that is registered in code; raises InvalidHookError for what could never run."""
+    source: HookSource | str = HookSource.RUNTIME,
+) -> tuple[HookRegistryEntry, Problem | None]:
+    """Read a hook that code registers, and what is wrong with its matcher, if anything; raises
+    UnknownEventError, and InvalidHookError for a hook that could never run."""
+    narrowed = narrow_event(event)
+    try:
+        layer = HookSource(source)
+    except ValueError:
+        known = ", ".join(layer.value for layer in HookSource)
+        problem = f"the source must be one of {known}, not {source!r}"
+        raise InvalidHookError(problem) from None
     said = {"name": name or None, "timeout": timeout, "onFailure": on_failure}
     given = {key: value for key, value in said.items() if value is not None}
     if not isinstance(hook, Mapping):
         called = getattr(hook, "__qualname__", "") or type(hook).__qualname__
-        config: HookConfig = runtime_hook(
-            {"name": called, "function": hook, **given}, source=source
-        )
+        config: HookConfig = runtime_hook({"name": called, "function": hook, **given}, source=layer)
     elif hook.get("type") == "runtime":
-        config = runtime_hook({**hook, **given}, source=source)
+        config = runtime_hook({**hook, **given}, source=layer)
     else:
-        config = settings_hook({**hook, **given}, source=source)
+        config = settings_hook({**hook, **given}, source=layer)
     if matcher is not None and not isinstance(matcher, str):
         raise InvalidHookError(f"the matcher of {config.name!r} must be a string")
-    return config
+    matches, fault = DIALECTS[config.dialect].compile_matcher(narrowed, matcher)
+    entry = HookRegistryEntry(
+        event=narrowed,
+        hook=config,
+        matcher=msgspec.UNSET if matcher is None else matcher,
+        matches=matches,
+        sequential=sequential,
+    )
+    return entry, fault
 
 
 def run_blocking(make: Callable[[], Coroutine[Any, Any, T]]) -> T:

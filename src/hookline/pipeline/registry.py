@@ -63,7 +63,7 @@ class HookRegistry:
     def load(self, entries: Iterable[HookRegistryEntry], rules: Rules | None = None) -> None:
         """Replace what came from settings; what was registered in code as runtime stays."""
         with self._lock:
-            kept = [e for e in self._snapshot.entries if e.source is HookSource.RUNTIME]
+            kept = [e for e in self._snapshot.entries if e.hook.source is HookSource.RUNTIME]
             self._rules = self._rules if rules is None else rules
             self._snapshot = _snapshot((*kept, *entries), self._rules)
             self._loaded = True
@@ -156,7 +156,7 @@ def explain_missing(
 
 def _snapshot(entries: Iterable[HookRegistryEntry], rules: Rules) -> HookSnapshot:
     entries = tuple(entries)
-    ordered = sorted(entries, key=lambda entry: LAYER_ORDER[entry.source])
+    ordered = sorted(entries, key=lambda entry: LAYER_ORDER[entry.hook.source])
     by_event: dict[str, list[HookRegistryEntry]] = {}
     for entry in ordered:
         if rules.strict and entry.hook.on_failure != "block":

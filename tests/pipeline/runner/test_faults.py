@@ -103,7 +103,7 @@ def test_a_hook_that_is_to_be_warm_runs_warm_or_cold_whichever_call_fails(
 
 def is_settled(runner: HookRunner) -> bool:
     """Whether its template can serve, or never will."""
-    pool = runner._commands._pool
+    pool = None if runner._commands is None else runner._commands._pool
     templates = pool._templates.values() if pool is not None else ()
     return all(template.is_ready or template.is_over for template in templates)
 

@@ -41,15 +41,16 @@ class HookRunner:
         warn: Callable[[str], None] = warn,
         on_end: "OnEnd" = lambda _result, _document, _context: None,
     ) -> None:
-        self._commands = CommandRunner(warn=warn)
+        self._warn = warn
         self._on_end = on_end
         self._lock = threading.RLock()
+        self._commands: CommandRunner | None = None
         self._background: Background | None = None
         self._http: HttpRunner | None = None
         self._is_disposed = False
         # Hook type -> what runs it.
         self._runs: dict[str, Run] = {
-            "command": self._commands.run,
+            "command": self._run_command,
             "runtime": self._run_function,
             "prompt": self._run_prompt,
             "http": self._run_http,
@@ -93,7 +94,8 @@ class HookRunner:
             self._is_disposed = True
         if self._background is not None:
             self._background.close()
-        self._commands.dispose()
+        if self._commands is not None:
+            self._commands.dispose()
         if self._http is not None:
             self._http.dispose()
 
@@ -137,6 +139,16 @@ class HookRunner:
             results += (result,)
         return results
 
+    def _run_command(
+        self, hook: CommandHook, document: InputDocument, context: RunContext
+    ) -> Awaitable[HookExecutionResult]:
+        with self._lock:
+            if self._commands is None:
+                self._commands = CommandRunner(warn=self._warn)
+                if self._is_disposed:
+                    self._commands.dispose()
+        return self._commands.run(hook, document, context)
+
     def _run_function(
         self, hook: RuntimeHook, document: InputDocument, context: RunContext
     ) -> Awaitable[HookExecutionResult]:
@@ -153,7 +165,7 @@ class HookRunner:
 
         with self._lock:
             if self._background is None:
-                self._background = Background(self._commands.run, self._on_end)
+                self._background = Background(self._run_command, self._on_end)
                 if self._is_disposed:
                     self._background.close()
             background = self._background

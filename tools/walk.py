@@ -1,7 +1,8 @@
-"""The walk of one BeforeTool event from ``hookline fire`` to the screen: the files it passes.
+"""Follow an event or a call through the code, and name the files that a reader passes.
 
 A file counts if one of its functions was called for the event, not if it was merely imported. They
-are printed in the order in which they are first entered; ``--limit N`` fails beyond N.
+are printed in the order in which they are first entered. A walk that passes more files than its
+limit exits with 1: fold a file that only forwards.
 """
 
 import argparse
@@ -11,85 +12,82 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
-_SOURCE = Path(__file__).parents[1] / "src"
-_HOOK = '#!/bin/sh\ncat > /dev/null\necho \'{"decision": "allow"}\'\n'
-_DEFINITION = {
-    "matcher": "write_file",
-    "hooks": [{"type": "command", "name": "guard", "command": "./guard.sh"}],
+_REPOSITORY = Path(__file__).parents[1]
+_FRAMEWORKS = _REPOSITORY / ".venv-adapters" / "bin" / "python"
+
+
+class Walk(NamedTuple):
+    """A program in ``tools/walks``, how many files it may pass, and what it prints if it worked."""
+
+    program: str
+    limit: int
+    printed: str
+    needs_framework: bool = False
+
+
+WALKS = {
+    "fire": Walk("fire", 35, "allowed"),
+    "run-tool": Walk("run_tool", 20, "ran ls"),
+    "langchain": Walk("in_langchain", 25, "ran ls", needs_framework=True),
+    "claude": Walk("claude", 40, "allowed"),
+    "nats": Walk("over_nats", 35, "allowed"),
 }
-_FIRE = ("fire", "BeforeTool", "--trust", "--tool", "write_file", "--tool-input", '{"content": ""}')
-# Runs in a process of its own, so that nothing is imported yet; the profile is on from the start.
-_PROBE = """
-import json, sys, threading
-source, walk, *arguments = sys.argv[1:]
-called = {}
-
-def watch(frame, event, _argument):
-    code = frame.f_code
-    # The body of a class or a module is not OPTIMIZED; a comprehension is no function to a reader.
-    is_function = code.co_flags & 1 and (code.co_name[0] != "<" or code.co_name == "<lambda>")
-    if event != "call" or not is_function or not code.co_filename.startswith(source):
-        return
-    # What a module calls while it is imported makes its tables; the event is not there yet.
-    while frame := frame.f_back:
-        if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(source):
-            return
-    called.setdefault((code.co_filename, code.co_qualname), None)
-
-threading.setprofile(watch)
-sys.setprofile(watch)
-from hookline.cli import main
-status = main(arguments)
-sys.setprofile(None)
-with open(walk, "w") as file:
-    json.dump({"status": status, "called": list(called)}, file)
-"""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--limit", type=int, metavar="N", help="fail beyond so many files")
+    parser.add_argument("walk", nargs="?", choices=WALKS, default="fire", help="default: fire")
+    parser.add_argument("--limit", type=int, metavar="N", help="allow another number of files")
     parser.add_argument("--functions", action="store_true", help="name the functions as well")
     options = parser.parse_args()
+    walk = WALKS[options.walk]
     functions: dict[str, list[str]] = {}
-    for file, name in _walk():
-        functions.setdefault(str(Path(file).relative_to(_SOURCE)), []).append(name)
+    for file, name in follow(walk):
+        functions.setdefault(file, []).append(name)
     for file, names in functions.items():
         print(f"{len(names):4}  {file}")
         if options.functions:
             print("".join(f"        {name}\n" for name in names), end="")
     number = sum(map(len, functions.values()))
     print(f"{len(functions)} files, {number} functions")
-    if options.limit is not None and len(functions) > options.limit:
+    limit = walk.limit if options.limit is None else options.limit
+    if len(functions) > limit:
         print(
-            f"walk: files beyond --limit {options.limit}; fold what only forwards", file=sys.stderr
+            f"walk: {options.walk} passes more than {limit} files; fold a file that only forwards",
+            file=sys.stderr,
         )
         return 1
     return 0
 
 
-def _walk() -> list[tuple[str, str]]:
-    """The file and the name of each function that is called, in the order of the first calls."""
+def follow(walk: Walk) -> list[tuple[str, str]]:
+    """Run a walk; return the file and the name of each function called, in the order of the first
+    calls."""
+    python = str(_FRAMEWORKS) if walk.needs_framework else sys.executable
     with tempfile.TemporaryDirectory(prefix="hookline-walk-") as scratch:
         project = Path(scratch, "project")
-        (project / ".hookline").mkdir(parents=True)
-        settings = {"hooks": {"BeforeTool": [_DEFINITION]}}
-        (project / ".hookline" / "settings.json").write_text(json.dumps(settings))
-        (project / "guard.sh").write_text(_HOOK)
-        (project / "guard.sh").chmod(0o755)
-        walk = Path(scratch, "walk.json")
+        project.mkdir()
+        record = Path(scratch, "walk.json")
         done = subprocess.run(
-            [sys.executable, "-c", _PROBE, str(_SOURCE), str(walk), *_FIRE],
+            [python, "-m", f"tools.walks.{walk.program}"],
             cwd=project,
             # Settings of the person who runs this would make it another walk.
-            env={"PATH": os.environ["PATH"], "HOME": scratch, "PYTHONPATH": str(_SOURCE)},
+            env={
+                "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+                "HOME": scratch,
+                "PYTHONPATH": f"{_REPOSITORY}{os.pathsep}{_REPOSITORY / 'src'}",
+                "HOOKLINE_WALK": str(record),
+            },
             capture_output=True,
             text=True,
         )
-        if done.returncode or "guard" not in done.stdout or "allowed" not in done.stdout:
-            sys.exit(f"walk: the event was not allowed:\n{done.stdout}{done.stderr}")
-        return [(file, name) for file, name in json.loads(walk.read_text())["called"]]
+        if done.returncode or walk.printed not in done.stdout:
+            sys.exit(
+                f"walk: the program did not print {walk.printed!r}:\n{done.stdout}{done.stderr}"
+            )
+        return [(file, name) for file, name in json.loads(record.read_text())]
 
 
 if __name__ == "__main__":

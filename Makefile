@@ -4,7 +4,7 @@ VENV := .venv
 # Tests wait for processes more than they work, so there may be more than one for each core.
 WORKERS ?= 4
 # Tests of the tools, which are not the product, have a target of their own.
-TOOLS := tests/soak tests/test_benchmarks.py tests/test_harness.py
+TOOLS := tests/soak tests/test_benchmarks.py tests/test_harness.py tests/test_mutate.py
 BIN := $(VENV)/bin
 # Frameworks and model SDKs: heavy, and only their own tests need them.
 ADAPTERS := .venv-adapters
@@ -39,7 +39,7 @@ suite: $(VENV)/.dev
 	$(BIN)/$(COMPILE)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests $(TOOLS:%=--ignore=%)
 
-test-tools: $(VENV)/.dev  ## the benchmarks, the soaks and the harness of the suite, tested
+test-tools: $(VENV)/.dev  ## the benchmarks, the soaks, the bug maker and the harness of the suite, tested
 	$(BIN)/python -m pytest -n $(WORKERS) $(TOOLS)
 
 test-adapters: check-adapters $(VENV)/.dev  ## the adapters and model SDKs, with the real frameworks

@@ -193,6 +193,24 @@ def test_contents_that_are_no_list_become_a_list_of_contents_when_they_change(fo
 
 
 @in_both_forms
+@pytest.mark.parametrize(
+    "between", ["b", text("b"), [{"text": "b"}]], ids=["text", "content", "list"]
+)
+def test_bare_parts_stay_apart_when_the_message_between_them_is_removed(
+    form: Form, between: Any
+) -> None:
+    contents = [{"text": "a"}, between, {"text": "c"}, IMAGE]
+    edited = edited_contents(form, contents, said(("user", "a"), ("user", "c")))
+    assert edited == [{"text": "a"}, {"role": "user", "parts": [{"text": "c"}, IMAGE]}]
+
+
+@in_both_forms
+def test_bare_calls_stay_the_models_when_the_message_between_them_is_removed(form: Form) -> None:
+    edited = edited_contents(form, [CALL, "b", CALL, ANSWER], [])
+    assert edited == [CALL, {"role": "model", "parts": [CALL]}, ANSWER]
+
+
+@in_both_forms
 def test_bare_entries_of_a_list_stay_bare_so_that_they_stay_one_turn(form: Form) -> None:
     assert edited_contents(form, ["look", IMAGE], said(("user", "NEW"))) == ["NEW", IMAGE]
     assert edited_contents(form, [[IMAGE, "look"]], said(("user", "NEW"))) == [[IMAGE, "NEW"]]

@@ -360,18 +360,22 @@ def _read_turns(contents: object) -> list[_Turn]:
             turn = _Turn("user", [entry])
         else:
             raise TranslationError(f"contents cannot hold {type(entry).__name__}")
-        is_bare = turn.entry is None and not isinstance(entry, str)
         # The SDK sends a run of bare parts in one turn: calls are the model's, others not.
-        if (
-            run is not None
-            and is_bare
-            and bool(field(run.parts[0], "functionCall")) == bool(field(entry, "functionCall"))
-        ):
+        if run is not None and _is_run(turn) and _is_calling(run) == _is_calling(turn):
             run.parts.append(entry)
             continue
         turns.append(turn)
-        run = turn if is_bare else None
+        run = turn if _is_run(turn) else None
     return turns
+
+
+def _is_run(turn: _Turn) -> bool:
+    """True for bare parts, which the SDK joins with bare parts beside them; a bare text is none."""
+    return turn.entry is None and not isinstance(turn.parts[0], str)
+
+
+def _is_calling(turn: _Turn) -> bool:
+    return bool(field(turn.parts[0], "functionCall"))
 
 
 def _edit_contents(contents: Any, messages: Sequence[MessageChange], otherwise: Form) -> Any:
@@ -395,8 +399,14 @@ def _edit_contents(contents: Any, messages: Sequence[MessageChange], otherwise: 
             for turn in turns
         ]
     edited: list[Any] = []
+    run: _Turn | None = None
     for turn in edit_messages(turns, messages, _TurnForm(form), split_results=_split_results):
+        if run is not None and _is_run(turn) and _is_calling(run) == _is_calling(turn):
+            # The message between two runs is gone: as neighbours they would be one message.
+            parts = [as_part(part, form=form) for part in turn.parts]
+            turn = _new_turn("model" if _is_calling(turn) else turn.role, parts, form)
         edited += turn.parts if turn.entry is None else [turn.entry]
+        run = turn if _is_run(turn) else None
     return edited
 
 

@@ -78,6 +78,13 @@ class Record:
     def covers(self, test: str, digest: str) -> bool:
         return self.files.get(test, {}).get("digest") == digest
 
+    def is_complete(self, test: str, digest: str) -> bool:
+        """True if every test of the file ran to its end while it was recorded."""
+        tests = self.files.get(test, {}).get("tests", {})
+        return (
+            self.covers(test, digest) and bool(tests) and all(t["passed"] for t in tests.values())
+        )
+
     def number(self, function: str) -> int:
         if function not in self._numbers:
             self._numbers[function] = len(self.functions)
@@ -128,7 +135,7 @@ def choose(bug: Bug, checkout: Path, record: Record, *, budget: float) -> Choice
                 if test["passed"] and not numbers.isdisjoint(test["hits"])
             ]
     entering.sort()
-    unrecorded = {f for f in files if not record.covers(f, files[f])}
+    unrecorded = {f for f in files if not record.is_complete(f, files[f])}
     if not entering:
         unrecorded = set(files)
     importing = {f for f in unrecorded if _imports(checkout / f, bug.module)}

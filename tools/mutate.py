@@ -105,11 +105,12 @@ _OPTIONS = ("--timeout=60", "--hypothesis-seed=0")
 def main(arguments: Sequence[str] | None = None, *, checkout: Path = CHECKOUT) -> int:
     options = _read_options(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    if options.record:
-        with trees.copies(checkout, options.jobs) as copies:
-            reach.record_all(checkout, copies, reach.Record.read(checkout))
-        return 0
     package = checkout / trees.PACKAGE
+    if options.record:
+        modules = bugs.modules(package, options.only) if options.only else None
+        with trees.copies(checkout, options.jobs) as copies:
+            reach.record_all(checkout, copies, reach.Record.read(checkout), modules)
+        return 0
     sources = {name: (package / name).read_bytes() for name in bugs.modules(package, options.only)}
     drawn = _draw(options, sources)
     if not drawn:
@@ -149,12 +150,11 @@ def _try_all(
     try:
         return sum(pool.map(judge_one, drawn))
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
         for tree in copies:
             tree.close()
         raise
     finally:
-        pool.shutdown()
+        pool.shutdown(cancel_futures=True)
 
 
 def _draw(options: argparse.Namespace, sources: dict[str, bytes]) -> list[bugs.Bug]:

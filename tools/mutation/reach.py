@@ -197,12 +197,18 @@ def _file(test: str) -> str:
 # Recording.
 
 
-def record_all(checkout: Path, trees: Sequence[Tree], record: Record) -> None:
-    """Run the test files that are new or have changed, and note what each test enters."""
+def record_all(
+    checkout: Path, trees: Sequence[Tree], record: Record, modules: Sequence[str] | None
+) -> None:
+    """Run the test files (of these modules, if they are given) that are new or have changed, and
+    note what each test enters."""
     files = test_files(checkout)
     for gone in set(record.files) - set(files):
         del record.files[gone]
-    changed = [f for f in files if not record.covers(f, files[f])]
+    asked = set(files)
+    if modules is not None:
+        asked = {file for module in modules for file in mirror(module, list(files))}
+    changed = [f for f in files if f in asked and not record.covers(f, files[f])]
     for tree in trees:
         _instrument(tree, record)
     free: SimpleQueue[Tree] = SimpleQueue()
@@ -215,7 +221,7 @@ def record_all(checkout: Path, trees: Sequence[Tree], record: Record) -> None:
             tests = _run_batch(tree, batch)
         finally:
             free.put(tree)
-        for file in batch:
+        for file in batch if tests else ():
             own = {name: test for name, test in tests.items() if _file(name) == file}
             record.files[file] = {"digest": files[file], "tests": own}
         record.write(checkout)
@@ -227,8 +233,15 @@ def record_all(checkout: Path, trees: Sequence[Tree], record: Record) -> None:
             flush=True,
         )
 
-    with ThreadPoolExecutor(len(trees)) as pool:
+    pool = ThreadPoolExecutor(len(trees))
+    try:
         list(pool.map(run, _batches(changed)))
+    except BaseException:
+        for tree in trees:
+            tree.close()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _batches(files: Sequence[str]) -> Iterator[list[str]]:

@@ -42,6 +42,10 @@ class Run:
         return self.finished and self.failed is None
 
 
+class Closed(Exception):
+    """The copy is about to be removed."""
+
+
 class Tree:
     """One copy of the checkout; one test run at a time."""
 
@@ -82,7 +86,7 @@ class Tree:
         command = ["nice", self.python(environment), "-m", "pytest", *_PYTEST, *arguments]
         variables = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
         if self._closed:
-            return Run(None, False, "")
+            raise Closed
         # A file, not a pipe, which a process that a test left behind would keep open.
         with open(self.root.parent / "output", "w+", errors="replace") as output:
             process = self._running = subprocess.Popen(
@@ -104,7 +108,9 @@ class Tree:
                 process.wait()
             output.seek(0)
             text = output.read()
-        if not finished or self._closed:
+        if self._closed:
+            raise Closed
+        if not finished:
             return Run(None, False, text)
         # Without a test to name it is still a failure: the module cannot be imported any more.
         failed = _FAILED.search(text)

@@ -11,7 +11,7 @@ import contextlib
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,8 +34,16 @@ class Verdict:
 class Judge:
     """Says of each bug whether a test notices it."""
 
-    def __init__(self, checkout: Path, copies: Sequence[trees.Tree], *, budget: float) -> None:
+    def __init__(
+        self,
+        checkout: Path,
+        sources: Mapping[str, bytes],
+        copies: Sequence[trees.Tree],
+        *,
+        budget: float,
+    ) -> None:
         self._checkout = checkout
+        self._sources = sources
         self._budget = budget
         self._record = reach.Record.read(checkout)
         self._free: SimpleQueue[trees.Tree] = SimpleQueue()
@@ -45,7 +53,7 @@ class Judge:
 
     def try_bug(self, bug: bugs.Bug) -> Verdict:
         tree = self._free.get()
-        source = (self._checkout / trees.PACKAGE / bug.module).read_bytes()
+        source = self._sources[bug.module]
         try:
             choice = reach.choose(bug, self._checkout, self._record, budget=self._budget)
             if not choice.own and not choice.wider:
@@ -120,7 +128,7 @@ def main(arguments: Sequence[str] | None = None, *, checkout: Path = CHECKOUT) -
             print(f"{bug.name}\n{bug.diff(sources[bug.module])}")
         return 0
     with trees.copies(checkout, min(options.jobs, len(drawn))) as copies:
-        judge = Judge(checkout, copies, budget=options.budget)
+        judge = Judge(checkout, sources, copies, budget=options.budget)
         killed = _try_all(judge, drawn, sources, copies)
     share = 100 * killed / len(drawn)
     print(f"killed {killed} of {len(drawn)} ({share:.0f} %)")
@@ -130,7 +138,7 @@ def main(arguments: Sequence[str] | None = None, *, checkout: Path = CHECKOUT) -
 def _try_all(
     judge: Judge,
     drawn: Sequence[bugs.Bug],
-    sources: dict[str, bytes],
+    sources: Mapping[str, bytes],
     copies: Sequence[trees.Tree],
 ) -> int:
     """Try the bugs, as many at a time as there are copies; the number that a test notices."""

@@ -85,6 +85,13 @@ class Record:
             self.covers(test, digest) and bool(tests) and all(t["passed"] for t in tests.values())
         )
 
+    def numbers_of(self, module: str, function: str) -> set[int]:
+        """The function's number; those of all functions of its module for the module's own lines,
+        and for a function that was written or renamed since."""
+        if (name := f"{module}::{function}") in self._numbers:
+            return {self._numbers[name]}
+        return {n for name, n in self._numbers.items() if name.startswith(f"{module}::")}
+
     def number(self, function: str) -> int:
         if function not in self._numbers:
             self._numbers[function] = len(self.functions)
@@ -120,12 +127,7 @@ def choose(bug: Bug, checkout: Path, record: Record, *, budget: float) -> Choice
     """The tests that enter the bug's function, the most specific first, as many as fit."""
     files = test_files(checkout)
     mirrors = set(mirror(bug.module, list(files)))
-    wanted = f"{bug.module}::{bug.function}" if bug.function else f"{bug.module}::"
-    numbers = {
-        number
-        for number, name in enumerate(record.functions)
-        if name == wanted or (not bug.function and name.startswith(wanted))
-    }
+    numbers = record.numbers_of(bug.module, bug.function)
     entering: list[tuple[int, float, str]] = []
     for file, entry in record.files.items():
         if record.covers(file, files.get(file, "")):

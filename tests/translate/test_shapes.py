@@ -240,7 +240,9 @@ def test_a_guard_is_shown_the_response_of_each_api_and_leaves_no_trace_of_it(nam
 
 
 def test_the_refusal_says_what_was_found_and_where() -> None:
-    with pytest.raises(TranslationError, match=r"messages\[1\]: content has a block of type 'aud"):
+    with pytest.raises(
+        TranslationError, match=r"messages\[1\]: content has a block of the unknown type 'aud"
+    ):
         translator.to_hook_llm_request(
             {
                 "messages": [

@@ -1,9 +1,9 @@
-"""The seam between a model SDK and what hooks are shown; only this package imports an SDK."""
+"""Translates between a model SDK and what hooks read; only this package imports an SDK."""
 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-# What only the annotations name is not worth loading for the events that have no model.
+# Only annotations name these, so events without a model need not load them.
 if TYPE_CHECKING:
     from hookline.wire.model import HookToolConfig, LLMRequest, LLMResponse
 
@@ -15,7 +15,7 @@ class HookTranslator(Protocol):
 
     The contract of every translator:
 
-    - It takes each form in which callers hold a value (JSON, the SDK's own objects) and answers in
+    - It takes each form in which callers hold a value (JSON, the SDK's own objects) and returns
       the form it was given: that of ``base``; without one, that of ``like``, which is any request,
       response or tool config of the same caller; without either, plain JSON.
     - No argument is ever altered. What a hook does not name is the identical object in the result,
@@ -23,10 +23,10 @@ class HookTranslator(Protocol):
     - Hooks are shown text alone: no thoughts, no calls, no media, no system instruction.
     - A system message that a hook adds goes where the API takes it; names of functions that the
       request does not declare are not sent.
-    - ``TranslationError`` is the only exception. ``to_…`` raises it for a value that is no request
-      or response at all, and for one of a shape it does not know: to show that as an empty one
-      would disarm every guard. ``from_…`` raises it for a malformed answer of a hook: its callers
-      leave the value as it was and warn, so no hook can break a model call.
+    - ``TranslationError`` is the only exception. ``to_…`` raises it for a value that is not a
+      request or response, and for one of an unknown shape: shown as empty, it would pass every
+      guard. ``from_…`` raises it for a malformed answer of a hook: its callers leave the value as
+      it was and warn, so no hook can break a model call.
     """
 
     def to_hook_llm_request(self, request: object) -> "LLMRequest":
@@ -80,5 +80,5 @@ class HookTranslator(Protocol):
         ...
 
     def has_system_turns(self, request: object) -> bool:
-        """Whether a request may hold a system message in the midst of its conversation."""
+        """True if a system message may stand between other messages of the request."""
         ...

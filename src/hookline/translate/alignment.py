@@ -1,5 +1,5 @@
-"""One alignment for the message lists of all SDKs: it finds what a hook did to the messages it was
-shown, and does that to the messages of the SDK."""
+"""Finds what a hook did to the messages it was shown, and does the same to the messages of the SDK;
+all SDKs share it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile, zip_longest
@@ -11,7 +11,7 @@ M = TypeVar("M")
 
 
 class MessageForm(Protocol[M]):
-    """How the messages of one SDK are read and made; no message is ever altered.
+    """Reads and makes the messages of one SDK; never alters a message.
 
     Hooks are shown the text of a message and nothing else it holds, and no message without text.
     """
@@ -29,7 +29,7 @@ class MessageForm(Protocol[M]):
         ...
 
     def without_text(self, message: M) -> M | None:
-        """The message with all it holds but its text; None when that is nothing."""
+        """The message without its text; None if it holds nothing else."""
         ...
 
     def new(self, role: Role, text: str) -> M:
@@ -51,13 +51,13 @@ def edit_messages(
     split_roles: bool = False,
     split_results: Callable[[M], tuple[M, M | None] | None] = lambda _message: None,
 ) -> list[M]:
-    """The messages such that hooks would be shown ``wanted``: what an edit does not name is the
-    identical message, and what hooks are not shown stays in its place and order. With
-    ``split_roles`` it stays in its role too, where an edit gives the text another one.
+    """Return messages of which hooks would be shown ``wanted``. A message that no edit touches is
+    the identical object, and what hooks are not shown stays in its place and order. With
+    ``split_roles`` it also keeps its role when an edit gives the text another one.
 
-    ``split_results`` parts a message with results of the calls in the message before it into what
-    hooks are not shown and what they are, None if nothing, since no other message may stand between
-    a call and its result; it is None for a message without results."""
+    No other message may stand between a call and its result. So ``split_results`` splits a message
+    with results of the calls before it into the part that hooks are not shown and the part that
+    they are, None if there is none; it returns None for a message without results."""
     places = [place for place, message in enumerate(messages) if form.text(message)]
     shown = [MessageChange(form.text(messages[p]), form.role(messages[p])) for p in places]
     edited: dict[int, M | None] = {}
@@ -97,11 +97,10 @@ def edit_messages(
 def find_changes(
     shown: Sequence[MessageChange], wanted: Sequence[MessageChange]
 ) -> list[tuple[int, int, int, int]]:
-    """The runs of messages that a hook changed, each from and to where in ``shown`` and then in
-    ``wanted``."""
+    """The runs of messages that a hook changed: start and end in ``shown``, then in ``wanted``."""
     if len(shown) == len(wanted):
-        # Texts that nobody said before are edits in their place. Long conversations of few texts,
-        # of which many are edited, would take difflib minutes.
+        # New texts are edits in place. difflib would take minutes for a long conversation of few
+        # different texts, many of which are edited.
         changed = [
             n for n, pair in enumerate(zip(shown, wanted, strict=True)) if pair[0] != pair[1]
         ]
@@ -110,8 +109,8 @@ def find_changes(
             return [(n, n + 1, n, n + 1) for n in changed]
     from difflib import SequenceMatcher
 
-    # What is alike at the end, then at the start, is set apart: difflib would take one edited
-    # message among equal ones for a message added and another one removed.
+    # Equal messages at the end, then at the start, are skipped: difflib would take one edited
+    # message among equal ones for one message added and another one removed.
     alike = _count_alike(reversed(shown), reversed(wanted))
     old, new = shown[: len(shown) - alike], wanted[: len(wanted) - alike]
     start = _count_alike(old, new)
@@ -130,9 +129,9 @@ def _count_alike(old: Iterable[MessageChange], new: Iterable[MessageChange]) -> 
 def set_system_apart(
     shown: Sequence[LLMMessage], wanted: Sequence[MessageChange]
 ) -> tuple[list[MessageChange], list[str]]:
-    """The messages that can be turns, and the texts of those that a hook adds as the system's, for
-    APIs that take them beside the conversation alone. System turns that the request has already,
-    left alone or edited, stay turns."""
+    """The messages that stay turns, and the texts of the system messages that a hook adds, for APIs
+    that take those only beside the conversation. System turns that the request already has, edited
+    or not, stay turns."""
     own = [message["content"] for message in shown if message["role"] == "system"]
     added: list[MessageChange] = []
     for message in wanted:
@@ -141,7 +140,7 @@ def set_system_apart(
                 own.remove(message.content)
             else:
                 added.append(message)
-    # Those that the hook has another text for.
+    # The first of them are the request's own system turns with another text.
     apart = {id(message) for message in added[len(own) :]}
     turns = [message for message in wanted if id(message) not in apart]
     return turns, [message.content for message in added[len(own) :] if message.content]

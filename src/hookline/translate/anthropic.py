@@ -35,7 +35,7 @@ _BLOCKS = Blocks(
         *("image", "document", "search_result", "container_upload", "tool_reference"),
         *("tool_use", "server_tool_use", "mcp_tool_use", "compaction"),
     ),
-    # The API wants thoughts and the results of tools first.
+    # The API requires thoughts and the results of tools first.
     leading=(*_THOUGHTS, *_RESULTS),
 )
 
@@ -107,7 +107,7 @@ class AnthropicTranslator(MessageTranslator[Any]):
         return put(request, {"system": [*get_list(request, "system"), *added]})
 
     def tool_name(self, tool: Any) -> str:
-        """The name of a tool; a toolset has that of its family or server."""
+        """The name of a tool; for a toolset, that of its family or server."""
         named = (get(tool, name) for name in ("name", "mcp_server_name", "type"))
         return next((name for name in named if isinstance(name, str)), "")
 
@@ -120,13 +120,13 @@ class AnthropicTranslator(MessageTranslator[Any]):
             return {"mode": _MODES[kind]}
         name = get(choice, "name")
         if kind != "tool" or not isinstance(name, str):
-            raise TranslationError(f"tool_choice {choice!r:.80} is of no known shape")
+            raise TranslationError(f"tool_choice {choice!r:.80} has an unknown shape")
         return {"mode": "ANY", "allowedFunctionNames": [name]}
 
     def with_tools(
         self, request: Any, mode: str, allowed: Collection[str] | None, tools: Sequence[Any]
     ) -> Any:
-        """The API has no list of allowed tools: the others are left out of those declared."""
+        """Declare only the allowed tools, since the API has no allow-list."""
         choice: dict[str, Any] = {"type": _CHOICES[mode]}
         parallel = get(get(request, "tool_choice"), "disable_parallel_tool_use")
         if parallel is not None and mode != "NONE":

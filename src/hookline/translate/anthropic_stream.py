@@ -14,10 +14,10 @@ from hookline.translate.streams import (
 )
 from hookline.translate.values import get, put
 
-# The type of a delta -> its field, which is the field of the block that it goes on with.
+# The type of a delta -> its field, which is also the field of the block that it continues.
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 _INPUT = "partial_json"
-# What is counted anew at the end of a message.
+# The counts that the end of a message repeats.
 _COUNTS = (
     *("input_tokens", "output_tokens", "output_tokens_details", "server_tool_use"),
     *("cache_creation_input_tokens", "cache_read_input_tokens"),
@@ -45,7 +45,7 @@ class AnthropicStreams:
                 usage = {n: c for n, c in (event.get("usage") or {}).items() if c is not None}
                 whole["usage"] = {**(whole.get("usage") or {}), **usage}
         if whole is None:
-            raise TranslationError("a stream of Anthropic's begins with message_start")
+            raise TranslationError("a stream of Anthropic must begin with message_start")
         whole["content"] = [_close_block(blocks[index]) for index in sorted(blocks)]
         return make_like(like, lambda: type(like), whole)
 
@@ -99,8 +99,8 @@ def _merge_delta(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
 
 
 def _close_block(block: dict[str, Any]) -> dict[str, Any]:
-    """A block of a complete message. What a tool is called with stays the text that it was where
-    it was cut off in the middle."""
+    """A block of a complete message. The input of a tool stays a text if the stream ended in the
+    middle of it."""
     given = block.pop(_INPUT, "")
     if given:
         try:
@@ -151,11 +151,11 @@ class _AnthropicFilter:
         if kind == "message_start":
             self._like = get(chunk, "message")
         elif kind == "content_block_start":
-            self._open(index, get(chunk, "content_block"))
+            self._open_block(index, get(chunk, "content_block"))
         elif kind == "content_block_delta" and get(get(chunk, "delta"), "text"):
             self._has_said = True
         elif kind == "message_delta" and self._names:
-            return self._end(chunk)
+            return self._end_message(chunk)
         if index in self._dropped:
             return []
         if isinstance(index, int) and self._dropped:
@@ -163,7 +163,7 @@ class _AnthropicFilter:
             return [put(chunk, {"index": index - left_out}) if left_out else chunk]
         return [chunk]
 
-    def _open(self, index: Any, block: Any) -> None:
+    def _open_block(self, index: Any, block: Any) -> None:
         alone = {"type": "message", "role": "assistant", "content": [to_json(block)]}
         names = self._gate.find_refused(alone)
         self._names += names
@@ -175,8 +175,8 @@ class _AnthropicFilter:
         self._has_said = self._has_said or bool(get(block, "text"))
         self._has_calls = self._has_calls or kind == "tool_use"
 
-    def _end(self, chunk: Any) -> list[Any]:
-        """The last events of a message: one that is left with nothing says why."""
+    def _end_message(self, chunk: Any) -> list[Any]:
+        """The last events of a message; if nothing is left of it, a text says why."""
         told: list[Any] = []
         if not self._has_said and not self._has_calls:
             block = {"type": "text", "text": self._gate.explain_refused(self._names)}

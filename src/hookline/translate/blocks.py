@@ -1,10 +1,10 @@
 """Messages whose content is a text or a list of blocks, as most APIs have them.
 
-A *text block* is a bare text, or a block of a type that hooks are shown. A block of a type that
-nobody knows is refused if there is a text in it: to leave it out would hide it from every guard.
+A *text block* is a bare text, or a block of a type that hooks are shown. A block of an unknown type
+is refused if it holds text: if it were left out, no guard would see it.
 
-When a text changes, what is known about it (its citations, its tokens) goes with it, since it
-repeats the text; marks that belong to the place, as those of a cache, stay.
+When a text changes, its citations and log probabilities are removed, since they repeat the text;
+marks that belong to the place, such as those of a cache, stay.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,25 +21,25 @@ from hookline.translate.values import (
 )
 from hookline.wire.model import Role
 
-# What a block or message says about its text, and would repeat of it.
+# The fields of a block or message that repeat its text.
 ABOUT_THE_TEXT = ("annotations", "citations", "logprobs", "parsed", "parsed_output")
-# A mark says up to where something holds, which is no matter of the text that it stands on.
+# A mark says up to where the API caches; it does not depend on the text of its block.
 _MARKS = ("cache_control", "prompt_cache_breakpoint")
 
 MakeText = Callable[[str], Any]
 
 
 def drop_notes(value: Any) -> dict[str, Any]:
-    """The changes that take what is known about a text out of the value that holds it."""
+    """The changes that remove the fields of a value which repeat its text."""
     return {
         name: [] if name == "annotations" else None for name in ABOUT_THE_TEXT if get(value, name)
     }
 
 
 class Blocks:
-    """The blocks that an API knows. ``texts`` are the types of text blocks, each with the name of
-    the field that holds the text; ``hidden`` those that hooks are not shown; a text that is new in
-    a content goes after blocks of the types ``leading``."""
+    """The block types of an API. ``texts`` are the types of text blocks, each with the name of the
+    field that holds the text; ``hidden`` are those that hooks are not shown; a new text goes after
+    blocks of the types ``leading``."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Blocks:
         self._known = {"type", *texts.values(), *ABOUT_THE_TEXT, *_MARKS}
 
     def read(self, content: object) -> list[str]:
-        """The texts of a content; raises TranslationError for one of no known shape."""
+        """The texts of a content; raises TranslationError for one of unknown shape."""
         if isinstance(content, str):
             return [content]
         if content is None:
@@ -63,7 +63,7 @@ class Blocks:
         return [text for block in content if (text := self.text(block)) is not None]
 
     def text(self, block: object) -> str | None:
-        """The text that hooks are shown of a block, None for a block that is none of text."""
+        """The text that hooks are shown of a block, None if it is not a text block."""
         if isinstance(block, str):
             return block
         kind = get(block, "type") if is_readable(block) else None
@@ -76,7 +76,7 @@ class Blocks:
                 refuse_text(block, self._known, f"a block of type {kind} has no {name}")
             return text
         if kind not in self._hidden and holds_text(block):
-            raise TranslationError(f"content has a block of type {kind!r:.80}, which nobody knows")
+            raise TranslationError(f"content has a block of the unknown type {kind!r:.80}")
         return None
 
     def put(self, content: Any, texts: Sequence[str], make: MakeText) -> Any:
@@ -91,7 +91,7 @@ class Blocks:
             return self._without_empty([replaced.get(n, each) for n, each in enumerate(content)])
         if places:
             first = places[0]
-            new = [self._like(content[first], text, make) for text in texts]
+            new = [self._make_like(content[first], text, make) for text in texts]
         else:
             first = next(
                 (n for n, each in enumerate(content) if get(each, "type") not in self._leading),
@@ -101,13 +101,13 @@ class Blocks:
         if places and new:
             new[0] = self._with_text(content[first], texts[0])
             if not isinstance(new[-1], str):
-                marks = {name: self._last_mark(content, places, name) for name in _MARKS}
+                marks = {name: self._find_last_mark(content, places, name) for name in _MARKS}
                 new[-1] = put(new[-1], {name: mark for name, mark in marks.items() if mark})
         after = [block for n, block in enumerate(content) if n >= first and n not in places]
         return self._without_empty([*content[:first], *new, *after])
 
-    def _like(self, block: Any, text: str, make: MakeText) -> Any:
-        """A new text block beside another: an SDK's object beside one of its objects."""
+    def _make_like(self, block: Any, text: str, make: MakeText) -> Any:
+        """Make a text block like another one: an SDK's object beside one of its objects."""
         if isinstance(block, str | Mapping):
             return make(text)
         return self._with_text(block, text)
@@ -119,12 +119,12 @@ class Blocks:
             return text
         return put(block, {self._texts[get(block, "type")]: text, **drop_notes(block)})
 
-    def _last_mark(self, content: Sequence[Any], places: Sequence[int], name: str) -> Any:
+    def _find_last_mark(self, content: Sequence[Any], places: Sequence[int], name: str) -> Any:
         blocks = (content[n] for n in reversed(places) if not isinstance(content[n], str))
         return next(filter(None, (get(block, name) for block in blocks)), None)
 
     def _without_empty(self, content: list[Any]) -> list[Any]:
-        """The content without texts that are empty now: APIs refuse a block of no text."""
+        """The content without empty texts, since APIs refuse a block without text."""
         left = [block for block in content if self.text(block) != ""]
         return left or content[:1]
 
@@ -132,10 +132,10 @@ class Blocks:
 class BlockForm:
     """``MessageForm`` of messages with a role and a content of blocks.
 
-    ``roles`` are those of messages that hooks are shown, each with the role they are shown;
-    ``hidden_roles`` those of messages that they are not; ``names`` are the API's for those that
-    hooks may add. ``beside`` are fields that hold text beside the content, ``kept`` those that must
-    survive when there is no text, ``known`` others that hold no conversation.
+    ``roles`` maps the roles of messages that hooks are shown to the roles they are shown as;
+    ``hidden_roles`` are those of messages that hooks are not shown; ``names`` are the API's names
+    for the roles that hooks may add. ``beside`` are fields that hold text beside the content,
+    ``kept`` those that keep a message alive without text, ``known`` others without conversation.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class BlockForm:
         return text
 
     def with_text(self, message: Any, role: Role, text: str) -> Any:
-        changes = {"content": self._put(message, role, [text]), **self._drop_more(message)}
+        changes = {"content": self._put_texts(message, role, [text]), **self._drop_more(message)}
         if role != self.role(message):
             changes["role"] = self._names[role]
         return put(message, changes)
@@ -187,18 +187,18 @@ class BlockForm:
         content = get(message, "content")
         left: Any = None
         if not isinstance(content, str):
-            blocks = self._put(message, self.role(message), [])
+            blocks = self._put_texts(message, self.role(message), [])
             left = [block for block in blocks or () if self._blocks.text(block) is None] or None
         if left is None and not any(get(message, name) for name in self._kept):
             return None
         changed = put(message, {"content": left, **self._drop_more(message)})
-        # JSON says that there is no content with a null.
+        # In JSON a message without content has a null.
         return {**changed, "content": left} if isinstance(changed, Mapping) else changed
 
     def new(self, role: Role, text: str) -> Any:
         return {"role": self._names[role], "content": text}
 
-    def _put(self, message: Any, role: Role, texts: Sequence[str]) -> Any:
+    def _put_texts(self, message: Any, role: Role, texts: Sequence[str]) -> Any:
         def make(text: str) -> Any:
             return self._make_block(role, text)
 

@@ -1,4 +1,4 @@
-"""The translator that is chosen for each call, by the type or the shape of its values."""
+"""Chooses the translator of each call by the type or the shape of its values."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
@@ -25,14 +25,14 @@ TRANSLATORS = {
     "openai-responses": ("openai_responses", "OpenAIResponsesTranslator"),
     "pydantic-ai": ("pydantic_ai", "PydanticAITranslator"),
 }
-# The package of an SDK's or framework's objects -> the API that they are of.
+# The package of an SDK or framework -> the API of its objects.
 _PACKAGES = {
     "google": "genai",
     "langchain": "langchain",
     "langchain_core": "langchain",
     "pydantic_ai": "pydantic-ai",
 }
-# What only requests of the one API have, and the blocks of its messages.
+# What only Anthropic's requests have, and the block types of its messages.
 _ANTHROPIC_KEYS = ("system", "stop_sequences", "top_k", "thinking", "container", "output_config")
 _ANTHROPIC_BLOCKS = frozenset({
     *("tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"),
@@ -71,12 +71,12 @@ def make_translator(api: str) -> "HookTranslator":
 
 
 class AnyTranslator:
-    """``HookTranslator`` for the requests and responses of every API that hookline knows: each
-    call is read by the translator that its values ask for."""
+    """``HookTranslator`` for the requests and responses of every API that hookline knows: it passes
+    each call on to the translator of its API."""
 
     def to_hook_llm_request(self, request: object) -> "LLMRequest":
         """What hooks are shown of a request."""
-        translator = self._of_request(request)
+        translator = self._choose_for_request(request)
         try:
             return translator.to_hook_llm_request(request)
         except TranslationError as error:
@@ -86,12 +86,12 @@ class AnyTranslator:
         self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
     ) -> Any:
         """The request ``base`` with what the hook's ``llm_request`` names put into it."""
-        translator = self._of_request(like if base is None else base, or_json=base is None)
+        translator = self._choose_for_request(like if base is None else base, or_json=base is None)
         return translator.from_hook_llm_request(hook, base, like=like)
 
     def to_hook_llm_response(self, response: object) -> "LLMResponse":
         """What hooks are shown of a response."""
-        translator = self._of_response(response)
+        translator = self._choose_for_response(response)
         try:
             return translator.to_hook_llm_response(response)
         except TranslationError as error:
@@ -101,65 +101,67 @@ class AnyTranslator:
         self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
     ) -> Any:
         """The response ``base`` with what the hook's ``llm_response`` names put into it."""
-        translator = self._of_caller(like) if base is None else self._of_response(base)
+        translator = (
+            self._choose_for_caller(like) if base is None else self._choose_for_response(base)
+        )
         return translator.from_hook_llm_response(hook, base, like=like)
 
     def to_hook_tool_config(self, tool_config: object) -> "HookToolConfig":
         """What hooks are shown of a tool config; empty for None."""
-        return make_translator(_api_of_tool_config(tool_config)).to_hook_tool_config(tool_config)
+        return make_translator(_find_tool_config_api(tool_config)).to_hook_tool_config(tool_config)
 
     def from_hook_tool_config(
         self, hook: Mapping[str, Any], base: Any = None, *, like: object = None
     ) -> Any:
         """The tool config ``base`` with what the hook's ``toolConfig`` names put into it."""
-        api = _api_of_request(like) or _api_of_response(like) or _api_of_tool_config(base)
+        api = _find_request_api(like) or _find_response_api(like) or _find_tool_config_api(base)
         return make_translator(api).from_hook_tool_config(hook, base, like=like)
 
     def tool_names(self, request: object) -> list[str] | None:
         """The names of the functions a request declares, None when it declares none."""
-        return self._of_request(request).tool_names(request)
+        return self._choose_for_request(request).tool_names(request)
 
     def tool_selection(self, request: object) -> tuple[Any | None, Any | None]:
         """The request's own tool config and tools, as they stand in it."""
-        return self._of_request(request).tool_selection(request)
+        return self._choose_for_request(request).tool_selection(request)
 
     def empty_response(self, reason: str, like: object = None) -> Any:
         """A response whose text is the reason, for a call that was not made."""
-        return self._of_caller(like).empty_response(reason, like=like)
+        return self._choose_for_caller(like).empty_response(reason, like=like)
 
     def call_names(self, response: object) -> list[str]:
         """The names of the tools that a response calls."""
-        return self._of_response(response).call_names(response)
+        return self._choose_for_response(response).call_names(response)
 
     def drop_calls(self, response: Any, names: Collection[str]) -> Any:
         """The response without the calls of these tools."""
-        return self._of_response(response).drop_calls(response, names)
+        return self._choose_for_response(response).drop_calls(response, names)
 
     def has_system_turns(self, request: object) -> bool:
-        """Whether a system message may stand in the midst of a conversation."""
-        return self._of_request(request).has_system_turns(request)
+        """True if a system message may stand between other messages."""
+        return self._choose_for_request(request).has_system_turns(request)
 
-    def _of_request(self, request: object, *, or_json: bool = False) -> "HookTranslator":
-        api = _api_of_request(request)
-        # JSON without a conversation under any name is an empty request, or google-genai's
-        # translator says what is wrong with it.
+    def _choose_for_request(self, request: object, *, or_json: bool = False) -> "HookTranslator":
+        api = _find_request_api(request)
+        # JSON without a conversation is an empty request, or google-genai's translator says what is
+        # wrong with it.
         has_none = isinstance(request, Mapping) and _CONVERSATIONS.isdisjoint(request)
         if api is None and not or_json and not has_none:
             raise TranslationError(f"a model request cannot be {_describe(request)}; {_READ}")
         return make_translator(api or "genai")
 
-    def _of_response(self, response: object) -> "HookTranslator":
-        api = _api_of_response(response)
+    def _choose_for_response(self, response: object) -> "HookTranslator":
+        api = _find_response_api(response)
         if api is None:
             raise TranslationError(
                 f"a model response cannot be {_describe(response)}; {_READ_RESPONSES}"
             )
         return make_translator(api)
 
-    def _of_caller(self, like: object) -> "HookTranslator":
-        """The translator for an answer to a caller, who gets one whatever he holds."""
+    def _choose_for_caller(self, like: object) -> "HookTranslator":
+        """The translator for an answer to a caller: google-genai's if nothing tells which."""
         try:
-            return make_translator(_api_of_request(like) or _api_of_response(like) or "genai")
+            return make_translator(_find_request_api(like) or _find_response_api(like) or "genai")
         except TranslationError:
             return make_translator("genai")
 
@@ -172,28 +174,28 @@ def _describe(value: object) -> str:
     return type(value).__name__
 
 
-def _api_of_object(value: object) -> str | None:
-    """The API whose SDK or framework has the class of an object."""
+def _find_object_api(value: object) -> str | None:
+    """The API whose SDK or framework defines the class of an object."""
     return next((name for package, name in _PACKAGES.items() if is_object(value, package)), None)
 
 
-def _api_of_request(value: object) -> str | None:
-    """The name of the API whose request a value is, None where nobody knows."""
+def _find_request_api(value: object) -> str | None:
+    """The name of the API of a request, None if unknown."""
     if isinstance(value, JSONCall | msgspec.Struct):
         api: str | None = getattr(value, "api", None)
         return api
     if isinstance(value, Mapping):
-        return _api_of_arguments(value)
-    return _api_of_object(value[0] if isinstance(value, list | tuple) and value else value)
+        return _find_arguments_api(value)
+    return _find_object_api(value[0] if isinstance(value, list | tuple) and value else value)
 
 
-def _api_of_arguments(request: Mapping[Any, Any]) -> str | None:
-    """The API whose arguments, as JSON, a request holds.
+def _find_arguments_api(request: Mapping[Any, Any]) -> str | None:
+    """The API of a request that is JSON.
 
-    A conversation under two names is one of no API. ``messages`` are those of a framework if its
-    objects are among them; hooks' own beside ``config`` or ``toolConfig``, with a role that OpenAI
-    does not have, or in plain text beside nothing but ``model``; else Anthropic's if the request
-    says something that only this API knows; else OpenAI's.
+    No API has a conversation under two names. ``messages`` belong to a framework if its objects are
+    among them; they are hooks' own beside ``config`` or ``toolConfig``, with a role that OpenAI
+    does not have, or as plain text beside ``model`` alone; else Anthropic's if the request has
+    something that only this API has; else OpenAI's.
     """
     messages = request.get("messages")
     if request.get("input") and (messages or "contents" in request):
@@ -207,7 +209,7 @@ def _api_of_arguments(request: Mapping[Any, Any]) -> str | None:
     if not isinstance(messages, list | tuple):
         return "hooks"
     for message in messages:
-        if type(message) is not dict and (name := _api_of_object(message)):
+        if type(message) is not dict and (name := _find_object_api(message)):
             return name
     if "config" in request or "toolConfig" in request:
         return "hooks"
@@ -242,14 +244,14 @@ def _is_anthropic(request: Mapping[Any, Any], messages: Sequence[Any]) -> bool:
                 isinstance(kind, str) and kind in _ANTHROPIC_BLOCKS
             ):
                 return True
-    # Both APIs know max_tokens; only one of them demands it.
+    # Both APIs have max_tokens; only Anthropic requires it.
     model = request.get("model")
     return "max_tokens" in request and isinstance(model, str) and "claude" in model
 
 
-def _api_of_response(value: object) -> str | None:
-    """The name of the API whose response a value is, None where nobody knows."""
-    if (api := _api_of_object(value)) is not None:
+def _find_response_api(value: object) -> str | None:
+    """The name of the API of a response, None if unknown."""
+    if (api := _find_object_api(value)) is not None:
         return api
     if not is_readable(value):
         return None
@@ -261,7 +263,7 @@ def _api_of_response(value: object) -> str | None:
         return "openai-chat"
     if not isinstance(value, Mapping):
         return "openai-chat" if get(value, "choices") is not None else None
-    # A response of OpenAI's may say under ``text`` how texts are to be written.
+    # In a response of OpenAI's, ``text`` may be the settings of the text format.
     text = value.get("text")
     if value.get("candidates") or (text and not isinstance(text, Mapping)):
         return "hooks" if _has_texts_for_parts(value) else "genai"
@@ -277,8 +279,8 @@ def _api_of_response(value: object) -> str | None:
 
 
 def _has_texts_for_parts(response: Mapping[Any, Any]) -> bool:
-    """Whether the candidates of a response are hooks' own: their parts are texts. Those without
-    any part tell nothing, and a text without candidates is hooks' own."""
+    """True if the candidates of a response are in hooks' own form: their parts are texts. Without
+    any parts, a response with a text is in hooks' own form."""
     candidates = response.get("candidates")
     parts = [
         part
@@ -292,7 +294,7 @@ def _has_texts_for_parts(response: Mapping[Any, Any]) -> bool:
     return all(isinstance(part, str) for part in parts)
 
 
-def _api_of_tool_config(value: object) -> str:
+def _find_tool_config_api(value: object) -> str:
     kind = get(value, "type")
     if isinstance(value, str) or kind is not None:
         if kind in _ANTHROPIC_CHOICES:

@@ -5,10 +5,10 @@ so is a run of bare parts; only a bare string is always a message of its own. In
 entries stay bare when their text changes, since the SDK joins neighbours into one turn and a
 content among them would split it. Contents that are no list become a list of contents.
 
-A value that holds something where nobody looks for it is refused, and never shown as empty.
+A value that holds something in a field that hookline does not read is refused, not shown as empty.
 
-The candidates a hook names are all there are to be, matched by position: one it leaves out is an
-alternative taken away, one it adds is new.
+The candidates that a hook names replace the others, matched by position: one it leaves out is
+removed, one it adds is new.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -167,9 +167,9 @@ class GenAITranslator:
         """The response with what the hook names; rebuilt from its texts without a base."""
         change = read_change(read_llm_response, "llm_response", hook)
         if base is None:
-            form = _form_of_response(like)
+            form = _choose_response_form(like)
             return _edit_response(build(form, "GenerateContentResponse", {}), change, form)
-        return _edit_response(base, change, _form_of_response(base))
+        return _edit_response(base, change, _choose_response_form(base))
 
     def to_hook_tool_config(self, tool_config: object) -> HookToolConfig:
         """What hooks are shown of a tool config."""
@@ -191,7 +191,7 @@ class GenAITranslator:
         it declares none."""
         _check_request(request)
         declared = list_field(object_field(request, "config"), "tools")
-        return [name for tool in declared for name in _names_of(tool)] or None
+        return [name for tool in declared for name in _read_tool_names(tool)] or None
 
     def tool_selection(self, request: object) -> tuple[Any | None, Any | None]:
         """The request's own tool config and tools, as they stand in it."""
@@ -203,7 +203,7 @@ class GenAITranslator:
         """A finished response of one candidate whose text is the reason."""
         content = ContentChange(parts=[reason])
         candidate = CandidateChange(content=content, finish_reason="STOP", index=0)
-        form, change = _form_of_response(like), LLMResponseChange(candidates=[candidate])
+        form, change = _choose_response_form(like), LLMResponseChange(candidates=[candidate])
         return _edit_response(build(form, "GenerateContentResponse", {}), change, form)
 
     def call_names(self, response: object) -> list[str]:
@@ -212,7 +212,7 @@ class GenAITranslator:
             name
             for candidate in _read_candidates(response)
             for part in parts_field(object_field(candidate, "content"))
-            if (name := _called(part))
+            if (name := _read_called_name(part))
         ]
 
     def drop_calls(self, response: Any, names: Collection[str]) -> Any:
@@ -224,7 +224,7 @@ class GenAITranslator:
             parts = parts_field(content)
             left, is_dropped = [], False
             for part in parts:
-                name = _called(part)
+                name = _read_called_name(part)
                 if name is not None:
                     # Arguments that are streamed follow their call, without its name.
                     is_dropped = name in names if name else is_dropped
@@ -239,12 +239,12 @@ class GenAITranslator:
         return with_fields(response, {"candidates": kept}, form="camel")
 
     def has_system_turns(self, request: object) -> bool:  # noqa: ARG002 - all are alike
-        """False: Gemini takes what the system says in its instruction alone."""
+        """False: Gemini takes system messages only in its system instruction."""
         return False
 
 
-def _called(part: object) -> str | None:
-    """The function that a part calls; empty for more arguments of the call before it."""
+def _read_called_name(part: object) -> str | None:
+    """The function that a part calls; empty for further arguments of the call before it."""
     call = None if isinstance(part, str) else field(part, "functionCall")
     return None if call is None else field(call, "name") or ""
 
@@ -257,7 +257,7 @@ def _read_model(request: object) -> str:
 
 
 def _check_request(value: object) -> None:
-    """Raises TranslationError for a value that is no request in any form."""
+    """Raise TranslationError unless the value is a request in one of the forms."""
     if not isinstance(value, Mapping):
         is_known = isinstance(value, GenerateContentParameters)
         if not is_known and not is_typed(value, "_GenerateContentParameters"):
@@ -269,7 +269,7 @@ def _check_request(value: object) -> None:
 
 
 def _check_response(value: object) -> None:
-    """Raises TranslationError for a value that is no response in any form."""
+    """Raise TranslationError unless the value is a response in one of the forms."""
     if not isinstance(value, Mapping):
         if not is_typed(value, "GenerateContentResponse"):
             raise TranslationError(f"a model response cannot be {type(value).__name__}")
@@ -307,14 +307,14 @@ class _TurnForm:
             changes = {"role": role, "parts": parts}
             return _Turn(role, parts, with_fields(turn.entry, changes, form=self._form))
         # Built anew: the SDK has subclasses of Content that allow one role only.
-        return _new_turn(role, parts, "typed" if is_typed(turn.entry) else self._form)
+        return _make_turn(role, parts, "typed" if is_typed(turn.entry) else self._form)
 
     def without_text(self, turn: _Turn) -> _Turn | None:
         parts = put_texts(turn.parts, [], form=self._form)
         return _with_parts(turn, parts) if parts else None
 
     def new(self, role: Role, text: str) -> _Turn:
-        return _new_turn(role, [text_part(text, form=self._form)], self._form)
+        return _make_turn(role, [text_part(text, form=self._form)], self._form)
 
 
 def _with_parts(turn: _Turn, parts: list[Any]) -> _Turn:
@@ -334,7 +334,7 @@ def _split_results(turn: _Turn) -> tuple[_Turn, _Turn | None] | None:
     return _with_parts(turn, hidden), _with_parts(turn, texts) if texts else None
 
 
-def _new_turn(role: Role, parts: list[Any], form: Form) -> _Turn:
+def _make_turn(role: Role, parts: list[Any], form: Form) -> _Turn:
     return _Turn(role, parts, build(form, "Content", {"role": role, "parts": parts}))
 
 
@@ -370,7 +370,7 @@ def _read_turns(contents: object) -> list[_Turn]:
 
 
 def _is_run(turn: _Turn) -> bool:
-    """True for bare parts, which the SDK joins with bare parts beside them; a bare text is none."""
+    """True for bare parts, which the SDK joins with bare parts beside them, unlike a bare text."""
     return turn.entry is None and not isinstance(turn.parts[0], str)
 
 
@@ -395,7 +395,7 @@ def _edit_contents(contents: Any, messages: Sequence[MessageChange], otherwise: 
         turns = [
             turn
             if turn.entry is not None
-            else _new_turn(turn.role, [as_part(part, form=form) for part in turn.parts], form)
+            else _make_turn(turn.role, [as_part(part, form=form) for part in turn.parts], form)
             for turn in turns
         ]
     edited: list[Any] = []
@@ -404,7 +404,7 @@ def _edit_contents(contents: Any, messages: Sequence[MessageChange], otherwise: 
         if run is not None and _is_run(turn) and _is_calling(run) == _is_calling(turn):
             # The message between two runs is gone: as neighbours they would be one message.
             parts = [as_part(part, form=form) for part in turn.parts]
-            turn = _new_turn("model" if _is_calling(turn) else turn.role, parts, form)
+            turn = _make_turn("model" if _is_calling(turn) else turn.role, parts, form)
         edited += turn.parts if turn.entry is None else [turn.entry]
         run = turn if _is_run(turn) else None
     return edited
@@ -427,7 +427,7 @@ def _add_instructions(own: Any, texts: Sequence[str], form: Form) -> Any:
     return with_fields(own, {"parts": [*list_field(own, "parts"), *added]}, form=form)
 
 
-def _names_of(tool: Any) -> list[str]:
+def _read_tool_names(tool: Any) -> list[str]:
     """The functions that a tool of a request declares."""
     if callable(tool):
         names = [getattr(tool, "__name__", "")]
@@ -438,8 +438,9 @@ def _names_of(tool: Any) -> list[str]:
 
 
 def accept_config(config: Any) -> Any:
-    """The config as the API takes it. It refuses names beside AUTO; what they mean, these
-    functions or a text, is called VALIDATED. It refuses any mode where no function is declared."""
+    """The config in a form that the API accepts. It refuses allowed names with the mode AUTO: the
+    mode for "these functions or a text" is VALIDATED. It refuses any mode if no function is
+    declared."""
     tool_config = field(config, "toolConfig")
     calling = field(tool_config, "functionCallingConfig")
     names, mode = field(calling, "allowedFunctionNames"), to_plain(field(calling, "mode"))
@@ -455,11 +456,11 @@ def accept_config(config: Any) -> Any:
 
 
 def read_declared_names(config: object) -> frozenset[str] | None:
-    """The names of all functions that a config declares; None where only the API will know them,
-    as with the tools of an MCP server."""
+    """The names of all functions that a config declares; None if only the API knows them, as with
+    the tools of an MCP server."""
     found: set[str] = set()
     for tool in list_field(config, "tools"):
-        names = _names_of(tool)
+        names = _read_tool_names(tool)
         is_plain = isinstance(tool, Mapping) or is_typed(tool)
         if field(tool, "mcpServers") or not (names or is_plain):
             return None
@@ -474,8 +475,8 @@ def _edit_tool_config(
     form: Form,
     declared: frozenset[str] | None = None,
 ) -> Any:
-    """The tool config with what a hook names, less names beyond those ``declared``: the API
-    refuses them. Where none is left, no function may be called."""
+    """The tool config with what a hook names, without names that are not ``declared``: the API
+    refuses them. If no name is left, no function may be called."""
     calling = object_field(tool_config, "functionCallingConfig")
     changes = changed_fields(calling, change)
     names = changes.get("allowedFunctionNames")
@@ -496,7 +497,7 @@ def _edit_tool_config(
     return set_fields(tool_config, "ToolConfig", {"functionCallingConfig": new}, form=form)
 
 
-def _form_of_response(value: object) -> Form:
+def _choose_response_form(value: object) -> Form:
     """The form of a response, or the one that fits another value of the same caller."""
     if isinstance(value, Mapping):
         return "camel"
@@ -504,8 +505,8 @@ def _form_of_response(value: object) -> Form:
 
 
 def _read_candidates(response: object) -> list[Any]:
-    """The candidates of a response, the one that its text stands for among them; raises
-    TranslationError for a response of no known form."""
+    """The candidates of a response; one made of its text if it has only that. Raises
+    TranslationError for a response of unknown form."""
     _check_response(response)
     candidates = objects_field(response, "candidates")
     for candidate in candidates:
@@ -518,8 +519,8 @@ def _read_candidates(response: object) -> list[Any]:
         raise TranslationError(f"text must be a string, not {type(text).__name__}")
     if not candidates:
         return [{"content": {"role": "model", "parts": [text]}}]
-    if text != _first_text(candidates):
-        raise TranslationError("text is not the text of the first of the candidates")
+    if text != _read_first_text(candidates):
+        raise TranslationError("text differs from the text of the first candidate")
     return candidates
 
 
@@ -547,7 +548,7 @@ def _edit_response(response: Any, change: LLMResponseChange, form: Form) -> Any:
     edited = candidates
     if change.candidates is not None:
         edited = _edit_candidates(candidates, change.candidates, form)
-    is_first_text = bool(candidates) and change.text == _first_text(candidates)
+    is_first_text = bool(candidates) and change.text == _read_first_text(candidates)
     if edited is candidates and change.text is not None and not is_first_text:
         first = CandidateChange(content=ContentChange(parts=[change.text]))
         others = [CandidateChange()] * (len(candidates) - 1)
@@ -556,9 +557,9 @@ def _edit_response(response: Any, change: LLMResponseChange, form: Form) -> Any:
     if edited is not candidates:
         changes["candidates"] = edited
         if isinstance(response, Mapping) and "text" in response:
-            changes["text"] = _first_text(edited) or None
-        if _texts(edited) != _texts(candidates):
-            # The SDK made it from the text, so it would still say what a hook took out.
+            changes["text"] = _read_first_text(edited) or None
+        if _read_texts(edited) != _read_texts(candidates):
+            # The SDK made it from the text, so it would still hold what a hook removed.
             if field(response, "parsed") is not None:
                 changes["parsed"] = None
             raw = field(response, "sdkHttpResponse")
@@ -611,7 +612,7 @@ def _edit_candidates(
 
 
 def _drop_notes(candidate: Any, form: Form) -> dict[str, Any]:
-    """The changes that take out what is known about a text and would repeat it."""
+    """The changes that remove fields about a text which would repeat it."""
     changes: dict[str, Any] = {
         name: None
         for name in ("citationMetadata", "logprobsResult")
@@ -646,9 +647,9 @@ def _show_rating(rating: object) -> dict[str, str]:
     return {"category": "", "probability": "", **show_fields(rating, SafetyRatingChange)}
 
 
-def _texts(candidates: list[Any]) -> list[list[str]]:
+def _read_texts(candidates: list[Any]) -> list[list[str]]:
     return [visible_texts(parts_field(field(each, "content"))) for each in candidates]
 
 
-def _first_text(candidates: list[Any]) -> str:
-    return "".join(_texts(candidates[:1])[0]) if candidates else ""
+def _read_first_text(candidates: list[Any]) -> str:
+    return "".join(_read_texts(candidates[:1])[0]) if candidates else ""

@@ -1,11 +1,11 @@
-"""Gemini values, read, copied and built alike whether they are JSON, snake_case dicts or typed.
+"""Reads, copies and builds Gemini values, whether they are JSON, snake_case dicts or typed.
 
-Field names are given as the JSON has them (``maxOutputTokens``). Typed values are known by where
-their class was defined, so a caller who never loaded the SDK never pays for it, and are copied one
-level at a time, because a config may hold things that cannot be copied (callables, sessions).
+Field names are given as in the JSON (``maxOutputTokens``). Typed values are recognised by the
+module of their class, so that a caller who never loads the SDK never pays for it. They are copied
+one level at a time, because a config may hold things that cannot be copied (callables, sessions).
 
-A text part is one with text that is no thought; an empty text counts, so that what hooks are shown
-and what they send back can be told apart part by part.
+A text part is a part with text that is not a thought. An empty text counts, so that what hooks are
+shown and what they send back can be compared part by part.
 """
 
 import enum
@@ -25,7 +25,7 @@ Form: TypeAlias = Literal["camel", "snake", "typed"]
 
 _TYPES_MODULE = "google.genai.types"
 _HUMP = re.compile(r"(?=[A-Z])")
-# What a part may carry; JSON with none of it is a part of some other API.
+# What a part may carry; JSON with none of these is a part of some other API.
 _CARRIED = (
     *("text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode"),
     *("codeExecutionResult", "toolCall", "toolResponse", "audioTranscription"),
@@ -39,7 +39,7 @@ _ABOUT_THE_TEXT = frozenset({
 
 
 class GenerateContentParameters(msgspec.Struct, frozen=True):
-    """A request to ``generate_content``: its arguments, which the SDK has no public type for.
+    """The arguments of ``generate_content``, for which the SDK has no public type.
 
     ``contents`` is anything the SDK takes; ``config`` a ``GenerateContentConfig`` or its dict.
     """
@@ -52,16 +52,16 @@ class GenerateContentParameters(msgspec.Struct, frozen=True):
 
 def is_typed(value: object, *kinds: str) -> bool:
     """Whether a value is an object of the SDK, of one of these classes if any are given."""
-    names = _sdk_classes(cast(Any, type(value)))
+    names = _list_sdk_classes(cast(Any, type(value)))
     return "BaseModel" in names and (not kinds or not names.isdisjoint(kinds))
 
 
 def form_of(value: object, otherwise: Form) -> Form:
-    """The form a value is in; ``otherwise`` where the value itself does not tell."""
+    """The form of a value; ``otherwise`` if it cannot be told from the value."""
     if is_typed(value):
         return "typed"
     if isinstance(value, GenerateContentParameters):
-        # Whoever works with typed objects has loaded their module.
+        # A caller that works with typed objects has imported their module.
         return "typed" if _TYPES_MODULE in sys.modules else "snake"
     if not isinstance(value, Mapping):
         return otherwise
@@ -75,8 +75,8 @@ def form_of(value: object, otherwise: Form) -> Form:
 def field(value: object, name: str) -> Any:
     """A field of a value in any form, None when it is absent."""
     if isinstance(value, Mapping):
-        return value[name] if name in value else value.get(_snake(name))
-    return getattr(value, _snake(name), None)
+        return value[name] if name in value else value.get(_to_snake(name))
+    return getattr(value, _to_snake(name), None)
 
 
 def check_object(value: Any, name: str) -> Any:
@@ -109,9 +109,9 @@ def objects_field(value: object, name: str) -> list[Any]:
 
 
 def refuse_unknown(value: Mapping[Any, Any], known: Iterable[str], *, found: str) -> None:
-    """Raises TranslationError for JSON without the field that hooks are shown, if it holds
-    something in a field that this API does not have: it would be shown as empty."""
-    names = {*known, *map(_snake, known)}
+    """Raise TranslationError if JSON without the field that hooks are shown holds something in a
+    field that this API does not have: it would be shown as empty."""
+    names = {*known, *map(_to_snake, known)}
     unknown = [str(name) for name, held in value.items() if held and name not in names]
     if unknown:
         raise TranslationError(f"{found}, but {', '.join(unknown)}")
@@ -133,13 +133,13 @@ def show_fields(value: object, kind: type[Change], names: Iterable[str] = ()) ->
 
 
 def changed_fields(value: object, change: Change) -> dict[str, Any]:
-    """The fields that a hook names otherwise than it was shown them."""
+    """The fields to which a hook gives another value than it was shown."""
     seen = show_fields(value, type(change))
     return {name: item for name, item in change.named().items() if seen.get(name) != item}
 
 
 def to_plain(value: Any) -> Any:
-    """A value without the SDK's enums, and with lists of its own."""
+    """A value without the SDK's enums, in new lists."""
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, list | tuple):
@@ -148,22 +148,22 @@ def to_plain(value: Any) -> Any:
 
 
 def with_fields(value: Any, changes: Mapping[str, Any], *, form: Form) -> Any:
-    """A copy with some fields changed (None: gone), all else the identical objects; without
+    """A copy with some fields changed (None: removed), all else the identical objects; without
     changes the value itself.
 
-    ``form`` is the spelling of new keys in a dict that does not tell by its own.
+    ``form`` is the spelling of new keys in a dict whose own keys do not tell.
     """
     if not changes:
         return value
     if not isinstance(value, Mapping):
-        renamed = {_snake(name): item for name, item in changes.items()}
+        renamed = {_to_snake(name): item for name, item in changes.items()}
         if isinstance(value, GenerateContentParameters):
             return msgspec.structs.replace(value, **renamed)
         return value.model_copy(update=renamed)
     copy, form = dict(value), form_of(value, form)
     for name, item in changes.items():
-        spelled = _snake(name) if form == "snake" else name
-        key = next((key for key in (name, _snake(name)) if key in copy), spelled)
+        spelled = _to_snake(name) if form == "snake" else name
+        key = next((key for key in (name, _to_snake(name)) if key in copy), spelled)
         if item is None:
             copy.pop(key, None)
         else:
@@ -172,8 +172,8 @@ def with_fields(value: Any, changes: Mapping[str, Any], *, form: Form) -> Any:
 
 
 def set_fields(value: Any, kind: str, changes: Mapping[str, Any], *, form: Form) -> Any:
-    """The value, or a new one where there is None, with these fields in the types that the SDK's
-    class gives them; without changes the value itself."""
+    """The value, or a new one for None, with these fields in the types that the SDK's class gives
+    them; without changes the value itself."""
     if not changes:
         return value
     new = build(form, kind, changes)
@@ -186,7 +186,7 @@ def build(form: Form, kind: str, fields: Mapping[str, Any]) -> Any:
     """A new value of an SDK class in the wanted form; its fields must be in that form already."""
     if form == "camel":
         return dict(fields)
-    renamed = {_snake(name): item for name, item in fields.items()}
+    renamed = {_to_snake(name): item for name, item in fields.items()}
     return renamed if form == "snake" else build_typed(kind, **renamed)
 
 
@@ -195,7 +195,7 @@ def build_typed(kind: str, *values: Any, **fields: Any) -> Any:
     try:
         return getattr(importlib.import_module(_TYPES_MODULE), kind)(*values, **fields)
     except (TypeError, ValueError) as error:
-        raise TranslationError(f"the SDK does not take it for a {kind}: {error}") from None
+        raise TranslationError(f"google-genai cannot make a {kind} of this: {error}") from None
 
 
 def enum_word(form: Form, kind: str, word: str) -> Any:
@@ -206,24 +206,24 @@ def enum_word(form: Form, kind: str, word: str) -> Any:
     known = members.__members__.get(word.upper())
     if known is not None:
         return known
-    # As the SDK does with a word that is newer than itself, less the warning: a hook's choice of
-    # words must not raise where warnings are errors.
+    # As the SDK does with a word that is newer than itself, without its warning: a hook's word must
+    # not raise if warnings are errors.
     unknown = str.__new__(members, word)
     unknown._name_ = unknown._value_ = word
     return unknown
 
 
 def is_part(value: object) -> bool:
-    """Whether the SDK takes a value for a part: text, a part, a file or an image."""
+    """True if the SDK accepts a value as a part: text, a part, a file or an image."""
     if isinstance(value, str | Mapping) or is_typed(value, "Part", "File"):
         return True
     return any(base.__module__.startswith("PIL.") for base in type(value).__mro__)
 
 
 def check_parts(parts: Sequence[object]) -> None:
-    """Raises TranslationError for a list that holds something other than parts."""
+    """Raise TranslationError if a list holds something other than parts."""
     for part in parts:
-        # To ask whether it is a mapping takes longer than all the rest.
+        # The check for a Mapping takes longer than all the rest.
         if type(part) is dict:
             if part.get("text").__class__ is str and part["text"]:
                 continue
@@ -237,7 +237,7 @@ def check_parts(parts: Sequence[object]) -> None:
                 raise TranslationError(f"a part's text must be a string, not {type(text).__name__}")
             if not text and not any(field(part, name) for name in _CARRIED):
                 known = (*_CARRIED, *_ABOUT_MEDIA, *_ABOUT_THE_TEXT)
-                refuse_unknown(part, known, found="a part has nothing that Gemini's parts have")
+                refuse_unknown(part, known, found="a part has no field of Gemini's parts")
 
 
 def text_part(text: str, *, form: Form) -> Any:
@@ -246,7 +246,7 @@ def text_part(text: str, *, form: Form) -> Any:
 
 
 def as_part(value: Any, *, form: Form) -> Any:
-    """A bare entry in the form that a content's ``parts`` demand."""
+    """A bare entry in the form that the ``parts`` of a content need."""
     if isinstance(value, str):
         return text_part(value, form=form)
     if isinstance(value, Mapping) or is_typed(value, "Part"):
@@ -259,13 +259,13 @@ def as_part(value: Any, *, form: Form) -> Any:
 
 def visible_texts(parts: Sequence[object]) -> list[str]:
     """The text of each text part."""
-    return [text for part in parts if (text := _visible_text(part)) is not None]
+    return [text for part in parts if (text := _read_visible_text(part)) is not None]
 
 
 def put_texts(parts: Sequence[Any], texts: Sequence[str], *, form: Form) -> list[Any]:
     """The parts with these texts for the old: each in its place if there are as many, otherwise
     all at the place of the first; new parts are in ``form``."""
-    places = [place for place, part in enumerate(parts) if _visible_text(part) is not None]
+    places = [place for place, part in enumerate(parts) if _read_visible_text(part) is not None]
     if len(places) == len(texts):
         same = list(parts)
         for place, text in zip(places, texts, strict=True):
@@ -275,7 +275,7 @@ def put_texts(parts: Sequence[Any], texts: Sequence[str], *, form: Form) -> list
     if places:
         first = places[0]
         if new and not _carries_more(parts[first]):
-            # What is known about the text that it replaces, as its signature, stays.
+            # The first keeps the other fields of the part, such as its signature.
             new[0] = _with_text(parts[first], texts[0])
     else:
         # Models write text after their thoughts and before their calls.
@@ -283,14 +283,14 @@ def put_texts(parts: Sequence[Any], texts: Sequence[str], *, form: Form) -> list
         first = next(spoken, len(parts))
     after = []
     for part in parts[first:]:
-        if _visible_text(part) is None:
+        if _read_visible_text(part) is None:
             after.append(part)
         elif _carries_more(part):
             after.append(with_fields(part, {"text": None}, form="camel"))
     return [*parts[:first], *new, *after]
 
 
-def _visible_text(part: object) -> str | None:
+def _read_visible_text(part: object) -> str | None:
     if isinstance(part, str):
         return part
     text = field(part, "text")
@@ -311,11 +311,11 @@ def _carries_more(part: Any) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _sdk_classes(kind: type) -> frozenset[str]:
+def _list_sdk_classes(kind: type) -> frozenset[str]:
     sdk = (base for base in kind.__mro__ if base.__module__.startswith("google.genai."))
     return frozenset(base.__name__ for base in sdk)
 
 
 @lru_cache(maxsize=256)
-def _snake(name: str) -> str:
+def _to_snake(name: str) -> str:
     return _HUMP.sub("_", name).lower()

@@ -1,8 +1,7 @@
-"""The translator of requests and responses in the form that hooks themselves read, as callers
-without an SDK hold them.
+"""The translator of requests and responses in the form that hooks read, for callers without an SDK.
 
-A message that holds more than hooks would be shown is refused: a guard must not pass what it could
-not read.
+A message that holds more than hooks would be shown is refused: a guard must not let pass what it
+could not read.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -65,7 +64,9 @@ class HookFormTranslator:
         shown: LLMRequest = {
             "model": get_text(request, "model"),
             "messages": [_show_message(message, place) for place, message in enumerate(messages)],
-            "config": cast(LLMConfig, _shown(_object(request, "config"), LLMConfigChange)),
+            "config": cast(
+                LLMConfig, _show_fields(_get_object(request, "config"), LLMConfigChange)
+            ),
         }
         if tool_config := self.to_hook_tool_config(request.get("toolConfig")):
             shown["toolConfig"] = tool_config
@@ -85,8 +86,8 @@ class HookFormTranslator:
             if edited is not messages:
                 changes["messages"] = edited
         for name, wanted in (("config", change.config), ("toolConfig", change.tool_config)):
-            before = _object(request, name)
-            if wanted is not None and (named := _changed(before, wanted)):
+            before = _get_object(request, name)
+            if wanted is not None and (named := _find_changed(before, wanted)):
                 changes[name] = {**before, **named}
         return put(request, changes)
 
@@ -98,29 +99,29 @@ class HookFormTranslator:
         if candidates and candidates[0]["content"]["parts"]:
             shown = {"text": "".join(candidates[0]["content"]["parts"]), "candidates": candidates}
         if (usage := response.get("usageMetadata")) is not None:
-            counts = _shown(_check_mapping(usage, "usageMetadata"), UsageChange)
+            counts = _show_fields(_check_mapping(usage, "usageMetadata"), UsageChange)
             shown["usageMetadata"] = cast(LLMUsage, counts)
         return shown
 
     def from_hook_llm_response(self, hook: object, base: Any = None, *, like: object = None) -> Any:  # noqa: ARG002
-        """The response with what the hook names; its own answer without a base."""
+        """The response with what the hook names; without a base, the hook's own answer."""
         change = read_change(read_llm_response, "llm_response", hook)
         return _edit_response({} if base is None else base, change)
 
     def to_hook_tool_config(self, tool_config: object) -> HookToolConfig:
         """What hooks are shown of a tool config."""
         own = {} if tool_config is None else _check_mapping(tool_config, "toolConfig")
-        return cast(HookToolConfig, _shown(own, HookToolConfigChange))
+        return cast(HookToolConfig, _show_fields(own, HookToolConfigChange))
 
     def from_hook_tool_config(self, hook: object, base: Any = None, *, like: object = None) -> Any:  # noqa: ARG002
         """The tool config with what the hook names."""
         change = read_change(read_tool_config, "toolConfig", hook)
         own = {} if base is None else _check_mapping(base, "toolConfig")
-        changes = _changed(own, change)
+        changes = _find_changed(own, change)
         return {**own, **changes} if changes or base is None else base
 
     def tool_names(self, request: object) -> list[str] | None:
-        """None: the form has no place for tools."""
+        """None: the form has no tools."""
         _check_mapping(request, "a model request")
         return None
 
@@ -135,7 +136,7 @@ class HookFormTranslator:
         return _edit_response({}, LLMResponseChange(candidates=[candidate]))
 
     def call_names(self, response: object) -> list[str]:
-        """None: the form has no place for calls."""
+        """An empty list: the form has no calls."""
         self.to_hook_llm_response(response)
         return []
 
@@ -155,19 +156,19 @@ def _check_mapping(value: object, name: str) -> Mapping[str, Any]:
     return value
 
 
-def _object(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _get_object(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return _check_mapping(value.get(name) or {}, name)
 
 
-def _shown(value: Mapping[str, Any], kind: type[Change]) -> dict[str, Any]:
+def _show_fields(value: Mapping[str, Any], kind: type[Change]) -> dict[str, Any]:
     """The fields that a hook may change and that are set."""
     names = kind.__struct_encode_fields__
     return well_formed({n: value[n] for n in names if value.get(n) is not None}, kind)
 
 
-def _changed(value: Mapping[str, Any], change: Change) -> dict[str, Any]:
-    """The fields that a hook names otherwise than it was shown them."""
-    seen = _shown(value, type(change))
+def _find_changed(value: Mapping[str, Any], change: Change) -> dict[str, Any]:
+    """The fields to which a hook gives another value than it was shown."""
+    seen = _show_fields(value, type(change))
     return {name: item for name, item in change.named().items() if seen.get(name) != item}
 
 
@@ -192,7 +193,7 @@ def _show_message(message: object, place: int) -> LLMMessage:
 def _edit_messages(
     messages: Sequence[Any], shown: Sequence[LLMMessage], wanted: Sequence[MessageChange]
 ) -> Sequence[Any]:
-    """A hook's messages in place of those shown; those that it left alone are the same objects."""
+    """The hook's messages in place of those shown; unchanged messages are the same objects."""
     seen = [MessageChange(each["content"], each["role"]) for each in shown]
     changes = find_changes(seen, wanted)
     if not changes:
@@ -210,11 +211,11 @@ def _edit_messages(
 
 
 def _read_candidates(response: Mapping[str, Any]) -> list[Any]:
-    """The candidates of a response, the one that its text stands for among them."""
+    """The candidates of a response; one made of its text if it has only that."""
     candidates, text = get_objects(response, "candidates"), get_text(response, "text")
     if candidates:
         if text and text != "".join(_read_parts(candidates[0])):
-            raise TranslationError("text is not the text of the first of the candidates")
+            raise TranslationError("text differs from the text of the first candidate")
         return candidates
     if text:
         return [{"content": {"role": "model", "parts": [text]}}]
@@ -224,7 +225,7 @@ def _read_candidates(response: Mapping[str, Any]) -> list[Any]:
 
 
 def _read_parts(candidate: Any) -> list[str]:
-    content = _object(candidate, "content")
+    content = _get_object(candidate, "content")
     parts = get_list(content, "parts")
     if not parts:
         refuse_text(content, ("role",), "a content has no parts")
@@ -243,7 +244,7 @@ def _show_candidate(candidate: Mapping[str, Any]) -> LLMCandidate:
     if candidate.get("safetyRatings") is not None:
         ratings = get_objects(candidate, "safetyRatings")
         seen["safetyRatings"] = [
-            {"category": "", "probability": "", **_shown(rating, SafetyRatingChange)}
+            {"category": "", "probability": "", **_show_fields(rating, SafetyRatingChange)}
             for rating in ratings
         ]
     return cast(LLMCandidate, seen)
@@ -263,8 +264,8 @@ def _edit_response(response: Any, change: LLMResponseChange) -> Any:
         text = "".join(_read_parts(edited[0])) if edited else ""
         changes = {"text": text or None, "candidates": edited}
     if change.usage_metadata is not None:
-        usage = _object(response, "usageMetadata")
-        if counts := _changed(usage, change.usage_metadata):
+        usage = _get_object(response, "usageMetadata")
+        if counts := _find_changed(usage, change.usage_metadata):
             changes["usageMetadata"] = {**usage, **counts}
     return put(response, changes)
 
@@ -289,7 +290,7 @@ def _edit_candidates(candidates: list[Any], wanted: Sequence[CandidateChange]) -
             ratings = []
             for number, rating in enumerate(change.safety_ratings):
                 before = old[number] if number < len(old) else {}
-                ratings.append(put(before, _changed(before, rating)))
+                ratings.append(put(before, _find_changed(before, rating)))
             if not are_same(ratings, old):
                 changes["safetyRatings"] = ratings
         edited.append(put(candidate, changes))

@@ -1,4 +1,4 @@
-"""The translator of LangChain: lists of its messages, and what its agents' middleware is given.
+"""The translator of LangChain: lists of its messages, and the requests that its middleware gets.
 
 A system prompt that an agent holds beside the messages is not shown, as with every API that keeps
 it apart; a system message within the list is.
@@ -66,7 +66,7 @@ _BLOCKS = Blocks(
     },
     leading=("reasoning", "reasoning_content", "thinking", "redacted_thinking"),
 )
-# What providers' packages put beside a content that says its text once more.
+# Fields beside the content in which providers' packages repeat its text.
 _ECHOES = frozenset(
     {
         *ABOUT_THE_TEXT,
@@ -82,14 +82,14 @@ class _MessageForm:
     """``MessageForm`` of LangChain's messages."""
 
     def role(self, message: BaseMessage) -> Role:
-        return _role_of(message) or "user"
+        return _read_role(message) or "user"
 
     def text(self, message: BaseMessage) -> str:
-        return "" if _role_of(message) is None else "".join(_texts_of(message))
+        return "" if _read_role(message) is None else "".join(_read_texts(message))
 
     def with_text(self, message: BaseMessage, role: Role, text: str) -> BaseMessage:
         changed = _with_texts(message, [text])
-        if role == _role_of(message):
+        if role == _read_role(message):
             return changed
         fields = {name: getattr(changed, name) for name in changed.model_fields_set - {"type"}}
         fields.pop("role", None)
@@ -157,9 +157,9 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
             request.messages if _is_model_request(request) else request
         )
         for place, message in enumerate(messages):
-            if _role_of(message) is None and not _is_hidden(message):
+            if _read_role(message) is None and not _is_hidden(message):
                 what = type(message).__name__
-                raise TranslationError(f"messages[{place}] is a {what} that no model is sent")
+                raise TranslationError(f"messages[{place}] is a {what}, which no model can read")
         return messages
 
     def with_messages(self, request: Any, messages: list[BaseMessage]) -> Any:
@@ -173,11 +173,11 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
         return [_add_text(first, text), *request[0 if first is None else 1 :]]
 
     def model_of(self, request: Any) -> str:
-        name = get(get(request, "model"), _name_field(request))
+        name = get(get(request, "model"), _find_name_field(request))
         return name if isinstance(name, str) else ""
 
     def with_model(self, request: Any, model: str) -> Any:
-        field = _name_field(request)
+        field = _find_name_field(request)
         if not field:
             warn(f"a hook's model {model!r:.80} was left out: LangChain has no name to change here")
             return request
@@ -186,7 +186,7 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
     def settings_of(self, request: Any) -> Any:
         if not _is_model_request(request):
             return {}
-        # What the model itself is set to counts where the call says nothing else.
+        # The settings of the model count unless the call overrides them.
         model, names = request.model, [name for own in self.settings.values() for name in own]
         fields = getattr(type(model), "model_fields", {})
         own = {name: getattr(model, name) for name in names if name in fields}
@@ -214,7 +214,7 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
         if name:
             return {"mode": "ANY", "allowedFunctionNames": [name]}
         if not isinstance(kind, str):
-            raise TranslationError(f"tool_choice {choice!r:.80} is of no known shape")
+            raise TranslationError(f"tool_choice {choice!r:.80} has an unknown shape")
         if kind in _MODES:
             return {"mode": _MODES[kind]}
         return {"mode": "ANY", "allowedFunctionNames": [kind]}
@@ -228,7 +228,7 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
             return put(request, {"tools": [], "tool_choice": None})
         changes: dict[str, Any] = {"tool_choice": "any" if mode == "ANY" else "auto"}
         if mode == "AUTO" and get(request, "tool_choice") is None:
-            # Not every model takes a tool choice; to choose freely is what all of them do.
+            # Not every model accepts a tool choice, and without one all of them choose freely.
             changes = {}
         if allowed is not None:
             changes["tools"] = [tool for tool in tools if self.tool_name(tool) in allowed]
@@ -241,7 +241,7 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
         *,
         like: object = None,  # noqa: ARG002 - LangChain has one form
     ) -> Any:
-        """The tool choice with what the hook names; what ``tools`` says is no part of it."""
+        """The tool choice with what the hook names; the allowed names are in ``tools`` alone."""
         change = read_change(read_tool_config, "toolConfig", hook)
         shown = self.to_hook_tool_config(base)
         wanted = {**shown, **change.named()}
@@ -261,7 +261,7 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
         return _is_model_response(held) and isinstance(held.result, list)
 
     def choices(self, response: Any) -> list[Any]:
-        return [message for message in _result_of(response) if isinstance(message, AIMessage)]
+        return [message for message in _read_result(response) if isinstance(message, AIMessage)]
 
     def with_choices(self, response: Any, choices: list[Any]) -> Any:
         if isinstance(response, AIMessage):
@@ -277,7 +277,7 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
             for message in response.result
         ]
         kept = [message for message in result if message is not None]
-        # What was read out of a text that hooks changed would say it again.
+        # A value that was parsed from the old text would repeat it.
         was_read = not any(message.tool_calls for message in self.choices(response))
         parsed = None if was_read else response.structured_response
         return put(response, {"result": [*kept, *left], "structured_response": parsed})
@@ -286,17 +286,17 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
         return AIMessage(content="")
 
     def texts(self, choice: Any) -> list[str]:
-        return _texts_of(choice)
+        return _read_texts(choice)
 
     def with_texts(self, choice: Any, texts: list[str]) -> Any:
         return _with_texts(choice, texts)
 
     def finish(self, choice: Any) -> str | None:
-        word = next(iter(_finish_words(choice).values()), None)
+        word = next(iter(_read_finish_words(choice).values()), None)
         return word if isinstance(word, str) else None
 
     def with_finish(self, choice: Any, word: str) -> Any:
-        name = next(iter(_finish_words(choice)), "finish_reason")
+        name = next(iter(_read_finish_words(choice)), "finish_reason")
         return put(choice, {"response_metadata": {**choice.response_metadata, name: word}})
 
     def calls(self, choice: Any) -> list[str]:
@@ -337,7 +337,7 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
         return self.with_choices(response, choices)
 
 
-def _role_of(message: BaseMessage) -> Role | None:
+def _read_role(message: BaseMessage) -> Role | None:
     if isinstance(message, ChatMessage):
         return _CHAT_ROLES.get(message.role)
     return next((role for role, kind in _KINDS.items() if isinstance(message, kind)), None)
@@ -347,14 +347,14 @@ def _is_hidden(message: BaseMessage) -> bool:
     return isinstance(message, ToolMessage | FunctionMessage)
 
 
-def _texts_of(message: BaseMessage) -> list[str]:
+def _read_texts(message: BaseMessage) -> list[str]:
     texts = _BLOCKS.read(message.content) if message.content else []
     refusal = message.additional_kwargs.get("refusal")
     return [*texts, refusal] if isinstance(refusal, str) and refusal else texts
 
 
 def _with_texts(message: B, texts: list[str]) -> B:
-    old, content = _texts_of(message), message.content
+    old, content = _read_texts(message), message.content
     beside = {k: v for k, v in message.additional_kwargs.items() if k not in _ECHOES}
     about = {k: v for k, v in message.response_metadata.items() if k not in _ECHOES}
     if refusal := beside.get("refusal"):
@@ -386,28 +386,29 @@ def _add_text(message: SystemMessage | None, text: str) -> SystemMessage:
     return message.model_copy(update={"content": [*message.content, block]})
 
 
-def _name_field(request: Any) -> str:
-    """The field of a request's model that holds its name, empty where there is none."""
+def _find_name_field(request: Any) -> str:
+    """The field of a request's model that holds its name, empty if it has none."""
     model = get(request, "model") if _is_model_request(request) else None
     fields = getattr(type(model), "model_fields", {})
     return next((name for name in ("model_name", "model") if name in fields), "")
 
 
 def _needs_declared_tools(request: Any) -> bool:
-    """Anthropic refuses a conversation that holds calls of tools which are not declared."""
+    """True for a conversation with calls if the model is Anthropic's, which refuses calls of tools
+    that are not declared."""
     llm_type = getattr(get(request, "model"), "_llm_type", "")
     is_anthropic = isinstance(llm_type, str) and llm_type.startswith("anthropic")
     return is_anthropic and any(get(message, "tool_calls") for message in request.messages)
 
 
-def _result_of(response: Any) -> Iterator[BaseMessage]:
+def _read_result(response: Any) -> Iterator[BaseMessage]:
     if isinstance(response, AIMessage):
         return iter((response,))
     held = response.model_response if _is_extended(response) else response
     return iter(held.result)
 
 
-def _finish_words(message: AIMessage) -> dict[str, Any]:
+def _read_finish_words(message: AIMessage) -> dict[str, Any]:
     about = message.response_metadata
     return {name: about[name] for name in ("finish_reason", "stop_reason") if about.get(name)}
 

@@ -1,8 +1,8 @@
-"""What the translators of message APIs share: a translator is its message form, its request fields
-and its response fields.
+"""The base of the translators of message APIs: each adds its message form, its request fields and
+its response fields.
 
-An API's *choice* is one of the answers that a response offers; a *tool choice* is what its request
-says of the tools that the model may call.
+A *choice* is one of the alternative answers in a response; a *tool choice* is the field of a
+request that says which tools the model may call.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -52,36 +52,35 @@ MODES = frozenset({"AUTO", "ANY", "NONE", "VALIDATED", "MODE_UNSPECIFIED"})
 
 
 class MessageTranslator(Generic[M]):
-    """A ``HookTranslator`` over what one API says for itself: the class variables, and the methods
-    that raise NotImplementedError here."""
+    """A ``HookTranslator`` of one API, which sets the class variables and writes the methods that
+    raise NotImplementedError here."""
 
-    # What people call the API, and what it is read from, for errors.
+    # The name of the API, and what its requests and responses look like, for errors.
     api: ClassVar[str]
     requests: ClassVar[str]
     responses: ClassVar[str]
-    # How its messages are read and made.
+    # Reads and makes its messages.
     form: MessageForm[M]
-    # A setting of the format -> the API's names for it: the first that is set counts, and the last
-    # is set where none is.
+    # A setting of the hook format -> the API's names for it: the first that is set counts; if none
+    # is, the last is set.
     settings: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    # A count of the format -> the API's name in the usage of a response.
+    # A count of the hook format -> the API's name in the usage of a response.
     usage: ClassVar[Mapping[str, str]] = {}
-    # Whether a system message may stand in the midst of a conversation.
+    # True if a system message may stand between other messages.
     system_turns: ClassVar[bool] = False
-    # Whether a response is its own single choice.
+    # True if a response has no list of choices but is one answer itself.
     one_choice: ClassVar[bool] = False
-    # The field of a choice that says why the model ended, and the API's words for it.
+    # The field of a choice that says why the model stopped, and the API's words for it.
     finish_field: ClassVar[str]
     finish_words: ClassVar[Collection[str]] = ()
-    # The fields of a request, beside its settings, or of a response that say nothing of what was
-    # asked or answered.
+    # The fields of a request (beside its settings) and of a response that hold no conversation.
     request_fields: ClassVar[Collection[str]] = ()
     response_fields: ClassVar[Collection[str]] = ()
 
-    # -- what each API says for itself: requests
+    # -- what each API defines: requests
 
     def reads_request(self, request: object) -> bool:
-        """Whether a value is a request of this API."""
+        """True if a value is a request of this API."""
         raise NotImplementedError
 
     def new_request(self, like: object) -> Any:
@@ -97,9 +96,9 @@ class MessageTranslator(Generic[M]):
         return put(request, {"messages": messages})
 
     def split_results(self, message: M) -> tuple[M, M | None] | None:  # noqa: ARG002
-        """A message with results of tool calls in two: what hooks are not shown, which must follow
-        the calls at once, and what they are, None if nothing. None for a message without results;
-        for APIs whose results share a message with what the user says."""
+        """Split a message with results of tool calls: first what hooks are not shown, which must
+        follow the calls at once, then what they are shown, None if there is none. None for a
+        message without results. For APIs whose results share a message with the user's text."""
         return None
 
     def with_system(self, request: Any, texts: Sequence[str]) -> Any:
@@ -122,14 +121,14 @@ class MessageTranslator(Generic[M]):
         """The request with other settings, by the API's names."""
         return put(request, changes)
 
-    # -- what each API says for itself: tools
+    # -- what each API defines: tools
 
     def tools_of(self, request: Any) -> Sequence[Any]:
         """The tools that a request declares."""
         return get_objects(request, "tools")
 
     def tool_name(self, tool: Any) -> str:
-        """The name that a tool is allowed by; empty for one that has none."""
+        """The name by which a tool is allowed; empty if it has none."""
         raise NotImplementedError
 
     def show_tool_choice(self, choice: Any) -> HookToolConfig:
@@ -139,14 +138,14 @@ class MessageTranslator(Generic[M]):
     def with_tools(
         self, request: Any, mode: str, allowed: Collection[str] | None, tools: Sequence[Any]
     ) -> Any:
-        """The request under a mode (AUTO, ANY or NONE) and an allow-list, None for no list; every
-        name of it is declared by ``tools``."""
+        """The request with a mode (AUTO, ANY or NONE) and an allow-list, None for no list; every
+        name in it is declared by ``tools``."""
         raise NotImplementedError
 
-    # -- what each API says for itself: responses
+    # -- what each API defines: responses
 
     def reads_response(self, response: object) -> bool:
-        """Whether a value is a complete response of this API."""
+        """True if a value is a complete response of this API."""
         raise NotImplementedError
 
     def choices(self, response: Any) -> list[Any]:
@@ -166,11 +165,11 @@ class MessageTranslator(Generic[M]):
         raise NotImplementedError
 
     def with_index(self, choice: Any, index: int) -> Any:  # noqa: ARG002 - a choice may have none
-        """The choice with another index, where the API's choices have one."""
+        """The choice with another index, if the API's choices have one."""
         return choice
 
     def texts(self, choice: Any) -> list[str]:
-        """The texts of a choice that a person reads."""
+        """The texts of a choice that hooks are shown."""
         raise NotImplementedError
 
     def with_texts(self, choice: Any, texts: list[str]) -> Any:
@@ -179,12 +178,12 @@ class MessageTranslator(Generic[M]):
         raise NotImplementedError
 
     def finish(self, choice: Any) -> str | None:
-        """Why the model ended a choice, in the API's word."""
+        """The API's word for why the model stopped."""
         word = get(choice, self.finish_field)
         return word if isinstance(word, str) else None
 
     def with_finish(self, choice: Any, word: str) -> Any:
-        """The choice with another such word."""
+        """The choice with another word for why the model stopped."""
         return put(choice, {self.finish_field: word})
 
     def calls(self, choice: Any) -> list[str]:
@@ -192,20 +191,20 @@ class MessageTranslator(Generic[M]):
         raise NotImplementedError
 
     def without_calls(self, choice: Any, names: Collection[str]) -> Any:
-        """The choice without the calls of these tools; one that has no other calls left says that
-        the model ended by itself."""
+        """The choice without the calls of these tools; if no other calls are left, it says that the
+        model stopped by itself."""
         raise NotImplementedError
 
     def usage_of(self, response: Any) -> Any:
-        """The value that holds what a response cost."""
+        """The value that holds the token counts of a response."""
         return get(response, "usage")
 
     def with_usage(self, response: Any, usage: Any) -> Any:
-        """The response with another such value."""
+        """The response with other token counts."""
         return put(response, {"usage": usage})
 
     def new_response(self, like: object) -> Any:
-        """A response with no choices, in the form that fits a value of the same caller."""
+        """A response with no choices, in the form that the caller of ``like`` uses."""
         raise NotImplementedError
 
     # -- the translator
@@ -220,7 +219,7 @@ class MessageTranslator(Generic[M]):
         change = read_change(read_llm_request, "llm_request", hook)
         request = self.new_request(like) if base is None else base
         self._check_request(request)
-        # What hooks could not be shown is not for them to change either.
+        # Hooks cannot change a request that cannot be shown to them: this raises for one.
         shown = self._show_request(request)
         if change.model is not None and change.model != self.model_of(request):
             request = self.with_model(request, change.model)
@@ -249,8 +248,8 @@ class MessageTranslator(Generic[M]):
         return {} if tool_config is None else self.show_tool_choice(tool_config)
 
     def from_hook_tool_config(self, hook: object, base: Any = None, *, like: object = None) -> Any:
-        """The tool choice with what the hook names. What an API says by its list of tools alone
-        is no part of it."""
+        """The tool choice with what the hook names; without what an API expresses only by its list
+        of tools."""
         change = read_change(read_tool_config, "toolConfig", hook)
         named = self.to_hook_tool_config(base).get("allowedFunctionNames", ())
         names = dict.fromkeys([*named, *(change.allowed_function_names or ())])
@@ -281,7 +280,7 @@ class MessageTranslator(Generic[M]):
         return [name for choice in self.choices(response) for name in self.calls(choice)]
 
     def has_system_turns(self, request: object) -> bool:  # noqa: ARG002 - all are alike
-        """Whether a system message may stand in the midst of a conversation."""
+        """True if a system message may stand between other messages."""
         return self.system_turns
 
     def drop_calls(self, response: Any, names: Collection[str]) -> Any:
@@ -296,7 +295,7 @@ class MessageTranslator(Generic[M]):
         ]
         return response if are_same(kept, choices) else self.with_choices(response, kept)
 
-    # -- how it is done
+    # -- the shared work
 
     def _check_request(self, request: object) -> None:
         if not self.reads_request(request):
@@ -314,7 +313,7 @@ class MessageTranslator(Generic[M]):
         messages = self.messages(request)
         more = get(request, "extra_body")
         if isinstance(more, Mapping) and ("messages" in more or "input" in more):
-            raise TranslationError("extra_body puts another conversation in place of this one")
+            raise TranslationError("extra_body replaces the conversation; put it into the request")
         if not messages:
             settings = [name for own in self.settings.values() for name in own]
             known = {"model", "tools", "tool_choice", *settings, *self.request_fields}
@@ -362,7 +361,7 @@ class MessageTranslator(Generic[M]):
         if not self.system_turns:
             wanted, apart = set_system_apart(shown, wanted)
         if [{"role": each.role, "content": each.content} for each in wanted] != shown:
-            # A call belongs to the model, and its result to the user, whoever says the text.
+            # A call stays the model's, and its result the user's, if the text changes its role.
             edited = edit_messages(
                 self.messages(request),
                 wanted,
@@ -402,7 +401,7 @@ class MessageTranslator(Generic[M]):
         if tools is None:
             tools = self.tools_of(request)
             if not tools:
-                # The API refuses a tool choice where nothing is declared.
+                # The API refuses a tool choice if no tool is declared.
                 return request
         if names is not None and mode != "NONE":
             declared = {self.tool_name(tool) for tool in tools}
@@ -422,7 +421,7 @@ class MessageTranslator(Generic[M]):
             word = self.finish(choice)
             if isinstance(word, str):
                 candidate["finishReason"] = word
-            candidate["index"] = self._index_of(choice, place)
+            candidate["index"] = self._read_index(choice, place)
             candidates.append(candidate)
         shown: LLMResponse = {"candidates": candidates}
         if candidates and candidates[0]["content"]["parts"]:
@@ -431,7 +430,7 @@ class MessageTranslator(Generic[M]):
             shown["usageMetadata"] = usage
         return shown
 
-    def _index_of(self, choice: Any, place: int) -> int:
+    def _read_index(self, choice: Any, place: int) -> int:
         index = get(choice, "index")
         return index if type(index) is int else place
 
@@ -478,10 +477,10 @@ class MessageTranslator(Generic[M]):
             choice = choices[place] if is_old else self.new_choice(response, place)
             if change.content is not None and change.content.parts is not None:
                 choice = self._with_texts(choice, change.content.parts)
-            # An answer in the model's place has ended by itself, in whatever word.
+            # A new answer already says that the model stopped by itself.
             if change.finish_reason is not None and is_old and not is_new:
                 choice = self._with_finish(choice, change.finish_reason)
-            if change.index is not None and change.index != self._index_of(choice, place):
+            if change.index is not None and change.index != self._read_index(choice, place):
                 choice = self.with_index(choice, change.index)
             edited.append(choice)
         return choices if are_same(edited, choices) else edited
@@ -499,7 +498,7 @@ class MessageTranslator(Generic[M]):
         return self.with_finish(choice, word)
 
     def _edit_usage(self, response: Any, change: UsageChange | None, shown: LLMUsage | None) -> Any:
-        """The response with the counts that a hook names and its usage has."""
+        """The response with the counts that a hook names, if its usage has them."""
         if change is None or shown is None:
             return response
         changes = {

@@ -1,4 +1,4 @@
-"""The translator of OpenAI's chat completions, which many other servers speak as well."""
+"""The translator of OpenAI's chat completions, which many other servers offer as well."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from hookline.translate.values import (
 )
 from hookline.wire.model import HookToolConfig, Role
 
-# What both of OpenAI's APIs call the roles, and whether tools may be called.
+# The names of roles and tool modes in both of OpenAI's APIs.
 ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",
@@ -31,7 +31,7 @@ MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 CHOICES = {mode: choice for choice, mode in MODES.items()}
 _BLOCKS = Blocks(
     {"text": "text", "refusal": "refusal"},
-    # The last two are other servers' words for what a model thought.
+    # The last two are other servers' words for a model's thoughts.
     ("image_url", "input_audio", "file", "video_url", "thinking", "reasoning"),
 )
 _CALLS = ("tool_calls", "function_call")
@@ -95,8 +95,7 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
         return [*get_objects(request, "tools"), *get_objects(request, "functions")]
 
     def tool_name(self, tool: Any) -> str:
-        """The name of a tool, a call or a choice of one; functions of the older kind have it on
-        themselves."""
+        """The name of a tool, a call or a choice of one; older functions have it at their top."""
         kind = get(tool, "type")
         name = get(get(tool, kind) if isinstance(kind, str) else tool, "name")
         return name if isinstance(name, str) else ""
@@ -123,13 +122,13 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
                 return {"mode": mode, "allowedFunctionNames": [name for name in names if name]}
             if name := self.tool_name(choice):
                 return {"mode": "ANY", "allowedFunctionNames": [name]}
-        raise TranslationError(f"tool_choice {choice!r:.80} is of no known shape")
+        raise TranslationError(f"tool_choice {choice!r:.80} has an unknown shape")
 
     def with_tools(
         self, request: Any, mode: str, allowed: Collection[str] | None, tools: Sequence[Any]
     ) -> Any:
         if functions := get_objects(request, "functions"):
-            # Functions of the older kind are allowed one, or all that are declared.
+            # The older form allows one function, or all that are declared.
             left = [f for f in functions if allowed is None or self.tool_name(f) in allowed]
             word: Any = "none" if mode == "NONE" else "auto"
             if mode == "ANY" and len(left) == 1:
@@ -153,7 +152,7 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
         choices = get(response, "choices")
         if not isinstance(choices, list | tuple) or not is_readable(response):
             return False
-        # A chunk of a stream has choices as well, and is no response.
+        # A chunk of a stream has choices as well, but is not a response.
         return all(
             is_readable(choice) and is_readable(get(choice, "message")) for choice in choices
         )
@@ -179,7 +178,7 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
     def texts(self, choice: Any) -> list[str]:
         message = get(choice, "message")
         texts = [text for text in _BLOCKS.read(get(message, "content")) if text]
-        texts += filter(None, (get_text(message, "refusal"), self._transcript(message)))
+        texts += filter(None, (get_text(message, "refusal"), self._read_transcript(message)))
         if not texts and not self.calls(choice):
             refuse_text(message, _ANSWERED, "a message has no text in its content")
         return texts
@@ -188,11 +187,11 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
         message = get(choice, "message")
         content, changes = get(message, "content"), drop_notes(message)
         is_same_count, texts = len(texts) == len(self.texts(choice)), [*texts]
-        if spoken := self._transcript(message):
+        if spoken := self._read_transcript(message):
             if is_same_count and texts[-1] == spoken:
                 texts.pop()
             else:
-                # What was spoken cannot be edited: it goes, and its text is written.
+                # Speech cannot be edited: it is removed, and its text becomes the content.
                 changes["audio"], is_same_count = None, False
         if get_text(message, "refusal"):
             changes["refusal"] = texts.pop() or None if is_same_count else None
@@ -203,7 +202,7 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
         notes = {"logprobs": None} if get(choice, "logprobs") is not None else {}
         return put(choice, {"message": message, **notes})
 
-    def _transcript(self, message: Any) -> str:
+    def _read_transcript(self, message: Any) -> str:
         return get_text(get(message, "audio"), "transcript")
 
     def calls(self, choice: Any) -> list[str]:

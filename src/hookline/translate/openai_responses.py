@@ -1,6 +1,6 @@
 """The translator of OpenAI's responses: a conversation of items, of which messages are one kind.
 
-Instructions are not shown, and no item that is not a message; all of them stay in their place.
+Hooks are shown neither the instructions nor items other than messages; these stay in their place.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -28,7 +28,7 @@ _BLOCKS = Blocks(
     {"input_text": "text", "output_text": "text", "refusal": "refusal"},
     ("input_image", "input_file", "input_audio", "computer_screenshot"),
 )
-# The types of items that the caller is to carry out -> the name that the tool has in a request.
+# The types of items that the caller executes -> the name of the tool in a request.
 _CALLS = {
     "function_call": None,
     "custom_tool_call": None,
@@ -57,15 +57,15 @@ def _make_block(role: Role, text: str) -> dict[str, Any]:
 
 
 def _is_message(item: object) -> bool:
-    """Whether an item is a message; raises TranslationError for one that nobody knows and that
-    holds text."""
+    """True if an item is a message; raises TranslationError for one of an unknown type that holds
+    text."""
     if not is_readable(item):
         raise TranslationError(f"an item cannot be {type(item).__name__}")
     kind = get(item, "type")
     if kind == "message" or (kind is None and get(item, "role") is not None):
         return True
     if (not isinstance(kind, str) or kind not in _HIDDEN_ITEMS) and holds_text(item):
-        raise TranslationError(f"an item has the type {kind!r:.80}, which nobody knows")
+        raise TranslationError(f"an item has the unknown type {kind!r:.80}")
     return False
 
 
@@ -79,7 +79,7 @@ class _ItemForm(BlockForm):
         return super().text(message) if _is_message(message) else ""
 
     def with_text(self, message: Any, role: Role, text: str) -> Any:
-        # The types of blocks, and the ids of what a model said, belong to the role.
+        # The types of blocks, and the ids of a model's messages, belong to the role.
         is_same_role = role == self.role(message)
         return super().with_text(message, role, text) if is_same_role else self.new(role, text)
 
@@ -114,7 +114,7 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
         *("text", "reasoning", "truncation", "service_tier", "user", "safety_identifier"),
         *("prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "stream_options"),
     )
-    # What a response repeats of its request, and what is known about it.
+    # What a response repeats of its request, and metadata.
     response_fields = (
         *("id", "object", "model", "error", "incomplete_details", "instructions", "metadata"),
         *("tool_choice", "tools", "conversation", "previous_response_id", "prompt", "reasoning"),
@@ -146,15 +146,15 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
         return put(request, {"input": messages})
 
     def tool_name(self, tool: Any) -> str:
-        """The name of a tool, a call or a choice of one; a tool of OpenAI's own is known by its
-        type, and a server by its label."""
+        """The name of a tool, a call or a choice of one: a built-in tool has the name of its type,
+        a server that of its label."""
         for name in ("namespace", "server_label", "name"):
             if isinstance(found := get(tool, name), str) and found:
                 return found
         kind = get(tool, "type")
         if not isinstance(kind, str):
             return ""
-        # These have several versions, all of whose calls are of one type.
+        # These tools have several versions, whose calls all have the same type.
         families = (family for family in ("web_search", "computer") if kind.startswith(family))
         return next(families, kind)
 
@@ -171,7 +171,7 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
                 mode = "ANY" if get(choice, "mode") == "required" else "AUTO"
                 return {"mode": mode, "allowedFunctionNames": [name for name in names if name]}
             return {"mode": "ANY", "allowedFunctionNames": [self.tool_name(choice)]}
-        raise TranslationError(f"tool_choice {choice!r:.80} is of no known shape")
+        raise TranslationError(f"tool_choice {choice!r:.80} has an unknown shape")
 
     def with_tools(
         self, request: Any, mode: str, allowed: Collection[str] | None, tools: Sequence[Any]
@@ -193,16 +193,18 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
         items = get_list(choice, "output")
         if not items:
             refuse_text(choice, self.response_fields, "a model response has no output")
-        texts = [text for item in items if _is_message(item) for text in self._read(item)]
-        # The SDK has the texts under this name too, and JSON may.
+        texts = [text for item in items if _is_message(item) for text in self._read_texts(item)]
+        # JSON may repeat the texts under this name, as the SDK does.
         whole = choice.get("output_text") if isinstance(choice, Mapping) else None
         if whole and whole != "".join(texts):
-            raise TranslationError("output_text is not the text of the output")
+            raise TranslationError("output_text differs from the text of the output")
         return texts
 
     def with_texts(self, choice: Any, texts: list[str]) -> Any:
         items = get_list(choice, "output")
-        counts = {n: len(self._read(item)) for n, item in enumerate(items) if _is_message(item)}
+        counts = {
+            n: len(self._read_texts(item)) for n, item in enumerate(items) if _is_message(item)
+        }
         shares: dict[int, list[str]] = {place: [] for place in counts}
         if len(texts) == sum(counts.values()):
             left = iter(texts)
@@ -211,8 +213,8 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
             shares[next((place for place in counts if counts[place]), min(counts))] = texts
         edited = []
         for place, item in enumerate(items):
-            if place in counts and shares[place] != self._read(item):
-                make = _make_for(item)
+            if place in counts and shares[place] != self._read_texts(item):
+                make = _choose_text_maker(item)
                 content = _BLOCKS.put(get(item, "content"), shares[place], make)
                 content = [block for block in content if _BLOCKS.text(block) != ""]
                 if not content:
@@ -226,22 +228,27 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
             changes["output_text"] = "".join(texts)
         return put(choice, changes)
 
-    def _read(self, item: Any) -> list[str]:
+    def _read_texts(self, item: Any) -> list[str]:
         return [text for text in _BLOCKS.read(get_list(item, "content")) if text]
 
     def finish(self, choice: Any) -> str | None:
         return get_text(choice, "status") or None
 
     def calls(self, choice: Any) -> list[str]:
-        return [name for item in get_list(choice, "output") if (name := self._called(item))]
+        return [
+            name for item in get_list(choice, "output") if (name := self._read_called_name(item))
+        ]
 
     def without_calls(self, choice: Any, names: Collection[str]) -> Any:
         items = get_list(choice, "output")
-        return put(choice, {"output": [item for item in items if self._called(item) not in names]})
+        return put(
+            choice,
+            {"output": [item for item in items if self._read_called_name(item) not in names]},
+        )
 
-    def _called(self, item: Any) -> str | None:
-        """The name of the tool that an item wants called by the caller; what the API itself has
-        called is no call any more."""
+    def _read_called_name(self, item: Any) -> str | None:
+        """The name of the tool that an item asks the caller to call; None for calls that the API
+        has already made itself."""
         kind = get(item, "type")
         if not isinstance(kind, str) or kind not in _CALLS:
             return None
@@ -267,8 +274,8 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
         return Response.model_validate(empty)
 
 
-def _make_for(item: Any) -> Callable[[str], Any]:
-    """What makes a new text in a message: an SDK's object in one of its objects."""
+def _choose_text_maker(item: Any) -> Callable[[str], Any]:
+    """The function that makes a text block for a message: JSON for JSON, else an SDK's object."""
     if isinstance(item, Mapping):
         return lambda text: _make_block("model", text)
     from openai.types.responses import ResponseOutputText

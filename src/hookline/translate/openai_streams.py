@@ -14,8 +14,8 @@ from hookline.translate.streams import (
 )
 from hookline.translate.values import get, get_list, put
 
-# What some servers say anew, or leave empty, with each fragment; other texts go on where the last
-# fragment ended.
+# Fields that some servers repeat, or leave empty, in each fragment; other texts continue those of
+# the last fragment.
 _WORDS = frozenset({"role", "id", "type", "index", "name"})
 
 
@@ -32,7 +32,7 @@ class ChatStreams:
         whole.pop("obfuscation", None)
         merged = [_close_choice(index, choices[index]) for index in sorted(choices)]
         whole |= {"object": "chat.completion", "choices": merged}
-        return make_like(chunks[0], _completion_class, whole)
+        return make_like(chunks[0], _load_completion_class, whole)
 
     def split(self, response: Any) -> list[Any]:
         whole = to_json(response)
@@ -56,7 +56,7 @@ class ChatStreams:
         return [
             make_like(
                 response,
-                _chunk_class,
+                _load_chunk_class,
                 {**whole, "choices": choices, **({} if counts is None else {"usage": counts})},
             )
             for choices, counts in told
@@ -66,22 +66,22 @@ class ChatStreams:
         return _ChatFilter(gate)
 
 
-def _completion_class() -> Any:
+def _load_completion_class() -> Any:
     from openai.types.chat import ChatCompletion
 
     return ChatCompletion
 
 
-def _chunk_class() -> Any:
+def _load_chunk_class() -> Any:
     from openai.types.chat import ChatCompletionChunk
 
     return ChatCompletionChunk
 
 
 def _merge_choice(whole: dict[str, Any], choice: Mapping[str, Any]) -> None:
-    """Add what a chunk says of a choice."""
+    """Add what a chunk holds of a choice."""
     if choice.get("delta") is None and ("message" in choice or "text" in choice):
-        raise TranslationError("a choice in a chunk of OpenAI chat has a delta")
+        raise TranslationError("a choice in a chunk of OpenAI chat must have a delta")
     _extend(whole.setdefault("delta", {}), choice.get("delta") or {})
     _extend(whole, {"logprobs": choice.get("logprobs")})
     others = {name: value for name, value in choice.items() if value is not None}
@@ -89,7 +89,7 @@ def _merge_choice(whole: dict[str, Any], choice: Mapping[str, Any]) -> None:
 
 
 def _extend(whole: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """Add a fragment to what the fragments before it said."""
+    """Add a fragment to the fragments before it."""
     for name, value in more.items():
         before = whole.get(name)
         if value is None:
@@ -109,12 +109,12 @@ def _extend(whole: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 
 class _CallNumbers:
-    """The calls of a message, numbered as they come in fragments. A server that does not number
-    them, or numbers all alike, sends one after the other: each begins with its id, or its name."""
+    """Numbers the calls of a message as their fragments arrive. A server that does not number them,
+    or gives all the same number, sends one after the other: each begins with its id or its name."""
 
     def __init__(self) -> None:
         self._ids: list[Any] = []
-        # The number that the server gives -> the last call that it gave it to.
+        # The server's number -> the last call that it gave this number.
         self._last: dict[int | None, int] = {}
 
     def find(self, fragment: object) -> int:
@@ -127,7 +127,7 @@ class _CallNumbers:
         elif id:
             begins = id != self._ids[number] and bool(self._ids[number] or given is None)
         else:
-            begins = given is None and _name_of(fragment) is not None
+            begins = given is None and _read_name(fragment) is not None
         if begins or number is None:
             number = self._last[given] = len(self._ids)
             self._ids.append(None)
@@ -135,7 +135,7 @@ class _CallNumbers:
         return number
 
 
-def _name_of(call: object) -> str | None:
+def _read_name(call: object) -> str | None:
     names = (get(get(call, kind), "name") for kind in ("function", "custom"))
     return next((name for name in names if isinstance(name, str) and name), None)
 
@@ -154,16 +154,16 @@ def _close_choice(index: int, whole: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Choice:
-    """What passed of one choice of a stream."""
+    """The state of one choice of a stream."""
 
     def __init__(self) -> None:
         self.names: list[str] = []  # of calls that were left out
         self.has_passed = False
         self.calls = _CallNumbers()
-        # A call's number in the stream -> its number without those that were left out, None for
-        # one of those.
+        # A call's number in the stream -> its number without the calls left out; None for a call
+        # that is left out.
         self.numbers: dict[int, int | None] = {}
-        # Fragments of calls whose name has not come yet.
+        # Fragments of calls whose name has not arrived yet.
         self.nameless: dict[int, list[Any]] = {}
         self.called: dict[int, str] = {}
 
@@ -175,15 +175,14 @@ class _ChatFilter:
 
     def feed(self, chunk: Any) -> list[Any]:
         choices = get_list(chunk, "choices")
-        passed = [left for choice in choices if (left := self._pass(choice)) is not None]
+        passed = [left for choice in choices if (left := self._pass_choice(choice)) is not None]
         if choices and not passed and get(chunk, "usage") is None:
             return []
         is_same = len(passed) == len(choices) and all(map(is_, passed, choices))
         return [chunk if is_same else put(chunk, {"choices": passed})]
 
-    def _pass(self, choice: Any) -> Any | None:
-        """The choice without fragments of calls that are left out; None if nothing else is in
-        it."""
+    def _pass_choice(self, choice: Any) -> Any | None:
+        """The choice without fragments of refused calls; None if it holds nothing else."""
         state = self._choices.setdefault(get(choice, "index") or 0, _Choice())
         delta, finish = get(choice, "delta"), get(choice, "finish_reason")
         role = get(delta, "role")
@@ -201,7 +200,7 @@ class _ChatFilter:
         return put(choice, {"delta": put(delta, changes), **ends}) if changes or ends else choice
 
     def _pass_calls(self, state: _Choice, delta: Any) -> dict[str, Any]:
-        """What becomes of the calls in a delta, by the names of its fields."""
+        """The changes to the fields of a delta that hold calls."""
         changes: dict[str, Any] = {}
         fragments = get_list(delta, "tool_calls")
         kept = [left for each in fragments for left in self._pass_fragment(state, each)]
@@ -210,7 +209,7 @@ class _ChatFilter:
         state.has_passed = state.has_passed or bool(kept)
         old = get(delta, "function_call")
         if old is not None:
-            # The form before tool calls had: one call a message, which has no number.
+            # The older form: one call in a message, without a number.
             asked = {"type": "function", "function": {"name": get(old, "name")}}
             if self._is_refused(state, asked if get(old, "name") else None, -1):
                 changes["function_call"] = None
@@ -223,26 +222,26 @@ class _ChatFilter:
         if number not in state.numbers:
             held = state.nameless.setdefault(number, [])
             held.append(fragment)
-            if _name_of(fragment) is None:
+            if _read_name(fragment) is None:
                 return []
             del state.nameless[number]
-            state.called[number] = _name_of(fragment) or ""
+            state.called[number] = _read_name(fragment) or ""
             refused = self._is_refused(state, fragment, number)
             return [] if refused else [self._renumber(state, each, number) for each in held]
         if state.numbers[number] is None:
             return []
-        more = _name_of(fragment)
+        more = _read_name(fragment)
         if more is not None and more != state.called[number]:
-            # It would make another tool of one that was allowed.
+            # Another name would turn an allowed call into a call of another tool.
             kind = "function" if get(fragment, "function") is not None else "custom"
             fragment = put(fragment, {kind: put(get(fragment, kind), {"name": None})})
         return [self._renumber(state, fragment, number)]
 
     def _is_refused(self, state: _Choice, call: Any, number: int) -> bool:
-        """Whether a call is left out: what was found with its name holds for its fragments."""
+        """True if a call is left out: the decision on its name holds for all its fragments."""
         if call is not None and number not in state.numbers:
             kind = get(call, "type") or ("custom" if get(call, "custom") else "function")
-            named = {"type": kind, kind: {"name": _name_of(call)}}
+            named = {"type": kind, kind: {"name": _read_name(call)}}
             choice = {"index": 0, "message": {"role": "assistant", "tool_calls": [named]}}
             names = self._gate.find_refused({"choices": [choice]})
             state.names += names
@@ -255,14 +254,14 @@ class _ChatFilter:
         return fragment if get(fragment, "index") == wanted else put(fragment, {"index": wanted})
 
 
-# The type of a part of an item -> how its events begin, and those of its text, and its field.
+# The type of a part of an item -> the prefix of its events, that of its text's events, its field.
 _PARTS = {
     "output_text": ("response.content_part", "response.output_text", "text"),
     "refusal": ("response.content_part", "response.refusal", "refusal"),
     "reasoning_text": ("response.content_part", "response.reasoning_text", "text"),
     "summary_text": ("response.reasoning_summary_part", "response.reasoning_summary_text", "text"),
 }
-# The type of a call -> how the events of what it is called with begin, and its field.
+# The type of a call -> the prefix of its arguments' events, and their field.
 _ARGUMENTS = {
     "function_call": ("response.function_call_arguments", "arguments"),
     "custom_tool_call": ("response.custom_tool_call_input", "input"),
@@ -282,9 +281,9 @@ class ResponsesStreams:
                 whole = dict(event["response"])
             _merge_item(items, event)
         if items and not whole.get("output"):
-            # The stream ended early, or its server does not repeat at the end what it has sent.
+            # The stream ended early, or its server does not repeat the output at the end.
             whole["output"] = [items[index] for index in sorted(items)]
-        return make_like(chunks[0], _response_class, whole)
+        return make_like(chunks[0], _load_response_class, whole)
 
     def split(self, response: Any) -> list[Any]:
         whole = to_json(response)
@@ -309,7 +308,7 @@ class ResponsesStreams:
         return _ResponsesFilter(gate)
 
 
-def _response_class() -> Any:
+def _load_response_class() -> Any:
     from openai.types.responses import Response
 
     return Response
@@ -325,14 +324,14 @@ def _make_event(like: Any, event: Mapping[str, Any]) -> Any:
 
 
 def _merge_item(items: dict[int, dict[str, Any]], event: Mapping[str, Any]) -> None:
-    """Add what an event says of an item of the output."""
+    """Add what an event holds of an item of the output."""
     index, kind = event.get("output_index"), event.get("type", "")
     if not isinstance(index, int):
         return
     if kind in ("response.output_item.added", "response.output_item.done"):
         items[index] = dict(event["item"])
         return
-    # A server may send a text without having announced its item.
+    # A server may send a text without announcing its item first.
     unannounced = {"id": event.get("item_id"), "type": "message", "role": "assistant"}
     item = items.setdefault(index, unannounced)
     for start, name in _ARGUMENTS.values():
@@ -411,19 +410,19 @@ class _ResponsesFilter:
         if index in self._dropped:
             return []
         if kind in _ENDS:
-            return self._end(chunk)
+            return self._end_response(chunk)
         changes: dict[str, Any] = {}
         if isinstance(index, int):
             changes["output_index"] = index - sum(other < index for other in self._dropped)
-        return [self._number(chunk, changes)]
+        return [self._put_number(chunk, changes)]
 
-    def _end(self, chunk: Any) -> list[Any]:
+    def _end_response(self, chunk: Any) -> list[Any]:
         response = get(chunk, "response")
         names = [*self._names, *self._gate.find_refused(response)]
         if not names:
-            return [self._number(chunk, {})]
+            return [self._put_number(chunk, {})]
         left = self._gate.drop_refused(response, names)
-        # What was not announced: that nothing is left of it.
+        # The text that says why nothing is left was not announced yet.
         output = to_json(left).get("output") or []
         added = [
             event
@@ -431,11 +430,11 @@ class _ResponsesFilter:
             for event in _tell_item(index, dict(output[index]))
         ]
         made = [_make_event(chunk, {**event, "sequence_number": 0}) for event in added]
-        return [self._number(event, {}) for event in made] + [
-            self._number(chunk, {"response": left})
+        return [self._put_number(event, {}) for event in made] + [
+            self._put_number(chunk, {"response": left})
         ]
 
-    def _number(self, chunk: Any, changes: dict[str, Any]) -> Any:
+    def _put_number(self, chunk: Any, changes: dict[str, Any]) -> Any:
         changes = {**changes, "sequence_number": self._sent}
         self._sent += 1
         same = all(get(chunk, name) == value for name, value in changes.items())

@@ -34,16 +34,16 @@ from hookline.translate.values import are_same
 from hookline.wire.model import HookToolConfig, Role
 
 _TEXTS = (SystemPromptPart, UserPromptPart, TextPart)
-# These may have no text at all, and are then as opaque as a file.
+# These may have no text, and are then hidden like a file.
 _PERHAPS_TEXTS = (SpeechPart, CompactionPart)
-# Parts that hooks are not shown: calls and their results, thoughts, files, and the records that
-# the framework keeps for itself.
+# Parts that hooks are not shown: calls and their results, thoughts, files, and internal records of
+# the framework.
 _HIDDEN_KINDS = frozenset({
     *("tool-return", "retry-prompt", "retry-feedback", "tool-availability-delta"),
     *("capability-load-delta", "model-settings-delta", "instruction-delta", "instruction-baseline"),
     *("tool-call", "builtin-tool-call", "builtin-tool-return", "thinking", "file"),
 })  # fmt: skip
-# What a provider says of a response as a whole that repeats its text.
+# Details of a provider about a response that repeat its text.
 _REPEATS = frozenset({
     *("logprobs", "avg_logprobs", "citations", "annotations", "refusal", "moderation", "trace"),
     *("grounding_metadata", "content_filter_result", "content_filters"),
@@ -52,8 +52,8 @@ _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 
 
 class PydanticAICall(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model of Pydantic AI is called with: the messages, the settings and the parameters of
-    its ``request`` method, and the model's name."""
+    """The arguments of a model's ``request`` method in Pydantic AI (messages, settings, parameters)
+    and the model's name."""
 
     api: ClassVar[str] = "pydantic-ai"
 
@@ -83,7 +83,7 @@ class _PieceForm:
     def text(self, message: _Piece) -> str:
         part = message.part
         if isinstance(part, UserPromptPart):
-            return "".join(_texts_of(part.content))
+            return "".join(_read_texts(part.content))
         text: str = part.content if _has_text(part) else ""
         return text
 
@@ -99,7 +99,7 @@ class _PieceForm:
             left = [item for item in part.content if not isinstance(item, str | TextContent)]
             if left:
                 return _Piece(owner, replace(part, content=left))
-        # The instructions of a request stay, whatever becomes of its parts.
+        # The instructions of a request stay even without parts.
         return (
             _Piece(owner, None) if isinstance(owner, ModelRequest) and owner.instructions else None
         )
@@ -152,7 +152,7 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
         messages = request.messages if isinstance(request, PydanticAICall) else request
         pieces: list[_Piece] = []
         for message in messages:
-            pieces += [_Piece(message, _known(part)) for part in message.parts or (None,)]
+            pieces += [_Piece(message, _check_part(part)) for part in message.parts or (None,)]
         return pieces
 
     def with_messages(self, request: Any, messages: list[_Piece]) -> Any:
@@ -204,7 +204,7 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
             return {"mode": "ANY", "allowedFunctionNames": list(choice)}
         if isinstance(choice, ToolOrOutput):
             return {"mode": "AUTO", "allowedFunctionNames": list(choice.function_tools)}
-        raise TranslationError(f"tool_choice {choice!r:.80} is of no known shape")
+        raise TranslationError(f"tool_choice {choice!r:.80} has an unknown shape")
 
     def with_tools(
         self,
@@ -213,8 +213,8 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
         allowed: Collection[str] | None,
         tools: Sequence[Any],  # noqa: ARG002
     ) -> Any:
-        """The declarations that are not allowed go: not every model of the framework knows a tool
-        choice. The output tools stay."""
+        """Remove the declarations that are not allowed, since not every model of the framework has
+        a tool choice. The output tools stay."""
         if mode == "NONE":
             allowed = ()
         parameters: ModelRequestParameters = request.parameters
@@ -243,7 +243,7 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
         call = PydanticAICall(
             messages=[],
             settings=None if base is None else {"tool_choice": base},
-            # A choice needs something to choose from.
+            # A choice is made only among declared tools.
             parameters=ModelRequestParameters(function_tools=declared or [ToolDefinition(name="")]),
         )
         return self.tool_selection(self.from_hook_llm_request({"toolConfig": hook}, call))[0]
@@ -253,7 +253,7 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
 
     def choices(self, response: Any) -> list[Any]:
         for part in response.parts:
-            _known(part)
+            _check_part(part)
         return [response]
 
     def texts(self, choice: Any) -> list[str]:
@@ -291,8 +291,8 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
         return ModelResponse(parts=[], model_name=model or None, finish_reason="stop")
 
 
-def _known(part: Any) -> Any:
-    """The part, if hooks can be shown it or need not be."""
+def _check_part(part: Any) -> Any:
+    """Return the part; raise TranslationError if its kind is unknown."""
     if part is None or isinstance(part, (*_TEXTS, *_PERHAPS_TEXTS)):
         return part
     kind = getattr(part, "part_kind", None)
@@ -311,7 +311,7 @@ def _is_of_response(piece: _Piece) -> bool:
     return isinstance(piece.message, ModelResponse)
 
 
-def _texts_of(content: str | Sequence[UserContent]) -> list[str]:
+def _read_texts(content: str | Sequence[UserContent]) -> list[str]:
     if isinstance(content, str):
         return [content]
     texts = (item for item in content if isinstance(item, str | TextContent))
@@ -323,13 +323,13 @@ def _with_text(part: Any, text: str, role: Role) -> Any:
     if isinstance(part, UserPromptPart):
         return replace(part, content=_put_text(part.content, text))
     if isinstance(part, TextPart):
-        # By its id a provider would put its own copy of the text in the place of this one.
+        # With its id a provider would use its own copy of the old text.
         return replace(part, content=text, id=None, provider_details=None, citations=None)
     if isinstance(part, SystemPromptPart):
         return replace(part, content=text)
     if isinstance(part, CompactionPart):
         return replace(part, content=text, id=None, provider_details=None)
-    # What was spoken repeats the old text.
+    # Speech would repeat the old text.
     return TextPart(content=text) if role == "model" else UserPromptPart(content=text)
 
 
@@ -344,7 +344,7 @@ def _put_text(content: str | Sequence[UserContent], text: str) -> str | list[Use
             kept.append(item)
         elif not is_put:
             is_put = True
-            # A structured value would still say what its text said.
+            # A structured value would repeat the old text.
             is_marked = not isinstance(item, str | StructuredContent)
             metadata = None if isinstance(item, str) else item.metadata
             kept.append(TextContent(text, metadata=metadata) if is_marked else text)
@@ -366,8 +366,8 @@ def _without_repeats(response: ModelResponse, parts: list[Any]) -> ModelResponse
 
 
 def _join(pieces: Sequence[_Piece]) -> list[ModelRequest | ModelResponse]:
-    """The messages that hold these parts: those that were there already, the very same objects if
-    their parts are, and new ones for parts that stand between two messages."""
+    """The messages that hold these parts: the same objects if their parts are unchanged, and new
+    ones for parts that stand between two messages."""
     owned: list[tuple[ModelRequest | ModelResponse | None, Any]] = []
     for place, piece in enumerate(pieces):
         owner = piece.message
@@ -391,7 +391,7 @@ def _join(pieces: Sequence[_Piece]) -> list[ModelRequest | ModelResponse]:
         elif isinstance(owner, ModelResponse):
             joined.append(_without_repeats(owner, parts))
         elif any(message is owner for message, _ in owned[done:]):
-            # A response was put between its parts: the last half has the instructions.
+            # A response stands between its parts: the last half keeps the instructions.
             joined.append(replace(owner, parts=parts, instructions=None))
         else:
             joined.append(replace(owner, parts=parts))

@@ -1,7 +1,7 @@
-"""Streams of the model APIs: chunks merged into the response that they make up, a response told in
-chunks, and calls left out while a stream passes.
+"""Streams of the model APIs: merges chunks into a response, splits a response into chunks, and
+leaves calls out of a stream as it passes.
 
-All of it works on chunks as JSON and as the SDK's objects, and answers in the form that it got.
+Chunks are JSON or the SDK's objects, and the results have the same form.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,21 +14,21 @@ from hookline.translate.values import get
 
 
 class Refusing(Protocol):
-    """Who says which calls a model may not make, and whether what nobody can read may pass."""
+    """Decides which calls a model may not make, and whether unreadable chunks may pass."""
 
     @property
     def is_strict(self) -> bool: ...
 
     def find_refused(self, response: Any) -> list[str]:
-        """The names of the tools that a response calls and must not; people are told of them."""
+        """The names of the tools that a response calls and must not; warns about them."""
         ...
 
     def drop_refused(self, response: Any, names: Iterable[str]) -> Any:
-        """The response without the calls of these tools; it says so where nothing else is left."""
+        """The response without the calls of these tools; if nothing else is left, it says so."""
         ...
 
     def explain_refused(self, names: Iterable[str]) -> str:
-        """What a model reads of the calls that were left out."""
+        """The text for the model about the calls that were left out."""
         ...
 
 
@@ -36,7 +36,7 @@ class CallFilter(Protocol):
     """Leaves calls out of one stream."""
 
     def feed(self, chunk: Any) -> list[Any]:
-        """What may pass of the stream with its next chunk."""
+        """The chunks that may pass after the stream's next chunk."""
         ...
 
 
@@ -48,11 +48,11 @@ class StreamForm(Protocol):
         ...
 
     def split(self, response: Any) -> list[Any]:
-        """Chunks that make up a response, and hold nothing that it does not hold."""
+        """Chunks that make up a response, with nothing added."""
         ...
 
     def filter_calls(self, gate: Refusing) -> CallFilter:
-        """What leaves calls out of a stream."""
+        """A filter that leaves calls out of one stream."""
         ...
 
 
@@ -66,8 +66,7 @@ _ANTHROPIC_EVENTS = ("message_", "content_block_")
 
 
 def find_stream_form(value: object) -> StreamForm | None:
-    """How streams are read whose chunk or whose complete response a value is; None where nobody
-    knows."""
+    """The form of the stream that a chunk or complete response belongs to; None if unknown."""
     kind = get(value, "type")
     if isinstance(kind, str) and kind.startswith("response."):
         return _make_form("openai-responses")
@@ -90,24 +89,24 @@ def _make_form(api: str) -> StreamForm:
 
 
 def to_json(value: Any) -> dict[str, Any]:
-    """A chunk or a response as JSON of its own, which may be altered at its top."""
+    """A chunk or a response as new JSON, whose top level may be altered."""
     if isinstance(value, Mapping):
         return dict(value)
     if hasattr(value, "model_dump"):
-        # A server may send what the SDK's types do not foresee, and nobody is to be warned of it.
+        # A server may send what the SDK's types do not allow; that is no reason for a warning.
         shown: dict[str, Any] = value.model_dump(by_alias=True, exclude_unset=True, warnings=False)
         return shown
-    raise TranslationError(f"a stream of a model cannot hold {type(value).__name__}")
+    raise TranslationError(f"a model stream cannot hold {type(value).__name__}")
 
 
 def make_like(value: Any, kind: Any, json: Mapping[str, Any]) -> Any:
-    """JSON as it is where ``value`` is JSON, else an object of the SDK's class ``kind()``, which is
-    not asked for before."""
+    """A copy of the JSON if ``value`` is JSON, else an object of the SDK's class; ``kind()`` loads
+    that class, and is called only then."""
     return dict(json) if isinstance(value, Mapping) else kind().model_construct(**json)
 
 
 @cache
 def classes_by_type(union: Any) -> dict[str, Any]:
-    """The classes of an SDK's union of events, each by the word in its field ``type``."""
+    """The classes in an SDK's union of events by the value of their field ``type``."""
     kinds = get_args(get_args(union)[0])
     return {get_args(kind.model_fields["type"].annotation)[0]: kind for kind in kinds}

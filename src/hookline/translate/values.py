@@ -1,7 +1,7 @@
-"""Values of model SDKs, read and copied alike whether they are JSON or the SDK's own objects.
+"""Reads and copies values of model SDKs, whether they are JSON or the SDK's own objects.
 
-Objects are known by where their class was defined, so that a caller who never loaded an SDK never
-pays for it, and are copied one level at a time: a request may hold what cannot be copied.
+Objects are recognised by the module of their class, so that a caller who never loads an SDK never
+pays for it. They are copied one level at a time: a request may hold what cannot be copied.
 """
 
 import dataclasses
@@ -19,9 +19,9 @@ C = TypeVar("C", bound=Change)
 
 
 class JSONCall(dict[str, Any]):
-    """The arguments of a call of a model: hooks' answers to it are JSON.
+    """The arguments of a model call, which hooks answer with JSON.
 
-    ``api`` is the name of the translator that reads it; arguments alone do not always tell.
+    ``api`` names the translator that reads it; the arguments alone do not always tell.
     """
 
     def __init__(self, api: str, arguments: Mapping[str, Any]) -> None:
@@ -30,21 +30,20 @@ class JSONCall(dict[str, Any]):
 
 
 class SDKCall(JSONCall):
-    """The arguments of a call of an SDK's client: hooks' answers to it are the SDK's own
-    objects."""
+    """The arguments of a call of an SDK's client, which hooks answer with the SDK's objects."""
 
 
 def is_object(value: object, package: str, *kinds: str) -> bool:
-    """Whether a value is an object of a package's class, or of one derived from it; of one of
-    these classes, if any are named."""
-    names = _classes_in(cast(Any, type(value)), package)
+    """True if the class of a value, or a base of it, is from the package; one of ``kinds``, if any
+    are named."""
+    names = _list_classes(cast(Any, type(value)), package)
     return not names.isdisjoint(kinds) if kinds else bool(names)
 
 
 def is_readable(value: object) -> bool:
-    """Whether a value has fields that can be read here, and copied with others: JSON's object, a
-    pydantic model or a dataclass."""
-    # To ask whether it is a mapping takes longer than all the rest.
+    """True for values whose fields can be read and copied here: a JSON object, a pydantic model, a
+    dataclass."""
+    # The check for a Mapping takes longer than all the rest.
     if type(value) is dict or isinstance(value, Mapping):
         return True
     if isinstance(value, type):
@@ -60,7 +59,7 @@ def get(value: object, name: str) -> Any:
         found = getattr(value, name, None)
     if found is None or type(found) in (str, list, dict):
         return found
-    # The SDKs' words for an argument that is left out.
+    # The SDKs' classes for an argument that is left out.
     return None if type(found).__name__ in ("NotGiven", "Omit") else found
 
 
@@ -90,7 +89,7 @@ def get_objects(value: object, name: str) -> list[Any]:
 
 
 def get_fields(value: Any) -> Mapping[str, Any]:
-    """All the fields of a value, those that an SDK's class does not declare among them."""
+    """All fields of a value, including those that an SDK's class does not declare."""
     if isinstance(value, Mapping):
         return value
     if isinstance(value, msgspec.Struct):
@@ -101,7 +100,7 @@ def get_fields(value: Any) -> Mapping[str, Any]:
 
 
 def holds_text(value: object) -> bool:
-    """Whether there is a text anywhere in a value, other than names of types and ids."""
+    """True if there is a text anywhere in a value, apart from types and ids."""
     if isinstance(value, str):
         return bool(value.strip())
     if isinstance(value, list | tuple | set | frozenset):
@@ -113,13 +112,13 @@ def holds_text(value: object) -> bool:
             for name, held in fields
             if name not in ("type", "id") and not str(name).endswith("_id")
         )
-    # What nobody can look into may hold anything.
+    # An object of an unknown class may hold anything.
     return value is not None and not isinstance(value, int | float)
 
 
 def refuse_text(value: Any, known: Container[str], found: str) -> None:
-    """Raises TranslationError if a value of which hooks are shown nothing has a text in a field
-    that is not among those ``known``: it would pass every guard."""
+    """Raise TranslationError if a value of which hooks are shown nothing has a text in a field that
+    is not ``known``: it would pass every guard."""
     fields = get_fields(value).items()
     unknown = [str(name) for name, held in fields if name not in known and holds_text(held)]
     if unknown:
@@ -128,7 +127,7 @@ def refuse_text(value: Any, known: Container[str], found: str) -> None:
 
 def put(value: Any, changes: Mapping[str, Any]) -> Any:
     """A copy with some fields changed, all else the identical objects; without changes the value
-    itself. None takes a field out of JSON."""
+    itself. None removes a field from JSON."""
     if not changes:
         return value
     if isinstance(value, Mapping):
@@ -141,7 +140,7 @@ def put(value: Any, changes: Mapping[str, Any]) -> Any:
 
 
 def read_change(read: Callable[[object], C], name: str, hook: object) -> C:
-    """What a hook says of a value; raises TranslationError when that is malformed."""
+    """Read a hook's change of a value; raises TranslationError if it is malformed."""
     try:
         return read(hook)
     except ValueError as error:
@@ -154,6 +153,6 @@ def are_same(edited: Sequence[Any], before: Sequence[Any]) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _classes_in(kind: type, package: str) -> frozenset[str]:
+def _list_classes(kind: type, package: str) -> frozenset[str]:
     inside = (base for base in kind.__mro__ if base.__module__.partition(".")[0] == package)
     return frozenset(base.__name__ for base in inside)

@@ -31,11 +31,11 @@ async def test_before_tool_stop_ends_the_loop_without_running_the_tool() -> None
     assert result.stop_reason == "enough"
 
 
-@pytest.mark.parametrize("yes", [True, False])
-async def test_before_tool_ask_is_the_users_to_decide(yes: bool) -> None:
+@pytest.mark.parametrize("yes", [True, False, "no"])
+async def test_before_tool_ask_is_the_users_to_decide(yes: Any) -> None:
     asked: list[ConfirmationRequest] = []
 
-    def confirm(request: ConfirmationRequest) -> bool:
+    def confirm(request: ConfirmationRequest) -> Any:
         asked.append(request)
         return yes
 
@@ -43,7 +43,7 @@ async def test_before_tool_ask_is_the_users_to_decide(yes: bool) -> None:
     bench = Bench(settings, [CALL, "ok"], confirm=confirm)
     await bench.run()
     assert [request.reason for request in asked] == ["sure?"]
-    assert bench.notes == ([{"text": "one"}] if yes else [])
+    assert bench.notes == ([{"text": "one"}] if yes is True else [])
 
 
 async def test_before_tool_rewrites_what_the_tool_gets_and_after_tool_sees_both() -> None:
@@ -242,6 +242,28 @@ async def test_after_model_system_message_is_in_the_next_request() -> None:
     await bench.run("one", "two")
     assert "later" not in bench.sent(0)
     assert "[System] later" in bench.sent(1)
+
+
+async def test_after_model_system_message_is_sent_again_after_a_stream_that_breaks() -> None:
+    replies = ["a", ("half", OSError("gone")), "b"]
+    bench = Bench(hooks("AfterModel", say({"systemMessage": "later"})), replies)
+    async with bench.agent as agent:
+        await agent.run("one")
+        with pytest.raises(OSError, match="gone"):
+            await agent.run("two")
+        await agent.run("three")
+    assert [bench.sent(place).count("[System] later") for place in range(3)] == [0, 1, 1]
+
+
+async def test_session_start_context_is_sent_again_after_a_stream_that_breaks() -> None:
+    settings = hooks("SessionStart", specific(additionalContext="house rules"))
+    bench = Bench(settings, [("half", OSError("gone")), "a", "b"])
+    async with bench.agent as agent:
+        with pytest.raises(OSError, match="gone"):
+            await agent.run("one")
+        await agent.run("two")
+        await agent.run("three")
+    assert [bench.sent(place).count("house rules") for place in range(3)] == [1, 1, 1]
 
 
 async def test_tool_selection_narrows_what_may_be_called_and_it_is_enforced() -> None:

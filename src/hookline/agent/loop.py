@@ -169,7 +169,14 @@ class Agent:
         most = most_sent_back()
         for sent_back in range(most + 1):
             opening, self._opening = self._opening, []
-            result = await self._converse("\n\n".join([*opening, *asked]))
+            added = text_turn("user", "\n\n".join([*opening, *asked]))
+            try:
+                result = await self._converse(added)
+            except BaseException:
+                if not any(turn is added for turn in history):
+                    # The model never answered it, so the next turn opens with these texts.
+                    self._opening[:0] = opening
+                raise
             after = await self._hooks.after_agent(
                 prompt, result.text, stop_hook_active=sent_back > 0
             )
@@ -209,9 +216,8 @@ class Agent:
         self._opening += answer.texts_for_model
         self.exports |= answer.exports
 
-    async def _converse(self, asked: str) -> TurnResult:
+    async def _converse(self, added: Turn) -> TurnResult:
         """Model and tools, in turn, until the model has nothing more to ask for."""
-        added = text_turn("user", asked)
         chat = self.chat
         for _ in range(self._max_model_calls):
             above = self._compress_above

@@ -119,11 +119,17 @@ async def test_cancelling_ends_tools_and_hooks(where: str) -> None:
 
     settings = hooks("BeforeTool", "touch started-$$; sleep 30") if where == "hook" else {}
     tools = {"wait": Tool(name="wait", run=waits)}
-    running = asyncio.create_task(
-        ToolScheduler(Config(hooks=settings), tools).run([FunctionCall("wait", {})] * 2)
+    statuses: dict[str, CallStatus] = {}
+    scheduler = ToolScheduler(
+        Config(hooks=settings),
+        tools,
+        on_status=lambda call, status: statuses.update({call.id or "": status}),
     )
+    both = [FunctionCall("wait", {}, id=id) for id in ("one", "two")]
+    running = asyncio.create_task(scheduler.run(both))
     await until(lambda: len([*started, *Path.cwd().glob("started-*")]) == 2)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
     assert ended == (["tool", "tool"] if where == "tool" else [])
+    assert statuses == {"one": CallStatus.IDLE, "two": CallStatus.IDLE}

@@ -1,6 +1,7 @@
 """The front: one object that asks hooks, awaited or not, for one conversation or for many."""
 
 import asyncio
+import copy
 import inspect
 import threading
 import time
@@ -173,6 +174,22 @@ async def test_an_answer_says_everything_that_hooks_said() -> None:
     assert (answer.message, answer.context) == ("m", None)
     assert (await hooks.before_agent("p")).context == "c"
     assert answer.raw is answer
+
+
+@pytest.mark.parametrize("kind", ["function", "script"])
+@pytest.mark.parametrize("said", [deny("no"), combine(deny("no"), rewrite(a={"b": [1]}))])
+async def test_what_a_caller_changes_in_an_answer_is_not_in_the_next(kind: str, said: Any) -> None:
+    hooks = Hooks() if kind == "function" else Hooks(hooks=settings_with("BeforeTool", say(said)))
+    if kind == "function":
+        hooks.on("BeforeTool")(lambda _event: said)
+    first = await hooks.before_tool("t", {})
+    given, merged = copy.deepcopy(first.all_outputs), first.decision
+    first.all_outputs[0].get("hookSpecificOutput", {}).get("tool_input", {}).clear()
+    first.all_outputs[0]["decision"] = "allow"
+    first.all_outputs.append({"continue": False})
+    for second in (await hooks.before_tool("t", {}), hooks.sync.before_tool("t", {})):
+        assert (second.all_outputs, second.results[0].output) == (given, given[0])
+        assert (second.decision, second.reason) == (merged, "no")
 
 
 async def test_an_unchanged_value_is_the_callers_own_object() -> None:

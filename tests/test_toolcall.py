@@ -194,11 +194,18 @@ def test_a_question_is_asked_of_who_can_be_asked(run: Any) -> None:
     assert nobody.llm_content == "sure? (nobody can be asked to confirm it)"
 
 
-def test_only_true_is_a_yes(run: Any) -> None:
+@pytest.mark.parametrize("answer", ["no", "yes", 1, None, [True]])
+@pytest.mark.parametrize("is_later", [False, True])
+def test_only_true_is_a_yes(run: Any, answer: Any, is_later: bool) -> None:
+    async def answer_later(_request: ConfirmationRequest) -> Any:
+        return answer
+
+    ran: list[Any] = []
+    confirm = answer_later if is_later else lambda _request: answer
     hooks = hooks_that("BeforeTool", ask("sure?"))
-    for answer in ("no", 1, "yes", None):
-        result = run(hooks, shell, {"command": "x"}, confirm=lambda _request, a=answer: a)
-        assert result.error is not None
+    result = run(hooks, lambda **given: ran.append(given), {"x": 1}, name="t", confirm=confirm)
+    assert result.llm_content == "The user did not allow this call of t: sure?"
+    assert (ran, result.error.type) == ([], "blocked_by_hook")
 
 
 def test_a_deferral_goes_through_and_the_tool_does_not_run(run: Any) -> None:

@@ -122,6 +122,24 @@ def test_nothing_is_missed_nor_read_twice_while_the_log_rotates(path: Path) -> N
     assert read == [str(number) for number in range(40)]
 
 
+def test_what_is_written_between_the_last_read_and_a_rotation_is_not_missed(path: Path) -> None:
+    path.write_bytes(line("a"))
+    log = TraceLog(path)
+    assert messages(log) == ["a"]
+    with path.open("ab") as file:
+        file.write(line("b"))
+        file.flush()
+        polled = log.poll()
+        assert next(polled).message == "b"
+        # The end of the file was read, and the log has not yet looked for a newer one.
+        file.write(line("c"))
+    path.rename(path.with_name("trace.jsonl.1"))
+    path.write_bytes(line("d"))
+    assert [record.message for record in polled] == ["c", "d"]
+    assert messages(log) == []
+    log.close()
+
+
 def test_a_log_that_was_deleted_goes_on_with_the_next_one(path: Path) -> None:
     path.write_bytes(line("old"))
     log = TraceLog(path)

@@ -229,15 +229,33 @@ def test_the_file_is_its_owners_alone(tmp_path: Path, umask: int) -> None:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert path.read_text(encoding="utf-8") == '{"kind":"x","é":"ü"}\n'
-    path.chmod(0o644)
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o601])
+def test_a_file_that_others_could_read_or_write_is_its_owners_alone_from_now_on(
+    tmp_path: Path, mode: int
+) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text("{}\n")
+    path.chmod(mode)
     JsonLinesSink(path)({"kind": "y"})
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert lines_of(path) == [{}, {"kind": "y"}]
 
 
-def test_a_device_may_be_the_file_and_keeps_its_mode() -> None:
-    before = os.stat("/dev/null").st_mode
-    JsonLinesSink("/dev/null", max_bytes=1)({"kind": "x"})
-    assert os.stat("/dev/null").st_mode == before
+def test_a_pipe_may_be_the_file_and_is_neither_rotated_nor_changed(tmp_path: Path) -> None:
+    # As a device would be, but one whose name and mode may be lost if the code is wrong.
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    path.chmod(0o640)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        JsonLinesSink(path, max_bytes=1)({"kind": "x"})
+        assert os.read(reader, 100) == b'{"kind":"x"}\n'
+    finally:
+        os.close(reader)
+    assert stat.filemode(path.stat().st_mode) == "prw-r-----"
+    assert [*tmp_path.glob("pipe*")] == [path]
 
 
 def test_a_full_file_makes_room_and_three_older_ones_are_kept(tmp_path: Path) -> None:
@@ -277,6 +295,25 @@ def test_long_values_are_clipped_and_say_by_how_much() -> None:
     assert len(short["object"]) == CLIP_ITEMS + 1
     assert short["object"]["…"] == "(+3 items)"
     assert (short["object"]["0"], short["number"]) == ([0], 5)
+
+
+def long_values(over: int) -> Json:
+    numbers = list(range(CLIP_ITEMS + over))
+    named = {str(number): number for number in numbers}
+    return {"text": "x" * (CLIP_CHARACTERS + over), "list": numbers, "object": named}
+
+
+def test_what_is_exactly_as_long_as_its_clip_is_whole() -> None:
+    assert clipped(long_values(0)) == long_values(0)
+
+
+def test_one_more_than_the_clip_is_left_out() -> None:
+    fits = long_values(0)
+    assert clipped(long_values(1)) == {
+        "text": f"{fits['text']}… (+1 characters)",
+        "list": [*fits["list"], "… (+1 items)"],
+        "object": {**fits["object"], "…": "(+1 items)"},
+    }
 
 
 async def test_a_hook_that_prints_megabytes_leaves_a_short_record(project: Project) -> None:

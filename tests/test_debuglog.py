@@ -24,7 +24,7 @@ from hookline.debuglog import (
     CLIP_ITEMS,
     DebugLogger,
     JsonLinesSink,
-    clipped,
+    clip,
     default_trace_file,
 )
 from hookline.wire.results import make_empty_success_result
@@ -288,7 +288,7 @@ def test_long_values_are_clipped_and_say_by_how_much() -> None:
         "object": {str(n): (n,) for n in range(CLIP_ITEMS + 3)},
         "number": 5,
     }
-    short = clipped(record)
+    short = clip(record)
     assert short["text"] == "x" * CLIP_CHARACTERS + "… (+5 characters)"
     assert short["fits"] == record["fits"]
     assert short["list"][-2:] == [CLIP_ITEMS - 1, "… (+2 items)"]
@@ -304,12 +304,12 @@ def long_values(over: int) -> Json:
 
 
 def test_what_is_exactly_as_long_as_its_clip_is_whole() -> None:
-    assert clipped(long_values(0)) == long_values(0)
+    assert clip(long_values(0)) == long_values(0)
 
 
 def test_one_more_than_the_clip_is_left_out() -> None:
     fits = long_values(0)
-    assert clipped(long_values(1)) == {
+    assert clip(long_values(1)) == {
         "text": f"{fits['text']}… (+1 characters)",
         "list": [*fits["list"], "… (+1 items)"],
         "object": {**fits["object"], "…": "(+1 items)"},

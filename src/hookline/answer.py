@@ -321,7 +321,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
     @property
     def tool_input(self) -> Any:
         """The tool's whole input as the hooks left it; the very same object if none changed it."""
-        given = self._given("tool_input")
+        given = self._get_field("tool_input")
         output = self.final_output
         if not isinstance(output, BeforeToolHookOutput):
             return given
@@ -331,7 +331,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
     def request(self) -> Any:
         """The model's request as the hooks left it, in the caller's own type; the very same object
         if none changed it."""
-        request = self._given("llm_request")
+        request = self._get_field("llm_request")
         output = self.final_output
         if isinstance(output, BeforeModelHookOutput):
             return output.apply_llm_request_modifications(request)
@@ -344,16 +344,16 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         """The model's response as the hooks left it, in the caller's own type. Before the model it
         is None where it is to be called, else what a hook answers in its place. Where a hook
         answers nothing, and after a response was rejected, it holds nothing but the reason."""
-        response = self._given("llm_response")
+        response = self._get_field("llm_response")
         output = self.final_output
         if isinstance(output, BeforeModelHookOutput) and self.blocked:
             synthetic = output.get_synthetic_response()
-            return self._empty_response() if synthetic is None else synthetic
+            return self._make_empty_response() if synthetic is None else synthetic
         if isinstance(output, BeforeToolSelectionHookOutput) and self.stopped:
-            return self._empty_response()
+            return self._make_empty_response()
         if isinstance(output, AfterModelHookOutput):
             if self.denied:
-                return self._empty_response(response)
+                return self._make_empty_response(response)
             changed = output.get_modified_response(response)
             return response if changed is None else changed
         return response
@@ -446,7 +446,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         """What is applied of the merged output, as one JSON object: the ``view`` of
         ``fire --json`` and of the conformance cases. ``translator`` is for an event of a model
         that no hook answered."""
-        output, request = self.final_output, self._given("llm_request")
+        output, request = self.final_output, self._get_field("llm_request")
         if output is None:
             call = ModelCall(translator, request) if translator is not None else None
             event = self.event
@@ -474,7 +474,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             view["synthetic_response"] = output.get_synthetic_response()
             view["modified_request"] = self.request
         elif isinstance(output, AfterModelHookOutput):
-            response = self._given("llm_response")
+            response = self._get_field("llm_response")
             view["modified_response"] = output.get_modified_response(response)
         elif isinstance(output, BeforeToolSelectionHookOutput):
             # Nobody answered, and nobody could say what the request declares.
@@ -512,7 +512,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             "total_duration_ms": round(self.total_duration, 3),
         }
 
-    def _given(self, name: str) -> Any:
+    def _get_field(self, name: str) -> Any:
         return self.fired.field(name) if self.fired is not None else None
 
     @property
@@ -524,12 +524,12 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         output = self.final_output
         return isinstance(output, BeforeModelHookOutput) and output.answers_call()
 
-    def _empty_response(self, rejected: Any = None) -> Any:
+    def _make_empty_response(self, rejected: Any = None) -> Any:
         assert self.final_output is not None
         return self.final_output.get_empty_response(self.reason or NO_REASON, rejected)
 
 
-def _change_input(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
+def _find_input_change(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
     said = output.hook_specific_output or {}
     if not said.get("tool_input") and not read_removed(said):
         return None
@@ -538,7 +538,7 @@ def _change_input(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change
     return Change(what="tool input", before=before, after=after)
 
 
-def _change_result(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
+def _find_result_change(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
     is_denied = output.is_blocking_decision()
     after = output.get_effective_reason() if is_denied else output.get_updated_tool_output()
     if after is None:
@@ -550,7 +550,7 @@ def _change_result(output: DefaultHookOutput, given: Mapping[str, Any]) -> Chang
     return Change(what="tool result", before=before, after=after)
 
 
-def _change_request(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
+def _find_request_change(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
     said = (output.hook_specific_output or {}).get("llm_request")
     if said is None:
         return None
@@ -562,7 +562,7 @@ def _change_request(output: DefaultHookOutput, given: Mapping[str, Any]) -> Chan
     return Change(what="model request", before=before, after=merge_llm_request(before, said))
 
 
-def _change_response(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
+def _find_response_change(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
     said = (output.hook_specific_output or {}).get("llm_response")
     fault = find_fault(HookEventName.AFTER_MODEL, "llm_response", said)
     if fault is not None or not isinstance(said, dict):
@@ -575,9 +575,9 @@ def _change_response(output: DefaultHookOutput, given: Mapping[str, Any]) -> Cha
     return Change(what="model response", before=before, after=after)
 
 
-def _change_tools(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
+def _find_tools_change(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:
     said = (output.hook_specific_output or {}).get("toolConfig")
-    before = _select_names(_own_tool_config(given), given.get("available_tools"))
+    before = _select_names(_read_tool_config(given), given.get("available_tools"))
     if output.is_blocking_decision():
         return Change(what="tools", before=before, after=[])
     if find_fault(HookEventName.BEFORE_TOOL_SELECTION, "toolConfig", said) is not None:
@@ -589,10 +589,10 @@ def _forces_tool(event: EventName, specific: Mapping[str, Any], given: Mapping[s
     """True if the model must call a tool, and need not have done so without the hooks."""
     if event is not HookEventName.BEFORE_TOOL_SELECTION:
         return False
-    return _read_mode(specific.get("toolConfig")) == "ANY" != _read_mode(_own_tool_config(given))
+    return _read_mode(specific.get("toolConfig")) == "ANY" != _read_mode(_read_tool_config(given))
 
 
-def _own_tool_config(given: Mapping[str, Any]) -> Any:
+def _read_tool_config(given: Mapping[str, Any]) -> Any:
     request = given.get("llm_request")
     return request.get("toolConfig") if isinstance(request, dict) else None
 
@@ -616,12 +616,12 @@ def _select_names(config: Any, available: Any) -> Any:
 _CHANGES: dict[
     str, tuple[str, Callable[[DefaultHookOutput, Mapping[str, Any]], Change | None], bool]
 ] = {
-    HookEventName.BEFORE_TOOL: ("rewritten", _change_input, False),
-    "PermissionRequest": ("rewritten", _change_input, False),
-    HookEventName.AFTER_TOOL: ("redacted", _change_result, True),
-    HookEventName.BEFORE_MODEL: ("rewritten", _change_request, False),
-    HookEventName.AFTER_MODEL: ("redacted", _change_response, False),
-    HookEventName.BEFORE_TOOL_SELECTION: ("restricted", _change_tools, True),
+    HookEventName.BEFORE_TOOL: ("rewritten", _find_input_change, False),
+    "PermissionRequest": ("rewritten", _find_input_change, False),
+    HookEventName.AFTER_TOOL: ("redacted", _find_result_change, True),
+    HookEventName.BEFORE_MODEL: ("rewritten", _find_request_change, False),
+    HookEventName.AFTER_MODEL: ("redacted", _find_response_change, False),
+    HookEventName.BEFORE_TOOL_SELECTION: ("restricted", _find_tools_change, True),
 }
 
 

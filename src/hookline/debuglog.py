@@ -69,7 +69,7 @@ class DebugLogger:
 
     def warning(self, message: str, *, kind: str = "", **fields: Any) -> None:
         """Say something people must see, and record it; ``kind`` is that of a Notice."""
-        self._say(message, kind, fields.get("hook", ""))
+        self._warn_people(message, kind, fields.get("hook", ""))
         if self._sink is not None:
             self.record("warning", message=message, **fields)
 
@@ -77,7 +77,7 @@ class DebugLogger:
         """Hand one record to the sink; a sink that fails is reported and the event goes on."""
         if self._sink is not None:
             hidden = fields if self._secrets is None else self._secrets.hidden(fields)
-            self._guarded(self._sink, {"kind": kind, "time": timestamp(), **hidden})
+            self._call_guarded(self._sink, {"kind": kind, "time": timestamp(), **hidden})
 
     def event(
         self,
@@ -92,9 +92,9 @@ class DebugLogger:
         if self._sink is None:
             for result in processed.results:
                 if result.warnings or result.failed:
-                    self._tell(result, {})
+                    self._warn_of_hook(result, {})
             return
-        common = {"id": _new_id(), "session_id": session_id, "event": event, "target": target}
+        common = {"id": _make_id(), "session_id": session_id, "event": event, "target": target}
         for result in processed.results:
             self._record_hook(result, common, payload)
         output = processed.final_output
@@ -122,10 +122,10 @@ class DebugLogger:
         """The end of a hook that nobody waited for: records of its own, as its event has ended
         long ago."""
         if self._sink is None:
-            self._tell(result, {})
+            self._warn_of_hook(result, {})
             return
         event = result.event_name.value
-        about = {"id": _new_id(), "session_id": session_id, "event": event, "target": target}
+        about = {"id": _make_id(), "session_id": session_id, "event": event, "target": target}
         common = {**about, "async": True}
         self._record_hook(result, common, payload)
         self.record("batch", **common, hook_count=1, success=result.success)
@@ -133,7 +133,7 @@ class DebugLogger:
     def _record_hook(
         self, result: HookExecutionResult, common: Record, payload: Mapping[str, Any] | None
     ) -> None:
-        self._tell(result, common)
+        self._warn_of_hook(result, common)
         facts = {
             "hook": result.hook.name,
             "type": result.hook.type,
@@ -154,7 +154,7 @@ class DebugLogger:
         if result.failed is not None:
             self.record("diagnostic", **common, **facts)
 
-    def _tell(self, result: HookExecutionResult, common: Record) -> None:
+    def _warn_of_hook(self, result: HookExecutionResult, common: Record) -> None:
         if env := getattr(result.hook, "env", None):
             from hookline.hiding import Secrets
 
@@ -164,18 +164,18 @@ class DebugLogger:
         for warning in result.warnings:
             self.warning(f"{who}: {warning}", **common, hook=result.hook.name)
         if result.failed is not None:
-            self._say(f"{who} failed: {result.error}", "hook-failed", result.hook.name)
+            self._warn_people(f"{who} failed: {result.error}", "hook-failed", result.hook.name)
 
-    def _say(self, message: str, kind: str, hook: str) -> None:
+    def _warn_people(self, message: str, kind: str, hook: str) -> None:
         """Tell people, who may keep what they are told in a log."""
         from hookline.hiding import Secrets
 
         message = Secrets(os.environ).hidden(message)
         if self._secrets is not None:
             message = self._secrets.hidden(message)
-        self._guarded(self._warn, Notice(message, kind, hook))
+        self._call_guarded(self._warn, Notice(message, kind, hook))
 
-    def _guarded(self, call: Callable[..., object], *arguments: object) -> None:
+    def _call_guarded(self, call: Callable[..., object], *arguments: object) -> None:
         try:
             call(*arguments)
         except Exception as error:
@@ -208,7 +208,7 @@ class JsonLinesSink:
     def __call__(self, record: Record) -> None:
         # The environment may have changed; what was a secret stays one.
         self._secrets.learn(os.environ)
-        line = codec.encode(clipped(self._secrets.hidden(record))) + b"\n"
+        line = codec.encode(clip(self._secrets.hidden(record))) + b"\n"
         with self._lock:
             if not self._append(line, rotating=True):
                 self._append(line, rotating=False)
@@ -252,7 +252,7 @@ class JsonLinesSink:
         return True
 
 
-def _new_id() -> str:
+def _make_id() -> str:
     """What tells the records of one event from all others, short enough to be typed."""
     return "".join(_ID_LETTERS[byte & 31] for byte in os.urandom(6))
 
@@ -278,17 +278,17 @@ def default_trace_file() -> "Path":
     return Path(default_trace_path())
 
 
-def clipped(value: Any) -> Any:
+def clip(value: Any) -> Any:
     """A copy of a JSON value in which no text, list or object is longer than its clip."""
     if isinstance(value, str):
         over = len(value) - CLIP_CHARACTERS
         return f"{value[:CLIP_CHARACTERS]}… (+{over} characters)" if over > 0 else value
     if isinstance(value, Mapping):
-        kept = {key: clipped(item) for key, item in islice(value.items(), CLIP_ITEMS)}
+        kept = {key: clip(item) for key, item in islice(value.items(), CLIP_ITEMS)}
         over = len(value) - CLIP_ITEMS
         return {**kept, "…": f"(+{over} items)"} if over > 0 else kept
     if isinstance(value, list | tuple):
         over = len(value) - CLIP_ITEMS
-        items = [clipped(item) for item in value[:CLIP_ITEMS]]
+        items = [clip(item) for item in value[:CLIP_ITEMS]]
         return [*items, f"… (+{over} items)"] if over > 0 else items
     return value

@@ -98,10 +98,10 @@ class FiredEvent(msgspec.Struct, frozen=True):
 
     def field(self, name: str) -> Any:
         """The value of one of the event's own fields; None for one that it does not have."""
-        return dict(zip(_names_of(self.event), self.values, strict=False)).get(name)
+        return dict(zip(_list_fields(self.event), self.values, strict=False)).get(name)
 
 
-def _names_of(event: EventName) -> tuple[str, ...]:
+def _list_fields(event: EventName) -> tuple[str, ...]:
     spec = EVENTS[event]
     return (*spec.required, *spec.optional)
 
@@ -136,7 +136,7 @@ def read_fired_event(
     values = read_values(event, input, sdk_objects=sdk_objects)
     if isinstance(values, str):
         raise InvalidPayloadError(event.value, values)
-    spec, names = EVENTS[event], _names_of(event)
+    spec, names = EVENTS[event], _list_fields(event)
     matched = (values[names.index(spec.target)] or "") if spec.target is not None else ""
     known = {*names, *(ALIASES[name] for name in names if name in ALIASES), *BASE_FIELDS}
     session_id, transcript = input.get("session_id"), input.get("transcript_path")

@@ -353,7 +353,7 @@ class Face:
         narrowed = None
         try:
             narrowed = find_named_event(event)
-            fired = read_named_event(event, self._placed(input), self._engine.config.get_tools)
+            fired = read_named_event(event, self._add_session(input), self._engine.config.get_tools)
         except Exception as error:
             return self._engine.fail(error, FiredEvent(narrowed) if narrowed else None)
         return await self._engine.execute(fired)
@@ -368,7 +368,7 @@ class Face:
         try:
             event = find_named_event(name)
             tools = self._engine.config.get_tools()
-            fired = read_claude_event(name, self._placed(fields), tools)
+            fired = read_claude_event(name, self._add_session(fields), tools)
         except Exception as error:
             return self._engine.fail(error, FiredEvent(event) if event else None)
         return await self._engine.execute(fired)
@@ -392,7 +392,7 @@ class Face:
         ``read`` makes a result of what it is given. ``answered`` is what BeforeTool hooks have
         said to this very call already, ``original`` the event as Claude Code itself words it;
         ``approved`` says that the user has allowed the call, so that nobody is asked."""
-        call = self._call(name, tool_input, confirm, deferrals, mcp_context, call_id)
+        call = self._make_call(name, tool_input, confirm, deferrals, mcp_context, call_id)
         if read is not None or answered is not None or original is not None or approved:
             call = msgspec.structs.replace(
                 call, read=read, answered=answered, original=original, approved=approved
@@ -423,7 +423,7 @@ class Face:
         """
         outcome = await run_call(
             self._engine.heard,
-            self._call(name or _name_of(tool), tool_input, confirm, (), mcp_context, call_id),
+            self._make_call(name or _get_name(tool), tool_input, confirm, (), mcp_context, call_id),
             call or functools.partial(call_with, tool),
             find_tool=self._engine.find_tool
             if run_other is None
@@ -449,7 +449,7 @@ class Face:
         of what it returns, ``find_tool(name)`` says how a tool is run that hooks want to follow at
         once. ``answered`` is what BeforeTool hooks said before the call was deferred. The outcome
         has the tool's own value, for where hooks changed nothing."""
-        call = self._call(name, tool_input, confirm, deferrals, mcp_context, call_id)
+        call = self._make_call(name, tool_input, confirm, deferrals, mcp_context, call_id)
         return await run_call(
             self._engine.heard,
             msgspec.structs.replace(call, read=read, answered=answered),
@@ -542,7 +542,7 @@ class Face:
         """Tell people something, as the engine does: in the log, and in Python's logging."""
         self._engine.warn(message)
 
-    def _call(
+    def _make_call(
         self,
         name: str,
         tool_input: Mapping[str, Any],
@@ -562,7 +562,7 @@ class Face:
             id=call_id or make_call_id(),
         )
 
-    def _placed(self, input: Mapping[str, Any]) -> dict[str, Any]:
+    def _add_session(self, input: Mapping[str, Any]) -> dict[str, Any]:
         """An input in this session, unless it names its own."""
         place = {"session_id": self._session_id, "transcript_path": self._transcript_path}
         return {**place, **input}
@@ -632,7 +632,7 @@ class HookSession(Face):
 
         def guard(guarded: Any) -> Any:
             engine = self._engine
-            template = self._call(name or _name_of(guarded), {}, confirm, (), None, None)
+            template = self._make_call(name or _get_name(guarded), {}, confirm, (), None, None)
             engine.tools[template.name] = guarded
             return wrap_function(
                 guarded,
@@ -1014,7 +1014,7 @@ def hooks_of(hooks: HookSession | Config) -> HookSession:
     return Hooks.of(hooks) if isinstance(hooks, Config) else hooks
 
 
-def _name_of(function: Callable[..., Any]) -> str:
+def _get_name(function: Callable[..., Any]) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     name = getattr(function, "__name__", None) or getattr(function, "name", None)

@@ -175,19 +175,19 @@ class _Unescaped:
     def find(self, secret: _Secret) -> Iterator[tuple[int, int]]:
         """From which byte to which one the secret stands, in each of its forms."""
         for wanted in secret.plain:
-            for at in _places(self._with_blanks, wanted):
+            for at in _find_all(self._with_blanks, wanted):
                 yield at, at + len(wanted)
         for wanted in secret.base64:
-            for at in _places(self._base64, wanted):
+            for at in _find_all(self._base64, wanted):
                 # The characters around it have a few bits of it.
                 start, end = at, at + len(wanted)
                 start -= start > 0 and self._base64[start - 1] in _OF_BASE64
                 end += end < len(self._base64) and self._base64[end] in _OF_BASE64
-                yield self._undo(start, end, _SPACE)
-        for at in _places(self._hex, secret.hex):
-            yield self._undo(at, at + len(secret.hex), _BETWEEN_HEX)
+                yield self._find_bytes(start, end, _SPACE)
+        for at in _find_all(self._hex, secret.hex):
+            yield self._find_bytes(at, at + len(secret.hex), _BETWEEN_HEX)
 
-    def _undo(self, start: int, end: int, left_out: bytes) -> tuple[int, int]:
+    def _find_bytes(self, start: int, end: int, left_out: bytes) -> tuple[int, int]:
         """Where a part of the bytes without those left out stands among all of them."""
         kept = self._kept.get(left_out)
         if kept is None:
@@ -197,19 +197,19 @@ class _Unescaped:
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """From where to where in the text these bytes are written."""
-        size, at, escape_end = self._part(start)
-        first = at if escape_end else at + self._count(size, start)
-        size, at, escape_end = self._part(end - 1)
-        return first, escape_end or at + self._count(size, end)
+        size, at, escape_end = self._find_part(start)
+        first = at if escape_end else at + self._count_characters(size, start)
+        size, at, escape_end = self._find_part(end - 1)
+        return first, escape_end or at + self._count_characters(size, end)
 
-    def _part(self, byte: int) -> tuple[int, int, int]:
+    def _find_part(self, byte: int) -> tuple[int, int, int]:
         return self._parts[bisect_right(self._parts, (byte, len(self._given), 0)) - 1]
 
-    def _count(self, start: int, end: int) -> int:
+    def _count_characters(self, start: int, end: int) -> int:
         return len(self.text[start:end].decode("utf-8", "surrogatepass"))
 
 
-def _places(text: bytes, wanted: bytes) -> Iterator[int]:
+def _find_all(text: bytes, wanted: bytes) -> Iterator[int]:
     at = text.find(wanted)
     while at >= 0:
         yield at

@@ -138,7 +138,7 @@ class ModelGate:
     def drop_refused(self, response: Any, names: Iterable[str]) -> Any:
         """The response without the calls of these tools; it says so where nothing else is left."""
         names = sorted(set(names))
-        return self._drop(response, names, self.explain_refused(names))
+        return self._drop_calls(response, names, self.explain_refused(names))
 
     def explain_refused(self, names: Iterable[str]) -> str:
         """What a model reads of calls that were left out."""
@@ -151,9 +151,9 @@ class ModelGate:
             called = self._firing.get_translator().call_names(response)
         except TranslationError:
             return response
-        return self._drop(response, sorted(set(called)), reason) if called else response
+        return self._drop_calls(response, sorted(set(called)), reason) if called else response
 
-    def _drop(self, response: Any, names: list[str], said: str) -> Any:
+    def _drop_calls(self, response: Any, names: list[str], said: str) -> Any:
         translator = self._firing.get_translator()
         left = translator.drop_calls(response, names)
         try:
@@ -175,11 +175,11 @@ async def open_model_gate(firing: Firing, call: ModelCall) -> ModelGate:
     event = call.event(HookEventName.BEFORE_TOOL_SELECTION, call.request, call.available_tools)
     selection = await firing.execute(event)
     if selection.stopped:
-        return ModelGate(firing, call, call.request, outcome=_answered(selection))
+        return ModelGate(firing, call, call.request, outcome=_make_outcome(selection))
     request, allowed = selection.request, selection.tools
     before = await firing.execute(call.event(HookEventName.BEFORE_MODEL, request))
     if before.blocked:
-        return ModelGate(firing, call, request, allowed=allowed, outcome=_answered(before))
+        return ModelGate(firing, call, request, allowed=allowed, outcome=_make_outcome(before))
     request = before.request
     if before.message:
         try:
@@ -200,7 +200,7 @@ def add_system_message(translator: "HookTranslator", request: Any, message: str)
     return translator.from_hook_llm_request({"messages": [*shown, added]}, request)
 
 
-def _answered(answer: Answer) -> ModelOutcome:
+def _make_outcome(answer: Answer) -> ModelOutcome:
     """What comes of a call that is not made."""
     return ModelOutcome(
         response=answer.response,
@@ -229,28 +229,30 @@ async def call_model(
     call = ModelCall(request=shown, session_id=session_id, transcript_path=transcript_path)
     gate = await open_model_gate(firing, call)
     if gate.outcome is not None:
-        response = client.as_own(_tell(firing, gate, gate.outcome))
+        response = client.as_own(_report_outcome(firing, gate, gate.outcome))
         return _hold(response) if given.get("stream") else response
     arguments = (
         given if gate.request is shown else client.arguments(gate.request, given, firing.warn)
     )
     answer = client.create(**arguments)
     if isawaitable(answer):
-        answer = await firing.settle(_refuse_async(answer) if blocking else answer)
+        answer = await firing.settle(_refuse_async_stream(answer) if blocking else answer)
     elif blocking and hasattr(answer, "__aiter__"):
-        raise _async_stream_error()
+        raise _make_stream_error()
     if hasattr(answer, "__next__") or hasattr(answer, "__aiter__"):
         return await _finish_stream(firing, gate, answer, client)
-    return await _finish(firing, gate, answer, client)
+    return await _finish_response(firing, gate, answer, client)
 
 
-async def _finish(firing: Firing, gate: ModelGate, response: Any, client: ModelClient) -> Any:
+async def _finish_response(
+    firing: Firing, gate: ModelGate, response: Any, client: ModelClient
+) -> Any:
     """The complete response as hooks leave it; the very same if they do not touch it."""
     response = gate.refuse_calls(response)
     if not gate.holds_back:
         return response
     outcome = await gate.finish(response)
-    response = _tell(firing, gate, outcome)
+    response = _report_outcome(firing, gate, outcome)
     return client.as_own(response) if outcome.blocked else response
 
 
@@ -275,7 +277,7 @@ async def _finish_stream(firing: Firing, gate: ModelGate, stream: Any, client: M
     except TranslationError:
         # Nobody can show them to hooks: the event fails as for any response of no known shape.
         merged = chunks
-    response = await _finish(firing, gate, merged, client)
+    response = await _finish_response(firing, gate, merged, client)
     if response is not merged:
         chunks = streams.split_response(response)
     return streams.HeldStream(chunks, http_response)
@@ -287,7 +289,7 @@ def _hold(response: Any) -> Any:
     return streams.HeldStream(streams.split_response(response))
 
 
-def _tell(firing: Firing, gate: ModelGate, outcome: ModelOutcome) -> Any:
+def _report_outcome(firing: Firing, gate: ModelGate, outcome: ModelOutcome) -> Any:
     """The response of an outcome for a caller who gets nothing else: people are told the rest."""
     if outcome.message and not outcome.suppressed:
         firing.warn(f"a hook says of this model call: {outcome.message}")
@@ -299,7 +301,7 @@ def _tell(firing: Firing, gate: ModelGate, outcome: ModelOutcome) -> Any:
     return outcome.response if outcome.blocked else gate.end_loop(outcome.response, outcome.stop)
 
 
-async def _refuse_async(answer: Awaitable[Any]) -> Any:
+async def _refuse_async_stream(answer: Awaitable[Any]) -> Any:
     """What a client gives to a caller who does not await; raises TypeError for a stream that
     must be."""
     value = await answer
@@ -308,11 +310,11 @@ async def _refuse_async(answer: Awaitable[Any]) -> Any:
 
         # Here, in the event loop that it belongs to.
         await aclose_stream(value)
-        raise _async_stream_error()
+        raise _make_stream_error()
     return value
 
 
-def _async_stream_error() -> TypeError:
+def _make_stream_error() -> TypeError:
     return TypeError(
         "hooks.sync.model_call cannot read a stream that must be awaited; "
         "use await hooks.model_call, or a synchronous client"

@@ -51,7 +51,7 @@ class ModelClient(msgspec.Struct, frozen=True):
                     " without with_raw_response or with_streaming_response"
                 )
             owner = getattr(inner, "__self__", None)
-            api = None if owner is None else _api_of_class(cast(Any, type(owner)))
+            api = None if owner is None else _find_api(cast(Any, type(owner)))
             if api is not None:
                 name = getattr(inner, "__name__", "")
                 if name in ("stream", "generate_content_stream"):
@@ -141,7 +141,7 @@ def keep_accepted(
 
 
 @lru_cache(maxsize=256)
-def _api_of_class(kind: type) -> str | None:
+def _find_api(kind: type) -> str | None:
     for base in kind.__mro__:
         for module, api in _CLIENTS.items():
             if base.__module__ == module or base.__module__.startswith(f"{module}."):

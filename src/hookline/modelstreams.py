@@ -129,7 +129,7 @@ class FilteredStream:
 
     def __init__(self, stream: Any, gate: Refusing, warn: Warn) -> None:
         self._stream = stream
-        self._chunks = _filter(stream, _Passing(gate, warn))
+        self._chunks = _filter_chunks(stream, _Passing(gate, warn))
         self.response = getattr(stream, "response", None)
 
     def __iter__(self) -> Iterator[Any]:
@@ -155,7 +155,7 @@ class AsyncFilteredStream:
 
     def __init__(self, stream: Any, gate: Refusing, warn: Warn) -> None:
         self._stream = stream
-        self._chunks = _afilter(stream, _Passing(gate, warn))
+        self._chunks = _filter_async_chunks(stream, _Passing(gate, warn))
         self.response = getattr(stream, "response", None)
 
     def __aiter__(self) -> AsyncIterator[Any]:
@@ -209,7 +209,7 @@ class _Passing:
 
 
 # Functions and not methods: a generator that knew its stream would keep it from being dropped.
-def _filter(stream: Any, passing: _Passing) -> Generator[Any, None, None]:
+def _filter_chunks(stream: Any, passing: _Passing) -> Generator[Any, None, None]:
     try:
         for chunk in stream:
             yield from passing.feed(chunk)
@@ -217,7 +217,7 @@ def _filter(stream: Any, passing: _Passing) -> Generator[Any, None, None]:
         close_stream(stream)
 
 
-async def _afilter(stream: Any, passing: _Passing) -> AsyncGenerator[Any, None]:
+async def _filter_async_chunks(stream: Any, passing: _Passing) -> AsyncGenerator[Any, None]:
     try:
         async for chunk in stream:
             for left in passing.feed(chunk):

@@ -30,8 +30,8 @@ def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str
         return []
     spelt: dict[str, list[str]] = {}
     for name in islice(known, _MOST_KNOWN):
-        spelt.setdefault(_bare(name), []).append(name)
-    found = get_close_matches(_bare(word), spelt, n=2, cutoff=cutoff)
+        spelt.setdefault(_normalize(name), []).append(name)
+    found = get_close_matches(_normalize(word), spelt, n=2, cutoff=cutoff)
     return [name for bare in found for name in spelt[bare]][:2]
 
 
@@ -41,10 +41,10 @@ def only_one(word: str, known: Iterable[str]) -> str | None:
 
     if len(word) > _LONGEST:
         return None
-    matcher = SequenceMatcher(b=_bare(word))
+    matcher = SequenceMatcher(b=_normalize(word))
     ratios = []
     for name in islice(known, _MOST_KNOWN):
-        matcher.set_seq1(_bare(name))
+        matcher.set_seq1(_normalize(name))
         ratios.append((matcher.ratio() if matcher.quick_ratio() > 0.6 else 0.0, name))
     (best, name), (second, _) = sorted([*ratios, (0.0, ""), (0.0, "")], reverse=True)[:2]
     return name if best >= _CERTAIN and best - second >= _APART else None
@@ -53,7 +53,7 @@ def only_one(word: str, known: Iterable[str]) -> str | None:
 def is_slip(word: str, name: str) -> bool:
     """Whether a word is a name but for its case and underscores, a letter or two at one place, or
     an end that was left out; without difflib, for readers that have no time to load it."""
-    word, name = _bare(word), _bare(name)
+    word, name = _normalize(word), _normalize(name)
     if abs(len(word) - len(name)) > _MOST_LEFT_OUT:
         return False
     least = min(len(word), len(name))
@@ -120,9 +120,9 @@ def _show_name(name: str) -> str:
 @lru_cache(maxsize=256)
 def _find_field(name: str, known: tuple[str, ...]) -> str | None:
     """Remembered, as a hook answers with the same fields each time."""
-    mixed_up = (each for each in known if sorted(_bare(each)) == sorted(_bare(name)))
+    mixed_up = (each for each in known if sorted(_normalize(each)) == sorted(_normalize(name)))
     return next(mixed_up, None) or only_one(name, known)
 
 
-def _bare(word: str) -> str:
+def _normalize(word: str) -> str:
     return word.replace("_", "").replace("-", "").lower()

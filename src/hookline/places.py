@@ -24,7 +24,7 @@ def home_dir() -> str | None:
 
 def user_config_dir() -> str | None:
     """Where the user's settings are, None for a user who has no place for them."""
-    return _app_dir("user_config_dir", "XDG_CONFIG_HOME", ".config")
+    return _find_app_dir("user_config_dir", "XDG_CONFIG_HOME", ".config")
 
 
 def user_state_dir() -> str | None:
@@ -32,7 +32,7 @@ def user_state_dir() -> str | None:
     named = os.environ.get(STATE_VARIABLE, "")
     if os.path.isabs(named):
         return named
-    return _app_dir("user_state_dir", "XDG_STATE_HOME", ".local/state")
+    return _find_app_dir("user_state_dir", "XDG_STATE_HOME", ".local/state")
 
 
 def system_settings_file() -> str:
@@ -45,7 +45,7 @@ def managed_settings_file() -> str:
     return _MANAGED_SETTINGS.get(sys.platform, "/etc/claude-code/managed-settings.json")
 
 
-def _app_dir(name: str, variable: str, default: str) -> str | None:
+def _find_app_dir(name: str, variable: str, default: str) -> str | None:
     if sys.platform != "linux":
         import platformdirs
 

@@ -15,7 +15,7 @@ class TimedOut(Exception):
     """What was awaited used up its time."""
 
 
-async def _awaiting(awaitable: Awaitable[Any]) -> Any:
+async def _await(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
 
 
@@ -24,7 +24,7 @@ def first_step(awaitable: Awaitable[Any]) -> tuple[Coroutine[Any, Any, Any] | No
     if isinstance(awaitable, (CoroutineType, Coroutine)):
         coroutine = awaitable
     else:
-        coroutine = _awaiting(awaitable)
+        coroutine = _await(awaitable)
     try:
         return coroutine, coroutine.send(None)
     except StopIteration as done:

@@ -143,7 +143,7 @@ class HookSystem:
                 settings = self._config.get_settings()
                 if (refused := self._accept(settings)) is not None:
                     raise SettingsRefusedError(refused)
-                self._load(settings)
+                self._load_hooks(settings)
                 if self._is_watching and self._watch is None:
                     self._start_watch()
                 self._initialized = True
@@ -160,7 +160,7 @@ class HookSystem:
             settings = self._config.read_settings()
             refused = self._accept(settings)
             if refused is None:
-                self._load(settings)
+                self._load_hooks(settings)
             elif not self._initialized:
                 raise SettingsRefusedError(refused)
             else:
@@ -401,7 +401,7 @@ class HookSystem:
         self._watch = FileWatch(self._config.get_settings_files(), reload, warn)
         weakref.finalize(self, self._watch.stop)
 
-    def _load(self, settings: Settings) -> None:
+    def _load_hooks(self, settings: Settings) -> None:
         broken = [
             f"{fault.place}: {fault.message}"
             for fault in settings.problems

@@ -248,7 +248,7 @@ class ToolGate:
         )
         kept, reason = given, after.reason or ""
         if after.stopped:
-            kept = _stopped(reason)
+            kept = _make_stop(reason)
         elif after.denied:
             kept = msgspec.structs.replace(given, llm_content=reason, return_display=reason)
         elif after.tool_output is not None:
@@ -283,7 +283,7 @@ class ToolGate:
         """Run the calls that hooks want to follow this one at once; the outcome itself if they
         want none. ``find_tool`` and ``confirm`` are as in ``run_call``."""
         first = msgspec.structs.replace(self._call, confirm=confirm)
-        return await _follow(self._firing, first, outcome, find_tool)
+        return await _run_tail_calls(self._firing, first, outcome, find_tool)
 
 
 def complete(work: Coroutine[Any, Any, T]) -> T:
@@ -307,18 +307,18 @@ async def open_gate(firing: Firing, call: ToolCall) -> ToolGate:
     reason = before.reason or ""
     refusal, tool_input, asks = None, before.tool_input, before.asks
     if before.stopped:
-        refusal = _stopped(reason)
+        refusal = _make_stop(reason)
     elif before.blocked:
-        refusal = _blocked(reason)
+        refusal = _make_block(reason)
     elif before.asks and not call.approved:
         if call.confirm is None:
-            refusal = _blocked(f"{reason} ({NOBODY_TO_ASK})")
+            refusal = _make_block(f"{reason} ({NOBODY_TO_ASK})")
         else:
-            refusal, tool_input, asks = await _ask(firing, call, before)
+            refusal, tool_input, asks = await _ask_user(firing, call, before)
     return ToolGate(firing, call, before, refusal, tool_input, asks=asks)
 
 
-async def _ask(
+async def _ask_user(
     firing: Firing, call: ToolCall, before: Answer
 ) -> tuple[ToolResult | None, ToolInput, bool]:
     """Settle the question that hooks want put to the user: other hooks may answer it in the
@@ -340,9 +340,9 @@ async def _ask(
         )
         answer = await firing.execute(fired)
         if answer.stopped:
-            return _stopped(answer.reason or ""), tool_input, False
+            return _make_stop(answer.reason or ""), tool_input, False
         if answer.denied:
-            return _blocked(answer.reason or reason), tool_input, False
+            return _make_block(answer.reason or reason), tool_input, False
         # An answer that does not count rewrites nothing either.
         if may_permit(answer, before):
             return None, answer.tool_input, False
@@ -355,7 +355,7 @@ async def _ask(
         # A question that could not be put was not answered with yes.
         firing.warn(f"the user could not be asked about {call.name}: {error}")
         is_confirmed = False
-    refused = _blocked(f"The user did not allow this call of {call.name}: {reason}")
+    refused = _make_block(f"The user did not allow this call of {call.name}: {reason}")
     return (None if is_confirmed else refused), tool_input, True
 
 
@@ -396,10 +396,10 @@ async def run_call(
     at once included: ``find_tool`` says how one is run. Only an exception of a tool itself gets
     out, or a deferral."""
     outcome = await _run_once(firing, call, execute)
-    return await _follow(firing, call, outcome, find_tool)
+    return await _run_tail_calls(firing, call, outcome, find_tool)
 
 
-async def _follow(
+async def _run_tail_calls(
     firing: Firing, first: ToolCall, outcome: ToolOutcome, find_tool: FindTool
 ) -> ToolOutcome:
     """Run the calls that hooks want to follow at once, and give the outcome of the last."""
@@ -504,11 +504,11 @@ def to_tool_response(result: ToolResult) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _stopped(reason: str) -> ToolResult:
+def _make_stop(reason: str) -> ToolResult:
     return ToolResult(reason, return_display=reason, stop_reason=reason)
 
 
-def _blocked(reason: str) -> ToolResult:
+def _make_block(reason: str) -> ToolResult:
     return ToolResult(reason, return_display=reason, error=ToolError(BLOCKED_BY_HOOK, reason))
 
 

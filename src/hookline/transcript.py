@@ -38,7 +38,7 @@ class TranscriptWriter:
 
     def add_text(self, role: Literal["user", "assistant"], text: str) -> None:
         """Somebody says something."""
-        self._write(role, {"type": "text", "text": text})
+        self._append_block(role, {"type": "text", "text": text})
 
     def add_call(self, id: str, name: str, tool_input: Mapping[str, Any]) -> None:
         """The model calls a tool."""
@@ -49,14 +49,14 @@ class TranscriptWriter:
             # Nobody can say which of two fields is meant, so both stay.
             pass
         call = {"type": "tool_use", "id": id, "name": name, "input": codec.show(tool_input).value}
-        self._write("assistant", call)
+        self._append_block("assistant", call)
 
     def add_result(self, call_id: str, text: str, *, is_error: bool = False) -> None:
         """A tool has answered; ``text`` is what the model reads."""
         result = {"type": "tool_result", "tool_use_id": call_id, "content": text}
-        self._write("user", {**result, "is_error": True} if is_error else result)
+        self._append_block("user", {**result, "is_error": True} if is_error else result)
 
-    def _write(self, role: Literal["user", "assistant"], block: Mapping[str, Any]) -> None:
+    def _append_block(self, role: Literal["user", "assistant"], block: Mapping[str, Any]) -> None:
         line = {
             "parentUuid": self._parent,
             "uuid": str(uuid.uuid4()),

@@ -39,9 +39,11 @@ class FileWatch:
         self._files = tuple(files)
         self._changed = changed
         self._warn = warn
-        self._known = self._signatures()
+        self._known = self._read_signatures()
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="hookline watch", daemon=True)
+        self._thread = threading.Thread(
+            target=self._watch_files, name="hookline watch", daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:
@@ -50,12 +52,12 @@ class FileWatch:
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
-    def _run(self) -> None:
+    def _watch_files(self) -> None:
         import watchfiles
 
         while not self._stopped.is_set():
             try:
-                directories = self._directories()
+                directories = self._find_directories()
                 # Ctrl-C is not for this thread, so it stays out of the terminal's way.
                 changes = watchfiles.watch(
                     *directories,
@@ -70,27 +72,27 @@ class FileWatch:
                 )
                 with contextlib.closing(changes):
                     # A first look, as a file may have changed before it was watched.
-                    self._compare()
+                    self._report_changes()
                     for _ in changes:
                         if self._stopped.is_set():
                             return
-                        self._compare()
-                        if self._directories() != directories:
+                        self._report_changes()
+                        if self._find_directories() != directories:
                             break
             except Exception as error:
                 self._warn(f"settings are not watched for changes at the moment: {error}")
                 self._stopped.wait(1)
 
-    def _compare(self) -> None:
-        now = self._signatures()
+    def _report_changes(self) -> None:
+        now = self._read_signatures()
         if now != self._known:
             self._known = now
             self._changed()
 
-    def _signatures(self) -> tuple[Signature | None, ...]:
+    def _read_signatures(self) -> tuple[Signature | None, ...]:
         return tuple(map(signature, self._files))
 
-    def _directories(self) -> frozenset[str]:
+    def _find_directories(self) -> frozenset[str]:
         """Where the files are, or the nearest directories above that there are."""
         found = set()
         for file in self._files:

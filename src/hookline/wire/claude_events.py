@@ -39,7 +39,7 @@ class ClaudeEventName(EventName):
     MESSAGE_DISPLAY = "MessageDisplay"
 
 
-def _spec(
+def _make_spec(
     event: ClaudeEventName,
     *required: str,
     optional: tuple[str, ...] = (),
@@ -70,74 +70,76 @@ CLAUDE_DEFAULTS: dict[str, Any] = {
 CLAUDE_EVENTS: dict[str, EventSpec] = {
     spec.event: spec
     for spec in (
-        _spec(
+        _make_spec(
             *(_E.PERMISSION_REQUEST, "tool_name", "tool_input"),
             optional=("permission_suggestions", "mcp_server"),
             target="tool_name",
             blockable=True,
         ),
-        _spec(
+        _make_spec(
             *(_E.PERMISSION_DENIED, "tool_name", "tool_input", "tool_use_id", "reason"),
             optional=("mcp_server",),
             target="tool_name",
         ),
-        _spec(_E.POST_TOOL_BATCH, "tool_calls", blockable=True),
-        _spec(
+        _make_spec(_E.POST_TOOL_BATCH, "tool_calls", blockable=True),
+        _make_spec(
             *(_E.USER_PROMPT_EXPANSION, "expansion_type", "command_name", "command_args", "prompt"),
             optional=("command_source",),
             target="command_name",
             blockable=True,
         ),
-        _spec(_E.SETUP, "trigger", target="trigger"),
-        _spec(_E.SUBAGENT_START, "agent_id", "agent_type", target="agent_type"),
-        _spec(
+        _make_spec(_E.SETUP, "trigger", target="trigger"),
+        _make_spec(_E.SUBAGENT_START, "agent_id", "agent_type", target="agent_type"),
+        _make_spec(
             *(_E.SUBAGENT_STOP, *_STOP, "agent_id", "agent_type", "agent_transcript_path"),
             optional=_LAST_MESSAGE,
             target="agent_type",
             blockable=True,
         ),
-        _spec(
+        _make_spec(
             *(_E.STOP_FAILURE, "error"),
             optional=("error_details", "last_assistant_message"),
             target="error",
         ),
-        _spec(_E.POST_COMPACT, "trigger", "compact_summary", target="trigger"),
-        _spec(_E.PRE_MODEL_SWITCH, *_MODELS, optional=_SWITCH, blockable=True),
-        _spec(_E.POST_MODEL_SWITCH, *_MODELS, optional=_SWITCH),
-        _spec(
+        _make_spec(_E.POST_COMPACT, "trigger", "compact_summary", target="trigger"),
+        _make_spec(_E.PRE_MODEL_SWITCH, *_MODELS, optional=_SWITCH, blockable=True),
+        _make_spec(_E.POST_MODEL_SWITCH, *_MODELS, optional=_SWITCH),
+        _make_spec(
             *(_E.TASK_CREATED, "task_id", "task_subject"),
             optional=("task_description", "teammate_name", "team_name"),
             blockable=True,
         ),
-        _spec(
+        _make_spec(
             *(_E.TASK_COMPLETED, "task_id", "task_subject"),
             optional=("task_description", "teammate_name", "team_name"),
             blockable=True,
         ),
-        _spec(_E.TEAMMATE_IDLE, "teammate_name", "team_name", blockable=True),
-        _spec(_E.CONFIG_CHANGE, "source", optional=("file_path",), target="source", blockable=True),
-        _spec(
+        _make_spec(_E.TEAMMATE_IDLE, "teammate_name", "team_name", blockable=True),
+        _make_spec(
+            _E.CONFIG_CHANGE, "source", optional=("file_path",), target="source", blockable=True
+        ),
+        _make_spec(
             *(_E.INSTRUCTIONS_LOADED, "file_path", "memory_type", "load_reason"),
             optional=("globs", "trigger_file_path", "parent_file_path"),
             target="load_reason",
         ),
-        _spec(_E.CWD_CHANGED, "old_cwd", "new_cwd"),
-        _spec(_E.DIRECTORY_ADDED, "directory", "source", target="source"),
-        _spec(_E.FILE_CHANGED, "file_path", "event", target="file_path"),
-        _spec(_E.WORKTREE_CREATE, "name", blockable=True),
-        _spec(_E.WORKTREE_REMOVE, "worktree_path"),
-        _spec(
+        _make_spec(_E.CWD_CHANGED, "old_cwd", "new_cwd"),
+        _make_spec(_E.DIRECTORY_ADDED, "directory", "source", target="source"),
+        _make_spec(_E.FILE_CHANGED, "file_path", "event", target="file_path"),
+        _make_spec(_E.WORKTREE_CREATE, "name", blockable=True),
+        _make_spec(_E.WORKTREE_REMOVE, "worktree_path"),
+        _make_spec(
             *(_E.ELICITATION, "mcp_server_name", "message"),
             optional=("mode", "url", "elicitation_id", "requested_schema"),
             target="mcp_server_name",
             blockable=True,
         ),
-        _spec(
+        _make_spec(
             *(_E.ELICITATION_RESULT, "mcp_server_name", "action"),
             optional=("content", "mode", "elicitation_id"),
             target="mcp_server_name",
             blockable=True,
         ),
-        _spec(_E.MESSAGE_DISPLAY, "turn_id", "message_id", "index", "final", "delta"),
+        _make_spec(_E.MESSAGE_DISPLAY, "turn_id", "message_id", "index", "final", "delta"),
     )
 }

@@ -148,30 +148,32 @@ class _Showing:
         if kind is float:
             return value if math.isfinite(value) else str(value)
         if kind is dict or kind is list or kind is tuple:
-            return self._container(value, value, depth)
+            return self._show_container(value, value, depth)
         try:
-            found, plain = _plain_form(value)
+            found, plain = _find_plain_form(value)
             if not found or plain is value:  # itself would never come to an end
                 text = repr(value)
                 self.as_text.append(kind.__name__)
                 if len(text) <= MAX_REPR:
                     return text
                 marker = f"… (+{len(text) - MAX_REPR} characters)"
-                return text[:MAX_REPR] + self._cut(marker, f"a {kind.__name__} is too long to show")
+                return text[:MAX_REPR] + self._note_cut(
+                    marker, f"a {kind.__name__} is too long to show"
+                )
             if isinstance(plain, Mapping | list | tuple | set | frozenset):
                 # The value, not its plain form, is what could be met again below itself.
-                return self._container(value, plain, depth)
+                return self._show_container(value, plain, depth)
             return self.value(plain, depth)
         except Exception:
             # A value that fails to explain itself is its type.
-            return self._cut(f"<{kind.__name__}>", f"a {kind.__name__} has no text")
+            return self._note_cut(f"<{kind.__name__}>", f"a {kind.__name__} has no text")
 
-    def _container(self, value: Any, plain: Any, depth: int) -> Any:
+    def _show_container(self, value: Any, plain: Any, depth: int) -> Any:
         """A mapping or a sequence, unless it contains itself or is nested too deeply."""
         if depth > MAX_DEPTH:
-            return self._cut(f"… (nested deeper than {MAX_DEPTH})", "it is nested too deeply")
+            return self._note_cut(f"… (nested deeper than {MAX_DEPTH})", "it is nested too deeply")
         if id(value) in self._open:
-            return self._cut("… (contains itself)", "it contains itself")
+            return self._note_cut("… (contains itself)", "it contains itself")
         self._open.add(id(value))
         try:
             if not isinstance(plain, Mapping):
@@ -190,7 +192,7 @@ class _Showing:
         finally:
             self._open.discard(id(value))
 
-    def _cut(self, marker: str, why: str) -> str:
+    def _note_cut(self, marker: str, why: str) -> str:
         self.cuts.append(why)
         return marker
 
@@ -203,7 +205,7 @@ _OWN_FORMS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def _plain_form(value: Any) -> tuple[bool, Any]:
+def _find_plain_form(value: Any) -> tuple[bool, Any]:
     """Whether a value has a plainer form that says all of it, and that form."""
     # By what a value can do, not by its library: none of these is imported for it.
     if isinstance(value, str):

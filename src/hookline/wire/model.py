@@ -3,7 +3,7 @@
 Each value has two types. The TypedDict is what a hook is shown: complete, without nulls. The
 ``…Change`` struct is what it may answer: every field optional, null the same as left out, fields
 the format does not have ignored. A change of the wrong shape is refused whole, because half of
-what a hook asked for may be worse than nothing; the ``…_problem`` functions say what is wrong.
+what a hook asked for may be worse than nothing; the ``…_find_problem`` functions say what is wrong.
 """
 
 from collections.abc import Iterator, Mapping
@@ -187,7 +187,7 @@ _NESTED: dict[str, type[msgspec.Struct]] = {
 
 def read_llm_request(value: object) -> LLMRequestChange:
     """What a hook's ``llm_request`` says; raises ValueError, with the problem, when malformed."""
-    return _read(value, LLMRequestChange)
+    return _convert(value, LLMRequestChange)
 
 
 def read_llm_response(value: object) -> LLMResponseChange:
@@ -195,7 +195,7 @@ def read_llm_response(value: object) -> LLMResponseChange:
 
     Parts may be written as Gemini has them, ``{"text": …}``.
     """
-    change = _read(_with_plain_parts(value), LLMResponseChange)
+    change = _convert(_flatten_parts(value), LLMResponseChange)
     if change.text is None and change.candidates is None:
         raise ValueError("is malformed: it has neither `text` nor `candidates`")
     return change
@@ -203,17 +203,17 @@ def read_llm_response(value: object) -> LLMResponseChange:
 
 def read_tool_config(value: object) -> HookToolConfigChange:
     """What a hook's ``toolConfig`` says; raises ValueError, with the problem, when malformed."""
-    return _read(value, HookToolConfigChange)
+    return _convert(value, HookToolConfigChange)
 
 
 def llm_request_problem(value: object) -> str | None:
     """What keeps a hook's ``llm_request`` from being applied (``is malformed: …``), or None."""
-    return _problem(read_llm_request, value)
+    return _find_problem(read_llm_request, value)
 
 
 def llm_response_problem(value: object) -> str | None:
     """What keeps a hook's ``llm_response`` from being applied (``is malformed: …``), or None."""
-    return _problem(read_llm_response, value)
+    return _find_problem(read_llm_response, value)
 
 
 def is_llm_response(value: object) -> bool:
@@ -256,21 +256,21 @@ def merge_llm_request(base: Mapping[str, Any], change: object) -> dict[str, Any]
     merged = dict(base)
     if not isinstance(change, Mapping) or llm_request_problem(change) is not None:
         return merged
-    for name, value in _without_nulls(change).items():
+    for name, value in _drop_nulls(change).items():
         if name in ("config", "toolConfig"):
             before = merged.get(name)
             kept = before if isinstance(before, Mapping) else {}
-            merged[name] = {**kept, **_without_nulls(value)}
+            merged[name] = {**kept, **_drop_nulls(value)}
         else:
             merged[name] = value
     return merged
 
 
-def _without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
     return {name: item for name, item in value.items() if item is not None}
 
 
-def _with_plain_parts(response: Any) -> Any:
+def _flatten_parts(response: Any) -> Any:
     """The response with texts for parts that hold a text and nothing else."""
     candidates = response.get("candidates") if isinstance(response, Mapping) else None
     if not isinstance(candidates, list):
@@ -286,10 +286,10 @@ def _with_plain_parts(response: Any) -> Any:
 
 
 def _is_text_part(part: object) -> bool:
-    return isinstance(part, Mapping) and {*_without_nulls(part)} == {"text"}
+    return isinstance(part, Mapping) and {*_drop_nulls(part)} == {"text"}
 
 
-def _read(value: object, kind: type[C]) -> C:
+def _convert(value: object, kind: type[C]) -> C:
     # A key with a lone surrogate raises UnicodeEncodeError, a ValueError like ValidationError.
     try:
         return msgspec.convert(value, kind)
@@ -297,7 +297,7 @@ def _read(value: object, kind: type[C]) -> C:
         raise ValueError(f"is malformed: {error}") from None
 
 
-def _problem(read: Any, value: object) -> str | None:
+def _find_problem(read: Any, value: object) -> str | None:
     try:
         read(value)
     except ValueError as error:

@@ -136,17 +136,17 @@ class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
 
     def get_additional_context(self) -> str | None:
         """Text to add to what the model reads, as the hooks wrote it."""
-        context = self._specific("additionalContext")
+        context = self._get_specific("additionalContext")
         return context if isinstance(context, str) else None
 
     def get_updated_tool_output(self) -> str | None:
         """What the model reads in place of a tool's result that nobody rejected."""
-        output = self._specific("updatedToolOutput")
+        output = self._get_specific("updatedToolOutput")
         return output if isinstance(output, str) else None
 
     def get_user_message(self) -> str | None:
         """What the user alone is told."""
-        said = self._specific("userMessage")
+        said = self._get_specific("userMessage")
         return said or None if isinstance(said, str) else None
 
     def get_displayed_message(self) -> str | None:
@@ -155,21 +155,21 @@ class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
 
     def get_exports(self) -> dict[str, str]:
         """The variables that commands of the session's tools should find."""
-        exports = self._specific("exports")
+        exports = self._get_specific("exports")
         given = exports.items() if isinstance(exports, dict) else ()
         return {name: value for name, value in given if isinstance(value, str)}
 
     def should_keep_history(self) -> bool:
         """Whether the history should not be compressed."""
-        return self._specific("keepHistory") is True
+        return self._get_specific("keepHistory") is True
 
     def should_clear_context(self) -> bool:
         """Whether the conversation so far should be forgotten."""
-        return self._specific("clearContext") is True
+        return self._get_specific("clearContext") is True
 
     def get_tail_tool_call_request(self) -> dict[str, Any] | None:
         """The tool call, ``{name, args}``, that should follow at once."""
-        request = self._specific("tailToolCallRequest")
+        request = self._get_specific("tailToolCallRequest")
         return request if is_tail_tool_call(request) else None
 
     def to_wire(self) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
     def get_empty_response(self, reason: str, rejected: Any = None) -> Any:
         """A response, in the SDK's form, that holds nothing but a reason; in the form of the one
         that was rejected, if there is one that anybody can read."""
-        call = self._model_call()
+        call = self._require_call()
         like = call.like
         if rejected is not None:
             try:
@@ -205,10 +205,10 @@ class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
                 pass
         return call.translator.empty_response(reason, like=like)
 
-    def _specific(self, key: str) -> Any:
+    def _get_specific(self, key: str) -> Any:
         return self.hook_specific_output.get(key) if self.hook_specific_output else None
 
-    def _model_call(self) -> ModelCall:
+    def _require_call(self) -> ModelCall:
         if self.call is None:
             raise HooklineError("this output was made without a translator; give it a ModelCall")
         return self.call
@@ -219,7 +219,7 @@ class BeforeToolHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
 
     def get_modified_tool_input(self) -> dict[str, Any] | None:
         """What to merge over the tool's input, or None."""
-        changed = self._specific("tool_input")
+        changed = self._get_specific("tool_input")
         return changed if isinstance(changed, dict) else None
 
     def get_removed_tool_input(self) -> list[str]:
@@ -239,7 +239,7 @@ class BeforeModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
         # The model's format is loaded by the events of a model alone.
         from hookline.wire.model import is_llm_response
 
-        return is_llm_response(self._specific("llm_response"))
+        return is_llm_response(self._get_specific("llm_response"))
 
     def is_blocking_decision(self) -> bool:
         """A response given by a hook answers the call, so the call does not happen."""
@@ -247,20 +247,20 @@ class BeforeModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
 
     def get_synthetic_response(self) -> Any:
         """The hook's own response in the SDK's form, or None."""
-        response = self._specific("llm_response")
+        response = self._get_specific("llm_response")
         if response is None:
             return None
-        call = self._model_call()
+        call = self._require_call()
         translate = call.translator.from_hook_llm_response
-        return _translated("llm_response", lambda: translate(response, like=call.like), None)
+        return _translate_or_warn("llm_response", lambda: translate(response, like=call.like), None)
 
     def apply_llm_request_modifications(self, request: Any) -> Any:
         """The request with what the hooks changed; the very same object if nothing was."""
-        change = self._specific("llm_request")
+        change = self._get_specific("llm_request")
         if change is None:
             return request
-        translate = self._model_call().translator.from_hook_llm_request
-        return _translated("llm_request", lambda: translate(change, request), request)
+        translate = self._require_call().translator.from_hook_llm_request
+        return _translate_or_warn("llm_request", lambda: translate(change, request), request)
 
 
 class AfterModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
@@ -268,12 +268,14 @@ class AfterModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
 
     def get_modified_response(self, base: Any = None) -> Any:
         """The response with what the hooks changed, or None when they changed nothing."""
-        change = self._specific("llm_response")
+        change = self._get_specific("llm_response")
         if change is None:
             return None
-        call = self._model_call()
+        call = self._require_call()
         translate = call.translator.from_hook_llm_response
-        return _translated("llm_response", lambda: translate(change, base, like=call.like), None)
+        return _translate_or_warn(
+            "llm_response", lambda: translate(change, base, like=call.like), None
+        )
 
 
 class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
@@ -281,12 +283,12 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
 
     def apply_tool_config_modifications(self, tool_config: Any, tools: Any) -> ToolSelection:
         """The tool config the hooks left; the tool declarations themselves stay as they are."""
-        change = self._specific("toolConfig")
+        change = self._get_specific("toolConfig")
         if not isinstance(change, dict):
             return ToolSelection(tool_config, tools)
-        call = self._model_call()
+        call = self._require_call()
         translate = call.translator.from_hook_tool_config
-        changed = _translated(
+        changed = _translate_or_warn(
             "toolConfig", lambda: translate(change, tool_config, like=call.like), tool_config
         )
         return ToolSelection(changed, tools)
@@ -295,7 +297,7 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
         """The request's own tool config and tools with what the hooks left of them; of a request
         in no known form, what the hooks say alone."""
         try:
-            own_config, own_tools = self._model_call().translator.tool_selection(request)
+            own_config, own_tools = self._require_call().translator.tool_selection(request)
         except TranslationError:
             own_config = own_tools = None
         return self.apply_tool_config_modifications(own_config, own_tools)
@@ -303,11 +305,11 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
     def restrict_tools(self, request: Any) -> Any:
         """The request under the tool config that the hooks left; the same object if they left it
         alone."""
-        change = self._specific("toolConfig")
+        change = self._get_specific("toolConfig")
         if not isinstance(change, dict):
             return request
-        translate = self._model_call().translator.from_hook_llm_request
-        return _translated(
+        translate = self._require_call().translator.from_hook_llm_request
+        return _translate_or_warn(
             "toolConfig", lambda: translate({"toolConfig": change}, request), request
         )
 
@@ -315,7 +317,7 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
         """The tool config and tools that go out with the request: without the names that it does
         not declare, which an API refuses."""
         try:
-            sent = self._model_call().translator.tool_selection(self.restrict_tools(request))
+            sent = self._require_call().translator.tool_selection(self.restrict_tools(request))
         except TranslationError:
             return self.apply_tool_config_modifications(None, None)
         return ToolSelection(*sent)
@@ -323,10 +325,10 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
     def get_allowed_tools(self, request: Any) -> frozenset[str] | None:
         """The names of the tools that the request may use after the hooks, None for all."""
         try:
-            own = self._model_call().translator.to_hook_llm_request(request).get("toolConfig", {})
+            own = self._require_call().translator.to_hook_llm_request(request).get("toolConfig", {})
         except TranslationError:
             own = {}
-        change = self._specific("toolConfig")
+        change = self._get_specific("toolConfig")
         selected: Mapping[str, Any] = own
         if (
             isinstance(change, dict)
@@ -425,7 +427,7 @@ def is_tail_tool_call(value: object) -> bool:
     )
 
 
-def _translated(field: str, translate: Any, otherwise: Any) -> Any:
+def _translate_or_warn(field: str, translate: Any, otherwise: Any) -> Any:
     """A hook's malformed answer changes nothing; it is said in the log, never raised."""
     try:
         return translate()

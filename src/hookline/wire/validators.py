@@ -90,17 +90,17 @@ class _Reading(NamedTuple):
 _REQUIRED = object()
 
 
-def _kind_of(name: str) -> tuple[str, Callable[[object], bool]]:
+def _find_kind(name: str) -> tuple[str, Callable[[object], bool]]:
     """What a field must be; those that Claude Code alone has are for its hooks to understand."""
     return _FIELDS.get(name, ("anything", lambda _value: True))
 
 
-def _reading(spec: EventSpec) -> _Reading:
+def _make_reading(spec: EventSpec) -> _Reading:
     always = tuple(
-        _Field(name, ALIASES.get(name), False, DEFAULTS.get(name, _REQUIRED), *_kind_of(name))
+        _Field(name, ALIASES.get(name), False, DEFAULTS.get(name, _REQUIRED), *_find_kind(name))
         for name in spec.required
     )
-    optional = (_Field(name, None, True, None, *_kind_of(name)) for name in spec.optional)
+    optional = (_Field(name, None, True, None, *_find_kind(name)) for name in spec.optional)
     absent = (None,) * len(spec.optional)
     return _Reading(always, (*always, *optional), frozenset(spec.optional), absent)
 
@@ -109,11 +109,11 @@ class _Readings(dict[EventName, _Reading]):
     """Those of events that Claude Code alone has are made when they are met."""
 
     def __missing__(self, event: EventName) -> _Reading:
-        self[event] = made = _reading(EVENTS[event])
+        self[event] = made = _make_reading(EVENTS[event])
         return made
 
 
-_READINGS = _Readings((event, _reading(spec)) for event, spec in EVENTS.items())
+_READINGS = _Readings((event, _make_reading(spec)) for event, spec in EVENTS.items())
 
 
 def read_values(

@@ -191,4 +191,4 @@ async def test_a_failing_log_fails_no_event(
     processed = await handler.fire_before_agent_event("p")
     assert processed.final_output is not None
     assert processed.final_output.is_blocking_decision()
-    assert "what hooks did on BeforeAgent could not be logged" in caplog.text
+    assert "cannot log what hooks did on BeforeAgent" in caplog.text

@@ -187,7 +187,7 @@ async def test_hooks_are_listed_and_switched_through_the_system(
     assert system.set_hook_enabled("guard", True) == 2
     assert caplog.text == ""
     assert system.set_hook_enabled("nobody", True) == 0
-    assert "no hook named 'nobody' could be enabled" in caplog.text
+    assert "no hook named 'nobody' can be enabled" in caplog.text
 
 
 async def test_a_hook_may_be_registered_before_and_after_loading_and_taken_out(

@@ -1,7 +1,7 @@
 """What an agent should do after an event: the one place that works it out.
 
 ``fire --json``, the trace, hook tests, the triggers, the adapters and every screen read an
-``Answer``; none of them looks into a hook's output itself.
+``Answer``; none of them interprets a hook's output itself.
 """
 
 import os
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 EventWord: TypeAlias = Literal["allowed", "blocked", "stop", "ask", "no hook matched", "failed"]
 Tone: TypeAlias = Literal["good", "bad", "care", "change", "faint"]
 
-# What an answer did to its event -> how it is shown; the strongest first.
+# The effect of an answer on its event -> how it is shown; the strongest first.
 EFFECTS: dict[str, Tone] = {
     "stopped": "bad",
     "blocked": "bad",
@@ -60,7 +60,7 @@ EFFECTS: dict[str, Tone] = {
     "variables set": "change",
     "context added": "change",
 }
-# Every word for what an event came to or a hook did -> how it is shown, on every screen and page.
+# Every word for the outcome of an event or a hook -> how it is shown, on every screen and page.
 TONES: dict[str, Tone] = {
     **EFFECTS,
     "allowed": "good",
@@ -80,24 +80,24 @@ TONES: dict[str, Tone] = {
     "no hook matched": "faint",
     "no hook": "faint",
 }
-# The words of a hook that lets its event go on.
+# The words for a hook that lets its event go on.
 _GOES_ON = frozenset({"ok", "allow", "approve"})
-# The events of an agent that hooks can send back to work.
+# The events at which hooks can send an agent back to work.
 _ENDS_OF_WORK = frozenset({HookEventName.AFTER_AGENT.value, "SubagentStop"})
 
 
 def most_sent_back() -> int:
-    """How often hooks may send one turn back to work: 8 times, unless the user says otherwise as
-    for Claude Code."""
+    """Return how often hooks may send one turn back to work: 8 times, or what
+    CLAUDE_CODE_STOP_HOOK_BLOCK_CAP says, the variable that Claude Code reads too."""
     said = os.environ.get("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "")
     return int(said) if said.isascii() and said.isdigit() and len(said) < 10 and int(said) else 8
 
 
 class ProcessedHookResult(msgspec.Struct, frozen=True):
-    """The aggregate with its common fields interpreted once, for every caller alike.
+    """The merged result of an event, with the fields that all events share already interpreted.
 
-    ``stop_reason`` is set exactly when ``should_stop`` is; ``system_message`` is the text to
-    display, None when it was suppressed (the raw text is in ``final_output``).
+    ``stop_reason`` is set exactly when ``should_stop`` is True; ``system_message`` is the text to
+    display, None if a hook suppressed it (the raw text is in ``final_output``).
     """
 
     aggregated: AggregatedHookResult
@@ -108,22 +108,22 @@ class ProcessedHookResult(msgspec.Struct, frozen=True):
 
     @property
     def success(self) -> bool:
-        """Whether every hook ran without failing."""
+        """True if no hook failed."""
         return self.aggregated.success
 
     @property
     def final_output(self) -> DefaultHookOutput | None:
-        """The merged answer, None when no hook gave one."""
+        """The merged output, None if no hook gave one."""
         return self.aggregated.final_output
 
     @property
     def all_outputs(self) -> list[dict[str, Any]]:
-        """Every hook's answer in plan order, as it was given."""
+        """Every hook's own output, in plan order."""
         return self.aggregated.all_outputs
 
     @property
     def errors(self) -> list[HookError]:
-        """What failed."""
+        """The failures of hooks, or of the engine."""
         return self.aggregated.errors
 
     @property
@@ -133,7 +133,7 @@ class ProcessedHookResult(msgspec.Struct, frozen=True):
 
     @property
     def plan(self) -> HookExecutionPlan | None:
-        """The hooks that matched, None when none did."""
+        """The hooks that matched, None if none did."""
         return self.aggregated.plan
 
     @property
@@ -143,8 +143,8 @@ class ProcessedHookResult(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What hooks made of the one thing in an event that they can change; ``before`` is None where
-    nothing is known of it."""
+    """How hooks changed the one value of an event that they can change; ``before`` is None if the
+    original is not known."""
 
     what: str
     before: Any
@@ -152,8 +152,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HookPart(NamedTuple):
-    """One hook's part in an event, in a word, with its reason, and all that its answer alone does
-    to the event, of ``EFFECTS``."""
+    """What one hook did, in one word, with its reason, and the ``EFFECTS`` that its answer alone
+    has on the event."""
 
     word: str
     why: str
@@ -172,12 +172,12 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
     def read(
         cls, fired: FiredEvent, output: Mapping[str, Any] | None, call: ModelCall | None = None
     ) -> "Answer":
-        """The answer to an event whose merged output was kept, in a log for instance."""
+        """Return the answer to an event from its merged output, which a log kept, for instance."""
         merged = None if output is None else create_hook_output(fired.event, output, call)
         return _read_answer(fired, merged)
 
     def __repr__(self) -> str:
-        """What became of the event and what each hook did: what a failed assertion shows."""
+        """Describe the outcome and what each hook did, for failed assertions."""
         of = f" of {self.fired.target}" if self.fired is not None and self.fired.target else ""
         why = "" if self.why is None else f", {self.why!r}"
         did = []
@@ -196,40 +196,40 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     @property
     def raw(self) -> ProcessedHookResult:
-        """This answer as the processed result that it is."""
+        """This answer, as a ``ProcessedHookResult``."""
         return self
 
     @property
     def event(self) -> EventName | None:
-        """The event; None for an answer to something that was no event at all."""
+        """The event that was fired; None if its name was unknown."""
         return self.fired.event if self.fired is not None else None
 
     @property
     def stopped(self) -> bool:
-        """The agent loop should end. On events that cannot be blocked, a stop has no effect."""
+        """True if the agent loop should end; always False for events that cannot be blocked."""
         return self.should_stop and self._is_blockable
 
     @property
     def denied(self) -> bool:
-        """The hooks forbid what is about to happen, or reject what happened. On events that cannot
-        be blocked, that has no effect."""
+        """True if hooks forbid what is about to happen, or reject what happened; always False for
+        events that cannot be blocked."""
         output = self.final_output
         return output is not None and self._is_blockable and output.is_blocking_decision()
 
     @property
     def blocked(self) -> bool:
-        """What is about to happen must not happen: the hooks deny it, or stop the loop."""
+        """True if the hooks deny the event or stop the loop, so it must not go on."""
         return self.stopped or self.denied
 
     @property
     def asks(self) -> bool:
-        """Somebody must confirm the tool call first; where nobody can be asked, it is blocked."""
+        """True if the user must confirm the tool call first; block it if nobody can be asked."""
         output, is_tool = self.final_output, self.event is HookEventName.BEFORE_TOOL
         return output is not None and is_tool and output.is_ask_decision() and not self.blocked
 
     @property
     def reason(self) -> str | None:
-        """Why the event is blocked or stopped, or must be confirmed; None where it goes on."""
+        """Why the event is blocked or stopped, or must be confirmed; None if it goes on."""
         output = self.final_output
         if output is None or not (self.blocked or self.asks):
             return None
@@ -240,7 +240,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     @property
     def context(self) -> str | None:
-        """Text that the hooks add to what the model reads; None on an event that takes none."""
+        """Text that hooks add to what the model reads; None for events that take none."""
         output, event = self.final_output, self.event
         if output is None or event is None or "additionalContext" not in SPECIFIC_FIELDS[event]:
             return None
@@ -248,15 +248,15 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     @property
     def tool_output(self) -> str | None:
-        """What the model reads in place of the tool's result, which nobody rejected; None where
-        it stays (AfterTool)."""
+        """Text that replaces the tool's result for the model though no hook rejected the result;
+        None if the result stays (AfterTool)."""
         output, is_tool = self.final_output, self.event is HookEventName.AFTER_TOOL
         return output.get_updated_tool_output() if output is not None and is_tool else None
 
     @property
     def send_back(self) -> str | None:
-        """What an agent whose turn is over is to go on with: the reason of hooks that do not let
-        it end, and what they add; None where it may end (AfterAgent, SubagentStop)."""
+        """The prompt that sends the agent back to work: the reason of the hooks that do not let
+        it end, and the context they add; None if it may end (AfterAgent, SubagentStop)."""
         if self.event not in _ENDS_OF_WORK or self.stopped:
             return None
         texts = [self.reason] if self.denied else []
@@ -270,57 +270,56 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     @property
     def user_message(self) -> str | None:
-        """What hooks tell the user alone, a part of ``system_message``; None if it is
-        suppressed."""
+        """The part of ``system_message`` that is for the user alone; None if suppressed."""
         output = self.final_output
         return None if output is None or self.suppressed else output.get_user_message()
 
     @property
     def texts_for_model(self) -> list[str]:
-        """What hooks want the model to read beside a prompt: the context, and the message as the
-        system's."""
+        """The texts that the model should read beside a prompt: the context, and the system
+        message."""
         context, message = self.context, self.message
         return [*([context] if context else []), *([f"[System] {message}"] if message else [])]
 
     @property
     def suppressed(self) -> bool:
-        """The user should not be shown the output; the model still reads it."""
+        """True if the user should not be shown the output; the model still reads it."""
         return self.suppress_output
 
     @property
     def exports(self) -> dict[str, str]:
-        """The variables that commands which the agent runs in this session should find
+        """Environment variables for the commands that the agent runs in this session
         (SessionStart)."""
         output, is_start = self.final_output, self.event is HookEventName.SESSION_START
         return output.get_exports() if output is not None and is_start else {}
 
     @property
     def keep_history(self) -> bool:
-        """The history should stay as it is (PreCompress)."""
+        """True if the history should not be compressed (PreCompress)."""
         output, is_compress = self.final_output, self.event is HookEventName.PRE_COMPRESS
         return output is not None and is_compress and output.should_keep_history()
 
     @property
     def clear_context(self) -> bool:
-        """The conversation so far should be forgotten (AfterAgent)."""
+        """True if the agent should forget the conversation so far (AfterAgent)."""
         output, is_end = self.final_output, self.event is HookEventName.AFTER_AGENT
         return output is not None and is_end and output.should_clear_context()
 
     @property
     def tail_call(self) -> dict[str, Any] | None:
-        """The tool call, ``{name, args}``, that should follow at once (AfterTool)."""
+        """The tool call, ``{name, args}``, that should run at once (AfterTool)."""
         if self.final_output is None or self.event is not HookEventName.AFTER_TOOL:
             return None
         return self.final_output.get_tail_tool_call_request()
 
     @property
     def failures(self) -> tuple[HookError, ...]:
-        """What went wrong: a hook that failed, or the engine itself."""
+        """The failures of hooks, or of the engine itself."""
         return tuple(self.errors)
 
     @property
     def tool_input(self) -> Any:
-        """The tool's whole input as the hooks left it; the very same object if none changed it."""
+        """The tool's whole input after the hooks; the caller's own object if none changed it."""
         given = self._get_field("tool_input")
         output = self.final_output
         if not isinstance(output, BeforeToolHookOutput):
@@ -329,7 +328,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     @cached_property
     def request(self) -> Any:
-        """The model's request as the hooks left it, in the caller's own type; the very same object
+        """The model's request after the hooks, in the caller's own type; the caller's own object
         if none changed it."""
         request = self._get_field("llm_request")
         output = self.final_output
@@ -341,9 +340,9 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     @cached_property
     def response(self) -> Any:
-        """The model's response as the hooks left it, in the caller's own type. Before the model it
-        is None where it is to be called, else what a hook answers in its place. Where a hook
-        answers nothing, and after a response was rejected, it holds nothing but the reason."""
+        """The model's response after the hooks, in the caller's own type. On BeforeModel it is
+        None if the model should be called, else the response that a hook gives instead. If a hook
+        blocks without a response, or rejects one, the response contains only the reason."""
         response = self._get_field("llm_response")
         output = self.final_output
         if isinstance(output, BeforeModelHookOutput) and self.blocked:
@@ -360,7 +359,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     @cached_property
     def tools(self) -> frozenset[str] | None:
-        """The names of the tools that the model may call now; None for all of them."""
+        """The names of the tools that the model may call; None for all."""
         output = self.final_output
         if not isinstance(output, BeforeToolSelectionHookOutput) or self.fired is None:
             return None
@@ -368,19 +367,19 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     @property
     def is_synthetic(self) -> bool:
-        """A hook answers in the model's place, with ``response``."""
+        """True if a hook answers in the model's place, with ``response``."""
         return self.blocked and self._is_answered
 
     @property
     def word(self) -> EventWord:
-        """What became of the event, in a word."""
+        """The outcome of the event, in a word."""
         if self.plan is None and self.final_output is None:
-            # An event goes on after one hook's failure, and after an outage that means "allow".
+            # An event goes on after a hook failed, and after an outage with on_unavailable="allow".
             for error in () if self.success else self.errors:
                 details = error.details if isinstance(error.details, dict) else {}
                 if error.hook is None and details.get("onUnavailable") != "allow":
                     return "failed"
-            # A worker does not say which hooks it ran, only how long they took.
+            # A worker reports no plan, only how long its hooks took.
             if self.success and not self.total_duration:
                 return "no hook matched"
         if self.stopped:
@@ -391,7 +390,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     @property
     def decision(self) -> Literal["stop", "deny", "ask", "allow"]:
-        """What an agent does, in the words of a hook."""
+        """What the agent should do, in the words that hooks use."""
         if self.stopped:
             return "stop"
         if self.denied:
@@ -400,20 +399,20 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     @property
     def why(self) -> str | None:
-        """The reason of ``word``: the hooks', or what failed."""
+        """The reason for ``word``: what the hooks say, or the message of the failure."""
         return self.errors[0].message if self.word == "failed" else self.reason
 
     def find_change(self, given: Mapping[str, Any]) -> Change | None:
-        """What the hooks changed in what they read, None where it stays as it was. ``given`` is
-        the event as hooks read it, empty where nobody knows."""
+        """Return what the hooks changed in the event, None if nothing. ``given`` is the event as
+        hooks read it, empty if that is not known."""
         output, event = self.final_output, self.event
         if output is None or event is None or self.stopped:
             return None
         return _find_change(event, output, given, is_denied=self.denied)
 
     def find_effects(self, given: Mapping[str, Any]) -> tuple[str, ...]:
-        """Everything that this answer did to the event, of ``EFFECTS``, the strongest first; empty
-        where the event went on as it was. ``given`` is the event as hooks read it."""
+        """Return the ``EFFECTS`` that this answer had on the event, the strongest first; empty if
+        the event went on unchanged. ``given`` is the event as hooks read it."""
         output, event = self.final_output, self.event
         if output is None or event is None:
             return ()
@@ -423,7 +422,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         if not denied and not specific:
             return ("asked",) if self.asks else ()
         is_answered = denied and self._is_answered
-        # What is added to a prompt is forgotten with it; at the end of work it goes back instead.
+        # Context added to a denied prompt is dropped with it; at the end of a turn it is sent back.
         is_context = "additionalContext" in specific and event not in _ENDS_OF_WORK
         is_forgotten = denied and event is HookEventName.BEFORE_AGENT
         found = {
@@ -443,9 +442,9 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         return tuple([word for word in EFFECTS if found.get(word)])
 
     def view(self, translator: "HookTranslator | None" = None) -> dict[str, Any]:
-        """What is applied of the merged output, as one JSON object: the ``view`` of
-        ``fire --json`` and of the conformance cases. ``translator`` is for an event of a model
-        that no hook answered."""
+        """Return what of the merged output is applied, as a JSON object: the ``view`` of
+        ``fire --json`` and of the conformance cases. ``translator`` is for a model event that no
+        hook answered."""
         output, request = self.final_output, self._get_field("llm_request")
         if output is None:
             call = ModelCall(translator, request) if translator is not None else None
@@ -477,19 +476,20 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             response = self._get_field("llm_response")
             view["modified_response"] = output.get_modified_response(response)
         elif isinstance(output, BeforeToolSelectionHookOutput):
-            # Nobody answered, and nobody could say what the request declares.
+            # No hook answered, and without a translator the request's tools are not known.
             selection = ToolSelection() if output.call is None else output.select_tools(request)
             named = (("toolConfig", selection.tool_config), ("tools", selection.tools))
             view["tool_selection"] = {name: value for name, value in named if value is not None}
         return view
 
     def document(self, name: str, translator: "HookTranslator | None" = None) -> dict[str, Any]:
-        """Everything about the event ``name`` as one JSON object: what ``fire --json`` prints."""
+        """Return everything about the event ``name`` as the JSON object that ``fire --json``
+        prints."""
         plan, final = self.plan, self.final_output
         try:
             view = self.view(translator)
         except TranslationError:
-            # A request that no hook was shown because it is none: the errors say so.
+            # The request could not be read, so no hook saw it; the errors say so.
             view = Answer.read(FiredEvent(HookEventName.BEFORE_AGENT), {}).view()
         hooks = plan and [hook.name for hook in plan.hooks]
         return {
@@ -543,7 +543,7 @@ def _find_result_change(output: DefaultHookOutput, given: Mapping[str, Any]) -> 
     after = output.get_effective_reason() if is_denied else output.get_updated_tool_output()
     if after is None:
         return None
-    # What the model reads of a result; another family's results may have any shape.
+    # Native results hold what the model reads as llmContent; Claude Code's have any shape.
     before = given.get("tool_response")
     if isinstance(before, dict):
         before = before.get("llmContent", before)
@@ -569,7 +569,7 @@ def _find_response_change(output: DefaultHookOutput, given: Mapping[str, Any]) -
         return None
     after = {name: value for name, value in said.items() if value is not None}
     response = given.get("llm_response")
-    # A hook names what it changes; the rest of the response stays.
+    # A hook names the fields it changes; the others stay.
     known = response if isinstance(response, dict) else {}
     before = {name: value for name, value in known.items() if name in after} or None
     return Change(what="model response", before=before, after=after)
@@ -586,7 +586,7 @@ def _find_tools_change(output: DefaultHookOutput, given: Mapping[str, Any]) -> C
 
 
 def _forces_tool(event: EventName, specific: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """True if the model must call a tool, and need not have done so without the hooks."""
+    """True if the hooks make the model call a tool, and the request itself did not."""
     if event is not HookEventName.BEFORE_TOOL_SELECTION:
         return False
     return _read_mode(specific.get("toolConfig")) == "ANY" != _read_mode(_read_tool_config(given))
@@ -602,7 +602,7 @@ def _read_mode(config: Any) -> str:
 
 
 def _select_names(config: Any, available: Any) -> Any:
-    """The names that a tool config leaves of those available, which may be unknown."""
+    """Return the available tool names that a tool config allows; None if they are not known."""
     if _read_mode(config) == "NONE":
         return []
     names = config.get("allowedFunctionNames") if isinstance(config, dict) else None
@@ -611,8 +611,8 @@ def _select_names(config: Any, available: Any) -> Any:
     return [name for name in available if name in names]
 
 
-# Event -> the word for a change of what its hooks read, what finds that change, and whether a
-# denial makes one, too, rather than none.
+# Event -> the word for a change, the function that finds it, and whether a denial changes
+# something too.
 _CHANGES: dict[
     str, tuple[str, Callable[[DefaultHookOutput, Mapping[str, Any]], Change | None], bool]
 ] = {
@@ -628,7 +628,7 @@ _CHANGES: dict[
 def _find_change(
     event: EventName, output: DefaultHookOutput, given: Mapping[str, Any], *, is_denied: bool
 ) -> Change | None:
-    """What an answer that stops nothing changes."""
+    """Return what an answer without a stop changes, None if nothing."""
     _, find, by_denial = _CHANGES.get(event, ("", None, False))
     if find is None or (is_denied and not by_denial):
         return None
@@ -639,7 +639,7 @@ def _find_change(
 def process_common_hook_output_fields(
     aggregated: AggregatedHookResult, fired: FiredEvent | None = None
 ) -> Answer:
-    """The answer to an event: the fields that mean the same on every event, read once."""
+    """Return the answer to an event, with the fields that all events share interpreted."""
     output = aggregated.final_output
     if output is None:
         return Answer(aggregated, fired=fired)
@@ -660,7 +660,7 @@ def _read_answer(fired: FiredEvent, output: DefaultHookOutput | None) -> Answer:
 
 
 def make_empty_answer(fired: FiredEvent | None = None) -> Answer:
-    """The answer where no hook matched, or none may run: go on."""
+    """Return the answer to an event that no hook matched, or while hooks are off: go on."""
     return Answer(make_empty_success_result(), fired=fired)
 
 
@@ -674,9 +674,9 @@ def describe_hook(
     signal: str | None = None,
     is_late: bool = False,
 ) -> HookPart:
-    """What one hook did: its own decision; where that lets the event go on, what its answer does to
-    the event; how it failed, in a few words. ``given`` is the event as hooks read it. The answer
-    of a hook that nobody waited for is late, and does nothing."""
+    """Return what one hook did: its decision; if that lets the event go on, the effect of its
+    answer; or how it failed. ``given`` is the event as hooks read it. With ``is_late`` it is the
+    answer of an async hook, which comes too late to have an effect."""
     word, why = "ok", ""
     effects: tuple[str, ...] = ()
     if output is not None:
@@ -684,7 +684,7 @@ def describe_hook(
         word = "stop" if said.should_stop_execution() else said.decision or "ok"
         why = said.stop_reason or said.reason or ""
         goes_on = word in _GOES_ON
-        # Most answers of a log do nothing, and whoever asks about it waits for all of them.
+        # Most answers in a log have no effect; looking only at the others keeps the trace fast.
         if not is_late and (said.hook_specific_output or not goes_on):
             effects = _read_answer(FiredEvent(event), said).find_effects(given or {})
             word = effects[0] if effects and goes_on else word
@@ -698,7 +698,7 @@ def describe_hook(
 
 
 def result_document(result: HookExecutionResult) -> dict[str, Any]:
-    """One hook's result as ``fire --json`` shows it; one that nobody waits for is ``started``."""
+    """Return one hook's result as ``fire --json`` shows it; an async hook is ``started``."""
     optional = {
         "exit_code": result.exit_code,
         "signal": result.signal,

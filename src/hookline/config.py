@@ -1,4 +1,4 @@
-"""Where a hook system gets everything it is told: in code, or from the settings files on disk."""
+"""The configuration of a hook system: from code, or from the settings files on disk."""
 
 import os
 import threading
@@ -28,7 +28,7 @@ from hookline.places import home_dir, system_settings_file
 from hookline.problem import Problem
 from hookline.wire.hooks import HookConfig, HookSource, OnFailure, Redaction
 
-# Whoever only reads settings, as ``hookline list`` does, is spared the engine and asyncio.
+# A command that only reads settings, like ``hookline list``, loads neither the engine nor asyncio.
 if TYPE_CHECKING:
     from typing import Unpack
 
@@ -56,9 +56,9 @@ _NO = frozenset({"", "0", "false", "no", "off"})
 
 
 class LoadOptions(TypedDict, total=False):
-    """What may be said in code beside the settings on disk: of the conversation that events belong
-    to, the hooks of each layer, how hooks run, the bus that is served, the one that events are
-    fired over, and who else has a part in it."""
+    """The options that code may give beside the settings on disk: the session, the hooks of each
+    layer, how hooks run, the bus that is served, the bus that events are fired over, and what else
+    the engine uses."""
 
     session_id: str | None
     transcript_path: str
@@ -89,7 +89,7 @@ class LoadOptions(TypedDict, total=False):
 
 
 class Options(LoadOptions, total=False):
-    """Everything a configuration may be told in code."""
+    """All options of a configuration."""
 
     working_dir: PathLike | None
     project_dir: PathLike | None
@@ -97,7 +97,7 @@ class Options(LoadOptions, total=False):
 
 
 class HookOptions(TypedDict, total=False):
-    """What may be said of a hook that is registered in code."""
+    """The options of a hook that is registered in code."""
 
     matcher: str | None
     name: str | None
@@ -112,19 +112,19 @@ class Config:
     Hooks given in code are in the form of the ``hooks`` object of a settings file: ``hooks`` is
     the project's layer, ``user_hooks`` and ``system_hooks`` the others, and ``extensions`` a list
     of ``{"name", "isActive", "path", "hooks"}``, whose hooks find the directory ``path`` as
-    ``${extensionPath}``. ``disabled`` names hooks the user switched off.
-    ``trusted`` says whether the project's hooks may run, now or, as a function, at any time.
+    ``${extensionPath}``. ``disabled`` names hooks that the user switched off.
+    ``trusted`` says whether the project's hooks may run; a function is called each time.
 
-    ``strict`` has an event blocked whenever its hooks could not all answer, ``required`` while one
-    of these hooks (``name``, or ``layer:name``) is not in force; ``policy`` is the digest of the
-    only policy that a worker on a bus may answer with. ``system_settings`` is where the system's
-    settings are, in place of the one fixed place. Without ``warm`` no interpreter is kept waiting
-    for hooks that ask for it.
+    With ``strict`` an event is blocked whenever one of its hooks could not answer. Every event is
+    blocked while one of the ``required`` hooks (``name``, or ``layer:name``) is not in force.
+    ``policy`` is the digest of the only policy that a worker on a bus may answer with.
+    ``system_settings`` replaces the path of the system's settings file. Without ``warm`` no
+    interpreter is kept running for hooks that ask for it.
 
-    ``plugins`` are folders of Claude Code's plugins, whose hooks are the caller's own. ``tools``
-    says what the host's tools are in Claude Code, for hooks of its dialect, beside those that are
-    known. ``judge``, plain or async, puts the questions of prompt hooks to a model and gives its
-    answer; without one they are not run, and fail if they must answer.
+    ``plugins`` are folders of Claude Code plugins, whose hooks need no trust. ``tools`` maps the
+    host's tools to Claude Code's, for hooks in Claude Code's format, beside the tools that are
+    known. ``judge``, plain or async, puts the questions of prompt hooks to a model and returns its
+    answer; without it prompt hooks do not run, and fail if they must answer.
     """
 
     def __init__(
@@ -192,14 +192,14 @@ class Config:
         self._translator = translator
         self._given_tools = tools
         self._judge = judge
-        # One folder is an iterable too: of its characters.
+        # A single path is an iterable too, of its characters.
         folders = [plugins] if isinstance(plugins, str | os.PathLike) else plugins
         self._plugins = [os.fspath(folder) for folder in folders]
         own = [SettingsFile(self._system_settings, HookSource.SYSTEM)] if system_settings else []
         self._reader: SettingsReader | None = None
         if own or self._plugins:
             self._reader = SettingsReader(own)
-        # What reads Claude Code's settings and plugins, once somebody asks for any.
+        # Reads Claude Code's settings and plugins; created when settings or code ask for them.
         self._sources: Sources | None = None
         self._claude: bool | None = None
         self._claude_files: tuple[SettingsFile, ...] = ()
@@ -234,14 +234,13 @@ class Config:
         claude: bool | None = None,
         **options: "Unpack[LoadOptions]",
     ) -> "Config":
-        """The configuration of a directory, from the settings layers on disk.
+        """Read the configuration of a directory from the settings layers on disk.
 
         ``project_dir`` is found from the working directory unless it is given. ``settings_files``
-        are used instead of the layers found, highest priority first; they are the caller's own
-        and need no trust. The project's own run as far as the user trusts them (``hookline
-        trust``), unless ``trusted`` says something else. ``claude`` is whether the settings of
-        Claude Code are read too, None to go by what ours say. Other options are those of
-        ``Config``.
+        replace the layers that would be found, highest priority first; they need no trust. The
+        project's hooks run if the user has trusted them (``hookline trust``); ``trusted``
+        overrides that. ``claude`` says whether Claude Code's settings are read too; with None,
+        hookline's settings decide. The other options are those of ``Config``.
         """
         here = os.path.abspath(working_dir or os.getcwd())
         home = home_dir()
@@ -276,7 +275,7 @@ class Config:
         return config
 
     def get_hook_system(self) -> "HookSystem | None":
-        """The one hook system, made on first use; None, at no cost, when hooks are disabled."""
+        """Return the one hook system, created on first use; None when hooks are disabled."""
         if not self.get_enable_hooks():
             return None
         if self._hook_system is not None:
@@ -298,8 +297,8 @@ class Config:
         hook: "HookFunction",
         **options: "Unpack[HookOptions]",
     ) -> None:
-        """Register a function as a hook, without reading any settings: until there is a hook
-        system it waits for it. Raises UnknownEventError or InvalidHookError at once."""
+        """Register a function as a hook. This reads no settings: the hook is kept until the hook
+        system is created. Raises UnknownEventError or InvalidHookError at once."""
         from hookline.system import read_hook
 
         read = read_hook(event, hook, **options)
@@ -310,16 +309,16 @@ class Config:
                 self._hook_system.add_hook(*read)
 
     def dispose(self) -> None:
-        """End what the hook system keeps from call to call, and async hooks that still run; calls
-        under way finish."""
+        """End the hook system's helper processes, and async hooks that still run; calls under way
+        finish."""
         with self._lock:
             system = self._hook_system
-        # Not under the lock: who hears of the end of async hooks may ask for something here.
+        # Not under the lock: listeners that are told of the end of async hooks may call back.
         if system is not None:
             system.dispose()
 
     def get_session_id(self) -> str:
-        """The session all events belong to."""
+        """Return the id of the session that events belong to."""
         if self._session_id is not None:
             return self._session_id
         import uuid
@@ -329,78 +328,78 @@ class Config:
             return self._session_id
 
     def get_working_dir(self) -> str:
-        """Where hooks run."""
+        """Return the directory that hooks run in."""
         return self._working_dir
 
     def get_target_dir(self) -> str:
-        """What the agent works on; hooks never see it."""
+        """Return the directory that the agent works on; hooks are not told of it."""
         return self._target_dir
 
     def get_project_dir(self) -> str:
-        """The directory whose settings are the project's."""
+        """Return the directory that the project's settings are in."""
         return self._project_dir
 
     def get_transcript_path(self) -> str:
-        """Where the conversation is recorded, "" until it is."""
+        """Return the path of the transcript, "" if there is none."""
         return self._transcript_path
 
     def get_enable_hooks(self) -> bool:
-        """Whether any hook may run: code, the user and the system can switch them all off."""
+        """True if hooks may run; code, the user and the system can switch all of them off."""
         if not self._enable_hooks or self._reader is None:
             return self._enable_hooks
         return self.get_settings().enabled
 
     def is_strict(self) -> bool:
-        """Whether an event is blocked whenever its hooks could not all answer: code, the
-        environment or any settings that were read can ask for it."""
+        """True if an event is blocked whenever one of its hooks could not answer; code, the
+        environment and any settings that were read can ask for it."""
         if self._strict or os.environ.get("HOOKLINE_STRICT", "").strip().lower() not in _NO:
             return True
         return self._settings is not None and self._settings.strict
 
     def get_required(self) -> "tuple[Required, ...]":
-        """The hooks that must be in force for an event to go on."""
+        """Return the hooks that must be in force for an event to go on."""
         return self.get_settings().required
 
     def get_policy(self) -> str | None:
-        """The digest of the only policy that a worker may answer with, None for any."""
+        """Return the digest of the only policy that a worker may answer with, None for any."""
         return self._policy
 
     def is_trusted_folder(self) -> bool:
-        """Whether the project's own hooks may run, all of them."""
+        """True if all of the project's hooks may run."""
         if self._folder_trust is not None:
             self.get_settings()
             return self._folder_trust.is_all_trusted
         return self._given_trust.is_given()
 
     def why_untrusted(self, hook: HookConfig) -> str | None:
-        """Why a hook may not run now, None if it may."""
+        """Return why a hook may not run now, None if it may."""
         return self._trust.why_untrusted(hook)
 
     def adopts(self, hook: HookConfig) -> bool:
-        """Whether code may register a hook in the name of the project."""
+        """True if code may register this hook in the project's layer."""
         self.get_settings()
         return self._trust.adopt(hook)
 
     def get_uncovered(self, hook: HookConfig) -> "tuple[Uncovered, ...]":
-        """What of a hook of the project no review covers, by name."""
+        """Return what of a project's hook no review covers, by name."""
         return () if self._folder_trust is None else self._folder_trust.get_uncovered(hook)
 
     def trusts_test(self, file: str) -> bool:
-        """Whether a hook test of the project may bring files and variables of its own."""
+        """True if a hook test of the project may use files and variables of its own."""
         if self._folder_trust is not None:
             return self._folder_trust.trusts_test(file)
         return self.is_trusted_folder()
 
     def get_message_bus(self) -> "MessageBus | None":
-        """The bus whose requests the hook system serves."""
+        """Return the bus whose requests the hook system serves, None if it serves none."""
         return self._message_bus
 
     def get_remote_firing(self) -> "RemoteFiring | None":
-        """How events are fired over a bus instead of here, None where they are not."""
+        """Return how events are fired over a bus, None if hooks run in this process."""
         return self._remote
 
     def get_debug_logger(self) -> "DebugLogger":
-        """Who hears what hooks did."""
+        """Return the logger that records what hooks did."""
         with self._lock:
             if self._debug_logger is None:
                 from hookline.debuglog import DebugLogger
@@ -410,7 +409,7 @@ class Config:
             return self._debug_logger
 
     def get_translator(self) -> "HookTranslator":
-        """What turns the model SDK's types into what hooks are shown."""
+        """Return the translator between the model SDK's types and what hooks read."""
         with self._lock:
             if self._translator is None:
                 from hookline.translate.choosing import AnyTranslator
@@ -419,12 +418,12 @@ class Config:
             return self._translator
 
     def get_tools(self) -> "Mapping[str, ToolAlias] | None":
-        """What the host's tools are in Claude Code; None where none but the known ones are."""
+        """Return how the host's tools map to Claude Code's, None if it declares none."""
         settings = self.get_settings()
         return self._given_tools if settings.tools is None else settings.tools
 
     def offer_judge(self, judge: "Judge") -> None:
-        """Have prompt hooks ask this, unless code has said already whom they ask."""
+        """Have prompt hooks ask this judge, unless the configuration has one."""
         with self._lock:
             if self._judge is None:
                 self._judge = judge
@@ -433,7 +432,7 @@ class Config:
                     self._settings = msgspec.structs.replace(self._settings, problems=tuple(kept))
 
     def run_context(self, session_id: str) -> RunContext:
-        """The rules hooks of one event run under."""
+        """Return the rules that the hooks of one event run under."""
         settings = self.get_settings()
         return RunContext(
             cwd=self._working_dir,
@@ -450,8 +449,9 @@ class Config:
         )
 
     def review_project(self, tests: Iterable[str] = ()) -> "Review":
-        """What the project's hooks would run now, and those of others that run code of it; raises
-        TrustError. ``tests`` are hook tests that bring files or variables of their own."""
+        """Return the review of what the project's hooks would run now, and of other hooks that run
+        the project's code; raises TrustError. ``tests`` are hook tests that use files or variables
+        of their own."""
         from hookline.pipeline.trust.folder import FolderTrust
         from hookline.pipeline.trust.review import review
         from hookline.pipeline.trust.store import TrustStore
@@ -475,26 +475,28 @@ class Config:
         )
 
     def get_settings(self) -> Settings:
-        """The settings as they were last read, reading them the first time."""
+        """Return the settings as they were last read; the first call reads them."""
         if self._settings is not None:
             return self._settings
         with self._lock:
             return self._settings or self.read_settings()
 
     def get_settings_files(self) -> tuple[str, ...]:
-        """The files that decide which hooks there are and may run, whether they exist or not."""
+        """Return the files that decide which hooks exist and may run, even those that are not
+        there."""
         files = [file.path for file in self.get_sources()]
         files += () if self._sources is None else self._sources.plugin_files
         trusted = self._folder_trust.file if self._folder_trust is not None else None
         return (*files, *([trusted] if trusted else []))
 
     def get_sources(self) -> tuple[SettingsFile, ...]:
-        """The settings files that were last read, whether they exist or not."""
+        """Return the settings files that were last looked for, even those that are not there."""
         source = self._sources or self._reader
         return () if source is None else source.files
 
     def get_unread(self) -> list[str]:
-        """Files of Claude Code's settings that are there and that nobody asked for, or against."""
+        """Return the Claude Code settings files that exist but are not read, unless code or
+        settings turned them down."""
         self.get_settings()
         if self._claude is False or (self._sources is not None and self._sources.claude is False):
             return []
@@ -502,7 +504,7 @@ class Config:
         return [f.path for f in self._claude_files if f.path not in read and os.path.isfile(f.path)]
 
     def _read_sources(self) -> ReadSources:
-        """What the settings say, with what they, or code, ask for of Claude Code's."""
+        """Read the settings files, and Claude Code's if settings or code ask for them."""
         if self._reader is None:
             return ReadSources()
         if self._sources is None:
@@ -526,8 +528,8 @@ class Config:
         return self._sources.read()
 
     def read_settings(self) -> Settings:
-        """Read every layer anew; what is wrong in them is among the result's problems. Raises
-        OSError where the system has nothing left to read them with."""
+        """Read every layer again; the result lists their problems. Raises OSError if the system
+        is out of resources to read them with."""
         read = self._read_sources()
         in_code = [*self._code_layers, *read.in_code]
         layers = [*read.layers, *in_code]
@@ -569,7 +571,7 @@ class Config:
         return settings
 
     def keep_settings(self, settings: Settings) -> None:
-        """Go on with settings that were in force before, as those read since may not be used."""
+        """Put earlier settings back in force, because those read since may not be used."""
         self._settings = settings
         if self._sources is not None and settings.tools is not None:
             self._sources.share_tools(settings.tools)
@@ -578,14 +580,14 @@ class Config:
 
 
 def _wants_claude(working_dir: str, home: str | None, system: PathLike | None) -> bool:
-    """Whether the user or the system wants Claude Code's settings read, wherever that may be."""
+    """True if the user's or the system's settings want Claude Code's settings read."""
     from hookline.pipeline.sources import Sources
 
     files = find_settings_files(working_dir, home, system=os.fspath(system) if system else None)
     others = [file for file in files if file.source is not HookSource.PROJECT]
     try:
         return Sources(others, project_dir=working_dir).wants_claude()
-    except OSError:  # nothing is left to read them with, which whoever reads them next will tell
+    except OSError:  # out of resources; the next read of the settings reports it
         return False
 
 
@@ -595,7 +597,7 @@ def _explain_no_judge(entry: "HookRegistryEntry") -> Problem:
         kind="no-judge",
         file=entry.file or "",
         line=entry.line,
-        message=f"prompt hook {entry.name!r} asks a model, and there is none to ask here",
+        message=f"prompt hook {entry.name!r} asks a model, and no judge was given",
         consequence="it fails, and blocks" if is_closed else "it is not run",
-        remedy="an agent gives one with Hooks(judge=…)",
+        remedy="give one with Hooks(judge=…)",
     )

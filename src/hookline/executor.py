@@ -1,8 +1,7 @@
 """One event in, one answer out: plan, translate, build the input, run, aggregate, log.
 
-When nothing matches, nothing is built, translated or awaited. Nothing is raised but cancellation,
-which kills what is running; whatever else goes wrong is a failure envelope, and a denial where a
-hook must answer.
+When no hook matches, nothing is built, translated or awaited. Only cancellation is raised, which
+kills running hooks; any other error becomes a failure envelope, and a denial if a hook must answer.
 """
 
 import threading
@@ -37,14 +36,14 @@ if TYPE_CHECKING:
 
 
 class Executor(Protocol):
-    """Carries out events. ``hookline.remote`` has the one that does it over a bus."""
+    """Carries out events: on this machine, or over a bus (``hookline.remote``)."""
 
     def answer_at_once(self, fired: FiredEvent) -> Answer | None:
-        """The answer, if it takes no waiting because no hook matches; None if it does."""
+        """Return the answer if no hook matches; None if one does, and must be waited for."""
         ...
 
     def needs_asyncio(self, fired: FiredEvent) -> bool:
-        """True if carrying this event out takes an event loop of asyncio's."""
+        """True if carrying out this event requires asyncio."""
         ...
 
     def may_answer(self, event: EventName | str, target: str = "") -> bool:
@@ -56,7 +55,7 @@ class Executor(Protocol):
         ...
 
     def judge_failure(self, failed: Answer) -> Answer:
-        """What an event comes to that failed before it was carried out."""
+        """Return the answer to an event that failed before it was carried out."""
         ...
 
 
@@ -83,7 +82,7 @@ class LocalExecutor:
         self._aggregator = aggregator
 
     def answer_at_once(self, fired: FiredEvent) -> Answer | None:
-        """The answer if no hook matches, None if one does."""
+        """Return the answer if no hook matches, None if one does."""
         try:
             if self._planner.plan(fired) is not None:
                 return None
@@ -92,20 +91,20 @@ class LocalExecutor:
         return self._answer_unmatched(fired)
 
     def needs_asyncio(self, fired: FiredEvent) -> bool:
-        """True if one of the hooks runs on a loop of asyncio's: a function may await what is."""
+        """True if one of the hooks requires asyncio, as functions and HTTP hooks do."""
         try:
             plan = self._planner.plan(fired)
             if plan is None or not any(hook.needs_asyncio for hook in plan.hooks):
                 return False
             kinds = {hook.type for hook in plan.hooks if hook.needs_asyncio}
-            # Without a judge, none of these is run.
+            # Without a judge, prompt hooks do not run.
             return kinds != {"prompt"} or self.session.run_context("").judge is not None
         except Exception:
             return False
 
     def may_answer(self, event: EventName | str, target: str = "") -> bool:
-        """Whether a hook matches, or has said something that waits for this event, or that cannot
-        be told."""
+        """True if a hook matches, if an async hook left a text for this event, or if planning
+        fails."""
         if self._ends.texts and event == HookEventName.BEFORE_AGENT:
             return True
         try:
@@ -114,7 +113,7 @@ class LocalExecutor:
             return True
 
     async def execute(self, fired: FiredEvent) -> Answer:
-        """Run the hooks that match an event and merge what they answer."""
+        """Run the hooks that match an event, and merge their answers."""
         stage, started = "planning", 0.0
         try:
             plan = self._planner.plan(fired)
@@ -146,11 +145,11 @@ class LocalExecutor:
             passed = (time.perf_counter() - started) * 1000 if started else 0.0
             return self.fail(error, stage, fired, duration=passed)
         if document.cut:
-            told = f"hooks were not shown the whole input of {fired.event}: {document.cut}"
+            told = f"hooks did not get the whole input of {fired.event}: {document.cut}"
             self.debug_log.warning(told)
         if as_text:
             kinds = ", ".join(sorted(set(as_text)))
-            told = f"hooks were shown only the repr of a value on {fired.event}: {kinds}"
+            told = f"hooks got only the repr of a value on {fired.event}: {kinds}"
             self.debug_log.warning(told)
         for result in results:
             if result.failed or result.warnings or self.debug_log.enabled:
@@ -162,11 +161,11 @@ class LocalExecutor:
         return answer
 
     def judge_failure(self, failed: Answer) -> Answer:
-        """The failure as it is."""
+        """Return the failure unchanged."""
         return failed
 
     def read_event(self, name: object, input: Mapping[str, Any]) -> FiredEvent | Answer:
-        """An event whose name and fields are at hand as data; the answer, if it is none."""
+        """Read an event from its name and fields; return the answer if they are not an event's."""
         event = None
         try:
             event = find_named_event(name)
@@ -175,8 +174,8 @@ class LocalExecutor:
             return self.fail(error, "validation", FiredEvent(event) if event else None)
 
     def get_translator(self) -> "HookTranslator":
-        """What turns the model SDK's types into what hooks are shown: the session's own, unless
-        another was given."""
+        """Return the translator between the model SDK's types and what hooks read: the session's,
+        unless another was given."""
         return self.session.get_translator() if self._translator is None else self._translator
 
     def fail(
@@ -187,9 +186,9 @@ class LocalExecutor:
         *,
         duration: float = 0.0,
     ) -> Answer:
-        """The answer to an event that failed at a stage; people are told of it.
+        """Warn, and return the answer to an event that failed at a stage.
 
-        It denies where a hook must answer that could not, and in strict mode.
+        It denies in strict mode, and if a hook that must answer could not.
         """
         meta = FailureMeta(
             event_name=fired.event if fired else None,
@@ -216,15 +215,15 @@ class LocalExecutor:
         if isinstance(error, EventHeldError) or self.session.is_strict():
             return True
         try:
-            # What could not be read as an event has no target either.
+            # An event whose input could not be read has no target.
             target = fired.matched if fired.values else None
             return self._planner.must_answer(fired.event, target, is_exhausted=is_exhausted(error))
         except Exception:
             return False
 
     def _add_late_texts(self, answer: Answer, fired: FiredEvent, late: "LateTexts") -> Answer:
-        """The answer with what hooks of earlier events have said since; a turn that does not begin
-        leaves it to the next."""
+        """Add the texts of async hooks that have ended since; if the turn is blocked, the next
+        turn gets them."""
         session_id = fired.session_id
         if session_id is None:
             session_id = self.session.get_session_id()
@@ -260,10 +259,10 @@ class LocalExecutor:
                 answer, payload, session_id=session_id, event=event.value, target=fired.target
             )
         except Exception as error:
-            warn(f"what hooks did on {event.value} could not be logged", error=error)
+            warn(f"cannot log what hooks did on {event.value}", error=error)
 
     def warn_of_no_effect(self, answer: Answer, event: EventName) -> None:
-        """Tell people of a block, a stop or a question where an event knows none of it."""
+        """Warn if a hook blocks, stops or asks on an event that does not support it."""
         output = answer.final_output
         if output is None:
             return
@@ -280,8 +279,7 @@ class LocalExecutor:
 
 
 def find_named_event(name: object) -> EventName:
-    """The event that is fired under a name of ours or of Claude Code's; raises
-    UnknownEventError."""
+    """Return the event with this name, hookline's or Claude Code's; raises UnknownEventError."""
     try:
         return narrow_event(name)
     except UnknownEventError:
@@ -293,7 +291,7 @@ def find_named_event(name: object) -> EventName:
         return event
 
 
-# What Claude Code alone says of events that both families call the same.
+# Values that only Claude Code uses, in events that both families call by the same name.
 _CLAUDES_TRIGGERS = (
     *(("SessionStart", "source", "compact"), ("SessionStart", "source", "fork")),
     ("SessionEnd", "reason", "resume"),
@@ -307,9 +305,9 @@ def read_named_event(
     *,
     sdk_objects: bool = True,
 ) -> FiredEvent:
-    """An event whose name, ours or Claude Code's, and fields are at hand as data; raises
-    UnknownEventError, InvalidPayloadError or AmbiguousInputError. ``get_tools`` gives the host's,
-    for an event in Claude Code's words."""
+    """Read an event from its name, hookline's or Claude Code's, and its fields; raises
+    UnknownEventError, InvalidPayloadError or AmbiguousInputError. ``get_tools`` returns the tools
+    that the host declares, for an event in Claude Code's form."""
     event = find_named_event(name)
     is_claudes = any(
         event == known and input.get(field) == word for known, field, word in _CLAUDES_TRIGGERS
@@ -322,9 +320,9 @@ def read_named_event(
 
 
 class LateEnds:
-    """Tells people of the end of each hook that nobody waited for, and keeps its texts.
+    """Reports the end of each async hook, and keeps its texts for the next turn.
 
-    It knows neither the session nor the system, which a running hook shall not keep alive.
+    It has no reference to the session or the system, so that a running hook keeps neither alive.
     """
 
     def __init__(self, debug_log: DebugLogger) -> None:
@@ -336,7 +334,7 @@ class LateEnds:
     def tell(
         self, result: HookExecutionResult, document: InputDocument, context: RunContext
     ) -> None:
-        """Record one end; to be called when the hook has gone."""
+        """Record the end of a hook; call it when the hook's process is gone."""
         from hookline.pipeline.runner.background import LateTexts, describe_ignored
 
         if result.output is not None:
@@ -357,15 +355,15 @@ class LateEnds:
 
 
 def is_exhausted(error: Exception) -> bool:
-    """Whether the system had no more of something: it says nothing about what it was asked."""
+    """True if the system ran out of a resource, which says nothing about the event."""
     return isinstance(error, OSError) and error.errno in EXHAUSTED
 
 
 def deny_failed(
     envelope: AggregatedHookResult, fired: FiredEvent, call: ModelCall | None = None
 ) -> Answer:
-    """The answer to an event that failed and must not go on; where it cannot be blocked, the
-    failure alone."""
+    """Return a denial for an event that failed and must not go on; the failure alone if the event
+    cannot be blocked."""
     if EVENTS[fired.event].blockable:
         denial = {"decision": "deny", "reason": envelope.errors[0].message}
         final = merge_outputs(fired.event, [denial], call=call)

@@ -1,8 +1,8 @@
 """The front: hooks for a Python program, in one object.
 
 ``Hooks`` is for code that awaits, ``hooks.sync`` for code that does not, ``hooks.session(id)`` for
-one conversation of many. All of them are faces of one engine. The methods are written once, as
-coroutines; the synchronous face runs the same coroutines over an engine that never suspends.
+one conversation of many. All of them share one engine. The methods are written once, as
+coroutines; ``hooks.sync`` runs the same coroutines over an engine that never suspends.
 """
 
 import functools
@@ -87,21 +87,20 @@ Hear: TypeAlias = Callable[[Answer], Awaitable[None]]
 
 
 class _Engine:
-    """The hook system behind every face; it is made, and settings are read, with the first
-    event."""
+    """The hook system behind every front; the first event creates it and reads the settings."""
 
-    # Whether somebody hears of each answer; whether its coroutines end in their first step.
+    # Whether a listener gets each answer; whether coroutines end in their first step.
     is_heard = is_blocking = False
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        # The tools that were wrapped, by name: those a hook can ask for at once after another.
+        # Wrapped tools by name: a hook can ask for one of them as a tail call.
         self.tools: dict[str, Callable[..., Any]] = {}
 
     @functools.cached_property
     def heard(self) -> "_Engine":
-        """The same for callers who keep the answers to themselves: what hooks tell the user is
-        warned of, unless somebody hears it already."""
+        """The same engine for callers who show no answers: it logs what hooks tell the user as a
+        warning, unless a listener gets the answers already."""
         return self if self.is_heard else _HeardEngine(self, self._tell_user)
 
     async def _tell_user(self, answer: Answer) -> None:
@@ -120,8 +119,8 @@ class _Engine:
         return await value if isawaitable(value) else value
 
     def fail(self, error: Exception, fired: FiredEvent | None, stage: str = "validation") -> Answer:
-        """The answer to what could not be fired at all; people are told of it. It denies where a
-        hook must answer."""
+        """Warn, and return the answer to an event that could not be fired; it denies if a hook
+        must answer."""
         from hookline.executor import deny_failed, is_exhausted
 
         try:
@@ -139,7 +138,7 @@ class _Engine:
         return process_common_hook_output_fields(envelope, fired)
 
     def find_tool(self, name: str) -> Execute | None:
-        """How to run a tool that was wrapped."""
+        """Return what runs a wrapped tool, None for any other."""
         tool = self.tools.get(name)
         return None if tool is None else functools.partial(call_with, tool)
 
@@ -158,7 +157,7 @@ class _Engine:
 
     def is_strict(self) -> bool:
         try:
-            # Settings may ask for it, and are read with the system.
+            # is_off() reads the settings, which may ask for strict mode.
             return not self.is_off() and self.config.is_strict()
         except Exception:
             return True
@@ -174,13 +173,13 @@ class _Engine:
             system.initialize_blocking()
             entries = system.get_all_hooks()
         except Exception as error:
-            self.warn(f"the hooks could not be listed: {describe(error)}")
+            self.warn(f"cannot list the hooks: {describe(error)}")
             return []
         return [e.name for e in entries if e.event in events and e.enabled and e.trusted]
 
 
 class _OuterEngine(_Engine):
-    """Another engine, and something done with its answers or its events."""
+    """An engine around another, which changes its events or answers."""
 
     def __init__(self, engine: _Engine) -> None:
         self.config, self.tools = engine.config, engine.tools
@@ -192,7 +191,7 @@ class _OuterEngine(_Engine):
 
 
 class _HeardEngine(_OuterEngine):
-    """The same engine for a caller who hears of each answer before it is applied."""
+    """An engine that gives each answer to ``hear`` before it is applied."""
 
     def __init__(self, engine: _Engine, hear: Hear) -> None:
         super().__init__(engine)
@@ -205,7 +204,7 @@ class _HeardEngine(_OuterEngine):
 
 
 class _ClosedEngine(_OuterEngine):
-    """The same engine for a caller who would rather not go on where it fails itself."""
+    """An engine that denies an event when the engine itself fails."""
 
     async def execute(self, fired: FiredEvent) -> Answer:
         answer = await self._engine.execute(fired)
@@ -217,7 +216,7 @@ class _ClosedEngine(_OuterEngine):
 
 
 class _WordedEngine(_OuterEngine):
-    """An engine whose events of one name Claude Code has worded already."""
+    """An engine that adds Claude Code's own form of an event to events of that name."""
 
     def __init__(self, engine: _Engine, event: EventName, original: Mapping[str, Any]) -> None:
         super().__init__(engine)
@@ -231,7 +230,7 @@ class _WordedEngine(_OuterEngine):
 
 
 class _BlockingEngine(_Engine):
-    """The same engine for callers who do not await: its coroutines end in their first step."""
+    """An engine for callers who do not await: its coroutines end in their first step."""
 
     is_blocking = True
 
@@ -254,7 +253,7 @@ class _BlockingEngine(_Engine):
 
 
 class Face:
-    """The events and what is built on them, in one session."""
+    """The methods that fire events, and what is built on them, for one session."""
 
     def __init__(
         self,
@@ -274,7 +273,7 @@ class Face:
         mcp_context: Mapping[str, Any] | None = None,
         original_request_name: str | None = None,
     ) -> Answer:
-        """A tool is about to run."""
+        """Fire BeforeTool: a tool is about to run."""
         values = (tool_name, tool_input, mcp_context, original_request_name)
         return await self._fire(HookEventName.BEFORE_TOOL, tool_name, values)
 
@@ -288,7 +287,8 @@ class Face:
         mcp_context: Mapping[str, Any] | None = None,
         original_request_name: str | None = None,
     ) -> Answer:
-        """A tool has run; ``original_tool_input`` is what a hook rewrote."""
+        """Fire AfterTool: a tool has run. ``original_tool_input`` is the input before a hook
+        rewrote it."""
         values = (
             *(tool_name, tool_input, tool_response),
             *(original_tool_input, mcp_context, original_request_name),
@@ -296,42 +296,46 @@ class Face:
         return await self._fire(HookEventName.AFTER_TOOL, tool_name, values)
 
     async def before_agent(self, prompt: str) -> Answer:
-        """A turn is about to begin."""
+        """Fire BeforeAgent: a turn is about to begin."""
         return await self._fire(HookEventName.BEFORE_AGENT, "", (prompt,))
 
     async def after_agent(
         self, prompt: str, prompt_response: str, *, stop_hook_active: bool = False
     ) -> Answer:
-        """A turn is over; ``stop_hook_active`` if a hook sent the agent back for it."""
+        """Fire AfterAgent: a turn is over. ``stop_hook_active`` is True if the turn went on only
+        because an AfterAgent hook sent the agent back to work."""
         values = (prompt, prompt_response, stop_hook_active)
         return await self._fire(HookEventName.AFTER_AGENT, "", values)
 
     async def before_model(self, request: Any) -> Answer:
-        """A request is about to go to the model."""
+        """Fire BeforeModel: a request is about to go to the model."""
         return await self._fire(HookEventName.BEFORE_MODEL, "", (request,))
 
     async def after_model(self, request: Any, response: Any) -> Answer:
-        """The model has answered in full."""
+        """Fire AfterModel: the model's response is complete."""
         return await self._fire(HookEventName.AFTER_MODEL, "", (request, response))
 
     async def before_tool_selection(
         self, request: Any, available_tools: Sequence[str] | None = None
     ) -> Answer:
-        """The model is about to be offered its tools; their names default to the request's own."""
+        """Fire BeforeToolSelection: the model is about to be offered its tools. Without
+        ``available_tools`` hooks read the names that the request declares."""
         names = None if available_tools is None else list(available_tools)
         return await self._fire(HookEventName.BEFORE_TOOL_SELECTION, "", (request, names))
 
     async def session_start(self, source: SessionStartSource | str = "startup") -> Answer:
-        """A session starts (``startup``, ``resume``), or goes on after its context was cleared or
-        compressed (``clear``, ``compress``)."""
+        """Fire SessionStart: a session starts (``startup``, ``resume``), or goes on after its
+        context was cleared or compressed (``clear``, ``compress``)."""
         return await self._fire_trigger(HookEventName.SESSION_START, source)
 
     async def session_end(self, reason: SessionEndReason | str = "exit") -> Answer:
-        """A session ends: ``exit``, ``clear``, ``logout``, ``prompt_input_exit`` or ``other``."""
+        """Fire SessionEnd: a session ends, for the reason ``exit``, ``clear``, ``logout``,
+        ``prompt_input_exit`` or ``other``."""
         return await self._fire_trigger(HookEventName.SESSION_END, reason)
 
     async def pre_compress(self, trigger: PreCompressTrigger | str = "manual") -> Answer:
-        """The history is about to be compressed: ``manual`` or ``auto``."""
+        """Fire PreCompress: the history is about to be compressed, because the user
+        (``manual``) or the agent (``auto``) asks for it."""
         return await self._fire_trigger(HookEventName.PRE_COMPRESS, trigger)
 
     async def notification(
@@ -342,12 +346,12 @@ class Face:
         level: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> Answer:
-        """The user should be told something."""
+        """Fire Notification: the agent tells the user something."""
         values = (message, notification_type, level, details)
         return await self._fire(HookEventName.NOTIFICATION, notification_type or "", values)
 
     async def fire(self, event: EventName | str, input: Mapping[str, Any]) -> Answer:
-        """Fire an event whose name and fields are at hand as data."""
+        """Fire an event by its name, with its fields as a mapping."""
         from hookline.executor import find_named_event, read_named_event
 
         narrowed = None
@@ -359,8 +363,9 @@ class Face:
         return await self._engine.execute(fired)
 
     async def fire_claude_event(self, name: str, fields: Mapping[str, Any]) -> Answer:
-        """Fire an event by the name that Claude Code has for it, in its words: SubagentStop, say.
-        Its hooks are run on it, and where it is one of ours (PreToolUse) all that match."""
+        """Fire an event under Claude Code's name for it (SubagentStop, say), with Claude Code's
+        fields. Hooks in Claude Code's format run; if hookline has the event too (PreToolUse), all
+        matching hooks run."""
         from hookline.executor import find_named_event
         from hookline.pipeline.dialects.claude.reading import read_claude_event
 
@@ -387,11 +392,14 @@ class Face:
         original: Mapping[str, Any] | None = None,
         approved: bool = False,
     ) -> ToolGate:
-        """The first half of ``run_tool``, for callers who run the tool themselves: whether it may
-        run (``gate.refusal``) and with what (``gate.input``). ``gate.finish()`` is the other;
-        ``read`` makes a result of what it is given. ``answered`` is what BeforeTool hooks have
-        said to this very call already, ``original`` the event as Claude Code itself words it;
-        ``approved`` says that the user has allowed the call, so that nobody is asked."""
+        """Do the first half of ``run_tool``, for callers who run the tool themselves.
+
+        ``gate.refusal`` is the result to use if the tool must not run, else None; ``gate.input``
+        is the input to run it with. Call ``gate.finish()`` with the tool's result afterwards;
+        ``read`` turns that result into a ``ToolResult``. ``answered`` is the BeforeTool output of
+        an earlier attempt at this call, which is not fired again; ``original`` is the event in
+        Claude Code's own form. With ``approved`` the user has allowed the call and is not asked.
+        """
         call = self._make_call(name, tool_input, confirm, deferrals, mcp_context, call_id)
         if read is not None or answered is not None or original is not None or approved:
             call = msgspec.structs.replace(
@@ -411,15 +419,15 @@ class Face:
         mcp_context: Mapping[str, Any] | None = None,
         call_id: str | None = None,
     ) -> ToolResult:
-        """Run a tool, and apply what the hooks before and after it say.
+        """Run a tool, and apply what BeforeTool and AfterTool hooks answer.
 
-        ``tool`` is called with the fields of its input as keywords, or with the input itself if it
-        has one parameter that is annotated as a mapping; ``call`` calls it some other way.
-        ``confirm`` asks the user; without it nobody can be asked, and ``ask`` is a block.
-        ``run_other(name, input)`` runs the tool that a hook wants to follow at once; without it
-        those can follow that ``wrap`` knows. ``call_id`` is what the model's call is known by, for
-        hooks that are told. An exception of the tool itself goes on to the caller,
-        after AfterTool was fired.
+        ``tool`` gets the fields of its input as keyword arguments, or the input itself if its one
+        parameter is annotated as a mapping; ``call(input)`` calls it in any other way.
+        ``confirm`` asks the user when a hook answers ``ask``, and allows the call by returning
+        True; without it ``ask`` blocks the call. ``run_other(name, input)`` runs a tool that a
+        hook requests as a tail call; without it only wrapped tools can be requested. ``call_id``
+        is the id of the model's tool call, for hooks that read it. If the tool raises, AfterTool
+        is fired and the exception goes on to the caller.
         """
         outcome = await run_call(
             self._engine.heard,
@@ -445,10 +453,10 @@ class Face:
         answered: Mapping[str, Any] | None = None,
         call_id: str | None = None,
     ) -> ToolOutcome:
-        """``run_tool`` for an adapter: ``execute(input)`` runs the tool, ``read`` makes a result
-        of what it returns, ``find_tool(name)`` says how a tool is run that hooks want to follow at
-        once. ``answered`` is what BeforeTool hooks said before the call was deferred. The outcome
-        has the tool's own value, for where hooks changed nothing."""
+        """Do what ``run_tool`` does, for an adapter. ``execute(input)`` runs the tool, ``read``
+        turns what it returns into a ``ToolResult``, and ``find_tool(name)`` returns what runs a
+        tail call. ``answered`` is the BeforeTool output from before the call was deferred. The
+        outcome also has the tool's own value, to use where hooks changed nothing."""
         call = self._make_call(name, tool_input, confirm, deferrals, mcp_context, call_id)
         return await run_call(
             self._engine.heard,
@@ -460,9 +468,12 @@ class Face:
     async def model_gate(
         self, request: Any, *, available_tools: Sequence[str] | None = None
     ) -> "ModelGate":
-        """The first half of ``model_call``, for callers who call the model themselves: whether it
-        may be called (``gate.outcome``) and with what (``gate.request``, ``gate.allowed``).
-        ``gate.finish()`` is the other."""
+        """Do the first half of ``model_call``, for callers who call the model themselves.
+
+        ``gate.outcome`` is the result to use if the model must not be called, else None;
+        ``gate.request`` is the request to send, ``gate.allowed`` the tools it may call. Call
+        ``gate.finish()`` with the complete response afterwards.
+        """
         from hookline.modelcall import ModelCall, open_model_gate
 
         names = None if available_tools is None else list(available_tools)
@@ -486,17 +497,17 @@ class Face:
     async def model_call(self, create: Callable[..., T], /, **request: Any) -> T: ...
 
     async def model_call(self, create: Callable[..., Any], /, **request: Any) -> Any:
-        """Call a model, and apply what the hooks before and after it say.
+        """Call a model, and apply what the hooks of the model events answer.
 
-        ``create`` is the client's own method (``client.chat.completions.create``,
+        ``create`` is a client's method (``client.chat.completions.create``,
         ``client.responses.create``, ``client.messages.create``), plain or async, or a function
-        that takes such a request and gives JSON. The answer is in the client's own type, its very
-        object where hooks changed nothing. For a call that hooks block, or stop the loop at, it
-        says the reason and calls no tool.
+        that takes such a request and returns JSON. The response has the client's own type; if
+        hooks changed nothing, it is the client's own object. If a hook blocks the call or stops
+        the loop, the response contains the reason and no tool calls.
 
-        With ``stream=True`` it is an iterator of the client's own chunks; they are held back until
-        the response is complete only where AfterModel hooks exist. An exception of the client goes
-        on to the caller.
+        With ``stream=True`` the result is an iterator over the client's own chunks; if AfterModel
+        hooks exist, the chunks are held back until the response is complete. Exceptions of the
+        client go on to the caller.
         """
         from hookline.modelcall import call_model
 
@@ -514,32 +525,32 @@ class Face:
         return self._engine.may_answer(narrow_event(event), target)
 
     def may_skip(self, *events: EventName, target: str = "") -> bool:
-        """Whether an adapter need not fire such events now: no hook would answer them, and nobody
-        logs that none did."""
+        """True if an adapter need not fire these events now: no hook would answer them, and the
+        log does not record events without hooks."""
         engine = self._engine
         if engine.config.get_debug_logger().enabled:
             return False
         return not any(engine.may_answer(event, target) for event in events)
 
     def is_off(self) -> bool:
-        """Whether hooks are switched off, by code or by settings; False if nobody can tell."""
+        """True if code or settings switch all hooks off; False if the settings cannot be read."""
         try:
             return self._engine.is_off()
         except Exception:
             return False
 
     def is_strict(self) -> bool:
-        """Whether what cannot be checked must not pass: settings, code or the environment say so,
-        or nobody can tell what they say."""
+        """True in strict mode, in which nothing passes unchecked: settings, code or the
+        environment ask for it, or the settings cannot be read."""
         return self._engine.is_strict()
 
     def names_of_hooks(self, *events: EventName) -> list[str]:
-        """The hooks of these events that are in force here; those of a worker on a bus are not
-        known."""
+        """Return the names of the hooks in force for these events in this process; it does not
+        know the hooks of a worker on a bus."""
         return self._engine.names_of_hooks(events)
 
     def warn(self, message: str) -> None:
-        """Tell people something, as the engine does: in the log, and in Python's logging."""
+        """Log a warning as the engine does: in the hook log, and in Python's logging."""
         self._engine.warn(message)
 
     def _make_call(
@@ -563,7 +574,7 @@ class Face:
         )
 
     def _add_session(self, input: Mapping[str, Any]) -> dict[str, Any]:
-        """An input in this session, unless it names its own."""
+        """Add this session's fields to an input, unless it has its own."""
         place = {"session_id": self._session_id, "transcript_path": self._transcript_path}
         return {**place, **input}
 
@@ -581,8 +592,8 @@ class Face:
 
 
 class HookSession(Face):
-    """The hooks of one conversation: every method of ``Hooks`` that fires an event, under its own
-    session id."""
+    """The hooks of one conversation: every method of ``Hooks`` that fires an event, with a session
+    id of its own."""
 
     @functools.cached_property
     def sync(self) -> "SyncHooks":
@@ -622,12 +633,13 @@ class HookSession(Face):
         as_text: bool = False,
         confirm: Confirm | None = None,
     ) -> Any:
-        """A function, plain or async, a method or a generator, that is guarded from now on.
+        """Return the function, method or generator, plain or async, with hooks around every call.
 
-        A call that a hook blocks raises ``BlockedByHook``; with ``on_block="return"`` the reason
-        is its result, as a model's tool wants it. A stop raises ``StoppedByHook``. What hooks add
-        to a result or put in its place goes into texts; with ``as_text`` other results become
-        their JSON first, without it they stay as they are, and people are warned of the addition.
+        A call that a hook blocks raises ``BlockedByHook``; with ``on_block="return"`` it returns
+        the reason instead, which suits the tools of a model. A stop raises ``StoppedByHook``.
+        Hooks can add to a result, or replace it, if it is text; with ``as_text`` any other result
+        is turned into JSON text first. Without ``as_text`` such a result stays as it is: an
+        addition is logged as a warning, and a rejected result counts as a block.
         """
 
         def guard(guarded: Any) -> Any:
@@ -648,7 +660,7 @@ class HookSession(Face):
 
 
 class Register(Protocol[E]):
-    """What ``Hooks.on`` gives: a decorator for functions that take the event."""
+    """The decorator that ``Hooks.on`` returns, for functions that take the event."""
 
     @overload
     def __call__(self, function: Callable[[E], T], /) -> Callable[[E], T]: ...
@@ -662,17 +674,17 @@ class Register(Protocol[E]):
 class Hooks(HookSession):
     """Hooks for an agent, from code or from the settings on disk.
 
-    It reads nothing until the first event, serves any number of threads and event loops at once,
-    and never is None: where hooks are disabled, every method answers at once and does nothing.
-    ``with`` and ``async with`` end what serves hooks from call to call.
+    It reads nothing until the first event, and serves any number of threads and event loops at
+    once. Where hooks are disabled, every method answers at once and runs nothing. ``with`` and
+    ``async with`` call ``close()`` at their end.
 
-    The options are those of ``Config``: the hooks by layer (``hooks``, ``user_hooks``,
-    ``system_hooks``, ``extensions``, ``plugins``) with who may run (``disabled``, ``trusted``,
-    ``enable_hooks``); the place (``working_dir``, ``project_dir``); the session (``session_id``,
-    ``transcript_path``); how hooks run (``limits``, ``warm``, ``redaction``); over a bus
-    (``remote_bus``, ``execution``, ``on_unavailable``, ``remote_timeout``, ``message_bus``); and
-    who else has a part in it (``debug_logger``, ``translator``, ``tools``, and ``judge``, the
-    function that puts the questions of prompt hooks to a model).
+    The options are those of ``Config``: the hooks of each layer (``hooks``, ``user_hooks``,
+    ``system_hooks``, ``extensions``, ``plugins``) and which of them may run (``disabled``,
+    ``trusted``, ``enable_hooks``); the directories (``working_dir``, ``project_dir``); the session
+    (``session_id``, ``transcript_path``); how hooks run (``limits``, ``warm``, ``redaction``); the
+    message bus (``remote_bus``, ``execution``, ``on_unavailable``, ``remote_timeout``,
+    ``message_bus``); and what else the engine uses (``debug_logger``, ``translator``, ``tools``,
+    and ``judge``, the function that puts the questions of prompt hooks to a model).
     """
 
     def __init__(self, **options: "Unpack[Options]") -> None:
@@ -689,11 +701,14 @@ class Hooks(HookSession):
         claude: bool | None = None,
         **options: "Unpack[LoadOptions]",
     ) -> "Hooks":
-        """The hooks that the settings files name for a directory; the working directory's if none
-        is given. Those of the project run as far as the user trusts them (``hookline trust``),
-        unless ``trusted`` says something else; ``settings_files`` are used instead of those found,
-        and need no trust. ``claude`` has Claude Code's settings read too, ``plugins`` are folders
-        of its plugins."""
+        """Return the hooks of a directory's settings files, by default those of the working
+        directory.
+
+        The project's hooks run if the user has trusted them (``hookline trust``); ``trusted``
+        overrides that. ``settings_files`` replace the files that would be found, and need no
+        trust. With ``claude`` Claude Code's settings are read too; ``plugins`` are folders of
+        Claude Code plugins.
+        """
         return cls.of(
             Config.load(
                 directory,
@@ -707,23 +722,23 @@ class Hooks(HookSession):
 
     @classmethod
     def of(cls, config: Config) -> "Hooks":
-        """The front of a configuration that is there already."""
+        """Return the hooks of an existing configuration."""
         hooks = cls.__new__(cls)
         Face.__init__(hooks, _Engine(config))
         return hooks
 
     @property
     def config(self) -> Config:
-        """What the hooks are configured with, and the owner of their engine."""
+        """The configuration, which owns the hook system."""
         return self._engine.config
 
     def session(self, id: str | None, *, transcript_path: str | None = None) -> HookSession:
-        """The hooks of one conversation among many; making one costs nothing."""
+        """Return the hooks of one conversation; this costs next to nothing."""
         return HookSession(self._engine, id, transcript_path)
 
     def close(self) -> None:
-        """End what serves hooks from call to call, and async hooks that still run; calls under
-        way finish. May be called again."""
+        """End helper processes and async hooks that still run; calls under way finish. May be
+        called more than once."""
         self.config.dispose()
 
     def __enter__(self) -> "Hooks":
@@ -799,10 +814,10 @@ class Hooks(HookSession):
     def on(self, event: EventName | str, **options: "Unpack[HookOptions]") -> Any:
         """Register a function, plain or async, as a hook of an event.
 
-        It gets the event as a dictionary and answers with one (``deny("…")``), or with None to let
-        it go on. ``matcher`` picks tools, triggers or notification types; ``timeout`` is in
-        milliseconds, a minute if nothing is said. With ``on_failure="block"`` the event is blocked
-        when the function fails. Raises UnknownEventError or InvalidHookError.
+        The function gets the event as a dictionary and returns a dictionary (``deny("…")``), or
+        None to let the event go on. ``matcher`` selects tools, triggers or notification types;
+        ``timeout`` is in milliseconds, one minute by default. With ``on_failure="block"`` the
+        event is blocked when the function fails. Raises UnknownEventError or InvalidHookError.
         """
         narrowed = narrow_event(event)
 
@@ -822,7 +837,7 @@ class SyncToolGate:
         self.input, self.refusal = gate.input, gate.refusal
 
     def finish(self, *, result: Any = None, error: BaseException | None = None) -> ToolOutcome:
-        """Fire AfterTool with what the tool gave, or raised, and apply what the hooks say."""
+        """Fire AfterTool with the tool's result or exception, and apply what the hooks answer."""
         return complete(self._gate.finish(result=result, error=error))
 
 
@@ -836,33 +851,32 @@ class SyncModelGate:
 
     @property
     def holds_back(self) -> bool:
-        """Whether AfterModel hooks exist."""
+        """True if AfterModel hooks exist."""
         return self._gate.holds_back
 
     def finish(self, response: Any) -> "ModelOutcome":
-        """Fire AfterModel with the complete response, and apply what the hooks say."""
+        """Fire AfterModel with the complete response, and apply what the hooks answer."""
         return complete(self._gate.finish(response))
 
 
 class _Blocking(Generic[P, T]):
-    """A method of the front that returns what the coroutine of the same name would give."""
+    """A synchronous method that returns what the coroutine of the same name would."""
 
     def __init__(self, method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> None:
         self._method = method
         functools.update_wrapper(self, method)  # type: ignore[arg-type]
 
     def __get__(self, hooks: "SyncHooks", owner: type | None = None) -> Callable[P, T]:
-        if hooks is None:  # asked of the class, by a reader of its documentation
+        if hooks is None:  # read from the class, as documentation tools do
             return self  # type: ignore[unreachable]
         method, face = self._method, hooks._face
         return lambda *args, **kwargs: complete(method(face, *args, **kwargs))
 
 
 class SyncHooks:
-    """The front for code that does not await, with or without a running event loop.
+    """The methods of ``Hooks`` for code that does not await, with or without a running event loop.
 
-    An event that no hook matches costs a look into a dictionary: neither a loop nor a thread is
-    started for it.
+    An event that no hook matches starts neither an event loop nor a thread.
     """
 
     def __init__(self, hooks: HookSession) -> None:
@@ -904,7 +918,7 @@ class SyncHooks:
         original: Mapping[str, Any] | None = None,
         approved: bool = False,
     ) -> SyncToolGate:
-        """The first half of ``run_tool``, for callers who run the tool themselves."""
+        """Do the first half of ``run_tool``, for callers who run the tool themselves."""
         opening = self._face.tool_gate(
             name,
             tool_input,
@@ -922,7 +936,7 @@ class SyncHooks:
     def model_gate(
         self, request: Any, *, available_tools: Sequence[str] | None = None
     ) -> SyncModelGate:
-        """The first half of ``model_call``, for callers who call the model themselves."""
+        """Do the first half of ``model_call``, for callers who call the model themselves."""
         opening = self._face.model_gate(request, available_tools=available_tools)
         return SyncModelGate(complete(opening))
 
@@ -938,60 +952,60 @@ class SyncHooks:
     def model_call(self, create: Callable[..., T], /, **request: Any) -> T: ...
 
     def model_call(self, create: Callable[..., Any], /, **request: Any) -> Any:
-        """Call a model, and apply what the hooks before and after it say; the chunks of a stream
-        are had without await."""
+        """Call a model, and apply what the hooks of the model events answer; the chunks of a
+        stream are read with a plain ``for``."""
         return complete(self._face.model_call(create, **request))
 
 
 def face_of(hooks: HookSession, *, blocking: bool) -> Face:
-    """The events of a session for an adapter that is written once, as coroutines: those of a
-    blocking face end in their first step (``toolcall.complete``). What hooks tell the user is
-    warned of."""
+    """Return the events of a session for an adapter that is written once, as coroutines: with
+    ``blocking`` they end in their first step (``toolcall.complete``). What hooks tell the user is
+    logged as a warning."""
     face = hooks.sync._face if blocking else hooks
     return Face(face._engine.heard, face._session_id, face._transcript_path)
 
 
 def worded_as(face: Face, event: EventName, original: Mapping[str, Any]) -> Face:
-    """The same face, whose events of that name Claude Code itself has worded."""
+    """Return a face that adds Claude Code's own form of the event to events of that name."""
     engine = _WordedEngine(face._engine, event, original)
     return Face(engine, face._session_id, face._transcript_path)
 
 
 def heard_by(hooks: HookSession, hear: Hear | None) -> HookSession:
-    """The same hooks, whose every answer is given to ``hear`` first, which must not raise; with
-    None what they tell the user is warned of."""
+    """Return the same hooks, but every answer is given to ``hear`` first, which must not raise;
+    with None, what hooks tell the user is logged as a warning."""
     engine = hooks._engine.heard if hear is None else _HeardEngine(hooks._engine, hear)
     return HookSession(engine, hooks._session_id, hooks._transcript_path)
 
 
 def recorded_at(hooks: HookSession, path: str) -> HookSession:
-    """The same hooks, whose events name this file as the transcript."""
+    """Return the same hooks, but their events name this file as the transcript."""
     return HookSession(hooks._engine, hooks._session_id, path)
 
 
 def place_of(hooks: HookSession) -> tuple[str, str]:
-    """The id of the session and the working directory, as hooks read them."""
+    """Return the session id and the working directory, as hooks read them."""
     config = hooks._engine.config
     session_id = hooks._session_id
     return config.get_session_id() if session_id is None else session_id, config.get_working_dir()
 
 
 def find_tools(hooks: HookSession) -> "Mapping[str, ToolAlias] | None":
-    """What the host's tools are in Claude Code; None where none but the known ones are."""
+    """Return how the host's tools map to Claude Code's, None if it declares none."""
     try:
         return hooks._engine.config.get_tools()
     except Exception:
-        # The first event says so.
+        # The first event reports it.
         return None
 
 
 def find_files(hooks: HookSession, dialect: str) -> "list[tuple[HookSource, str]]":
-    """The settings files that have hooks of a dialect, each with its layer; not those of
-    plugins."""
+    """Return the settings files that have hooks of a dialect, each with its layer; plugins are
+    left out."""
     try:
         entries = hooks._engine.config.get_settings().entries
     except Exception:
-        # The first event says so.
+        # The first event reports it.
         return []
     of_settings = (e for e in entries if not getattr(e.hook, "plugin_root", None))
     found = {(e.source, e.file) for e in of_settings if e.file and e.hook.dialect == dialect}
@@ -999,18 +1013,18 @@ def find_files(hooks: HookSession, dialect: str) -> "list[tuple[HookSource, str]
 
 
 def offer_judge(hooks: HookSession, judge: "Judge") -> None:
-    """Have prompt hooks ask this, unless whoever made the hooks has said whom they ask."""
+    """Have prompt hooks ask this judge, unless the hooks were made with another."""
     hooks._engine.config.offer_judge(judge)
 
 
 def failing_closed(hooks: HookSession) -> HookSession:
-    """The same hooks, where an event that the engine itself failed at is denied."""
+    """Return the same hooks, but an event is denied when the engine itself fails."""
     engine = _ClosedEngine(hooks._engine)
     return HookSession(engine, hooks._session_id, hooks._transcript_path)
 
 
 def hooks_of(hooks: HookSession | Config) -> HookSession:
-    """The front itself, or that of a configuration."""
+    """Return the hooks as they are, or the hooks of a configuration."""
     return Hooks.of(hooks) if isinstance(hooks, Config) else hooks
 
 

@@ -37,7 +37,7 @@ from hookline.wire.events import EventName, narrow_event
 from hookline.wire.hooks import HookConfig, HookFunction, HookSource, OnFailure
 from hookline.wire.results import HookExecutionResult
 
-# Without a bus or a watch, what they take is not loaded.
+# Modules for a bus or a watch are loaded only when one is used.
 if TYPE_CHECKING:
     from typing import Unpack
 
@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 
 class HookSystemStatus(msgspec.Struct, frozen=True):
-    """Whether the system is initialized, and how many hooks it has."""
+    """Says whether the system is initialized, and how many hooks it has."""
 
     initialized: bool
     total_hooks: int
@@ -61,7 +61,7 @@ class HookSystemStatus(msgspec.Struct, frozen=True):
 
 class ReloadReport(msgspec.Struct, frozen=True):
     """What a reload found; a broken file keeps the hooks it last gave. ``refused`` says why the
-    settings read are not used, "" if they are."""
+    new settings are not used, "" if they are."""
 
     total_hooks: int
     problems: tuple[Problem, ...] = ()
@@ -69,7 +69,7 @@ class ReloadReport(msgspec.Struct, frozen=True):
 
 
 class SettingsRefusedError(HooklineError):
-    """Settings that must not be used, as whoever made the system says."""
+    """The system's ``accept`` callback refused the settings."""
 
 
 class HookSystem:
@@ -77,9 +77,9 @@ class HookSystem:
     event loops at once. ``async with`` initializes and disposes it.
 
     With ``watch`` it reloads when a settings file changes; that needs the extra ``watch``.
-    ``on_reload`` is called with what each of these reloads found, in a thread that is not yours.
-    ``accept`` says why settings must not be used, None if they may: ``initialize()`` raises
-    SettingsRefusedError then, and a reload keeps the hooks there are.
+    ``on_reload`` is called with the report of each such reload, from the watch's own thread.
+    ``accept`` returns why settings must not be used, None if they may; if it refuses them,
+    ``initialize()`` raises SettingsRefusedError, and a reload keeps the current hooks.
     """
 
     def __init__(
@@ -130,12 +130,12 @@ class HookSystem:
             self._make_handler()
 
     async def initialize(self) -> None:
-        """Load the hooks, once; whoever calls while that happens waits for it."""
+        """Load the hooks, once; concurrent callers wait until they are loaded."""
         self.initialize_blocking()
 
     def initialize_blocking(self) -> None:
-        """``initialize()`` for synchronous callers. The load is a few small files, so a lock that
-        serves every thread and loop alike costs less than anything cleverer."""
+        """Do what ``initialize()`` does, for synchronous callers."""
+        # The settings are a few small files, so one plain lock for all threads and loops will do.
         if self._initialized:
             return
         with self._load_lock:
@@ -149,12 +149,12 @@ class HookSystem:
                 self._initialized = True
 
     async def reload(self) -> ReloadReport:
-        """Read the settings again and swap the hooks in one step; events under way finish on the
-        old ones."""
+        """Read the settings again and replace the hooks in one step; events under way finish with
+        the old ones."""
         return self.reload_blocking()
 
     def reload_blocking(self) -> ReloadReport:
-        """``reload()`` for synchronous callers."""
+        """Do what ``reload()`` does, for synchronous callers."""
         with self._load_lock:
             before = self._config.get_settings()
             settings = self._config.read_settings()
@@ -165,28 +165,29 @@ class HookSystem:
                 raise SettingsRefusedError(refused)
             else:
                 self._config.keep_settings(before)
-                told = "settings have changed and are not used"
+                told = "the changed settings are not used"
                 self._log.warning(f"{told}: {refused}; the last good ones stay in force")
             self._initialized = True
         return ReloadReport(self._registry.count(), settings.problems, refused or "")
 
     def get_event_handler(self) -> "HookEventHandler":
-        """What fires events; raises HookSystemNotInitializedError before ``initialize()``."""
+        """Return the event handler; raises HookSystemNotInitializedError before
+        ``initialize()``."""
         self._require_initialized()
         return self._handler or self._make_handler()
 
     def get_registry(self) -> HookRegistry:
-        """The hooks; raises HookSystemNotInitializedError before ``initialize()``."""
+        """Return the registry; raises HookSystemNotInitializedError before ``initialize()``."""
         self._require_initialized()
         return self._registry
 
     def get_all_hooks(self) -> tuple[HookRegistryEntry, ...]:
-        """Every hook, enabled or not, in the order of registration."""
+        """Return every hook, enabled or not, in the order of registration."""
         return self.get_registry().get_all_hooks()
 
     def get_policy_digest(self) -> str:
-        """A digest of all hooks that are in force, with all that a review of them covers; another
-        policy has another. Files are read again when they have changed."""
+        """Return a digest of all hooks in force and of everything that a review of them covers.
+        Files are read again when they have changed."""
         snapshot = self.get_registry().snapshot()
         known, policy = self._policy
         if policy is None or known is not snapshot or not policy.is_current():
@@ -201,8 +202,8 @@ class HookSystem:
         return policy.digest
 
     def explain_missing(self, names: Iterable[str]) -> dict[str, str]:
-        """Of the hooks that a caller on a bus requires, ``name`` of any layer or ``layer:name``,
-        those that are not in force, each with why."""
+        """Return those of the hooks that a caller on a bus requires (``name``, or ``layer:name``)
+        that are not in force, each with the reason."""
         demands = [Required.read(name, HookSource) for name in names]
         missing = explain_missing(self.get_all_hooks(), demands)
         return {demand.text: why for demand, why in missing.items()}
@@ -211,32 +212,33 @@ class HookSystem:
         return explain_missing(self.get_all_hooks(), required)
 
     def follow(self, running: list[RunningHook]) -> None:
-        """Keep in ``running``, from now on, the command hooks that are under way."""
+        """Keep the command hooks that are running in ``running`` from now on."""
         self._runner.follow(running)
 
     def follow_background(self, ended: list[HookExecutionResult]) -> None:
-        """Add to ``ended``, from now on, the result of each async hook when it ends."""
+        """Add the result of each async hook to ``ended`` when it ends, from now on."""
         self._ends.listeners.append(ended.append)
 
     def wait_for_background(self, timeout: float | None = None) -> bool:
-        """Wait for the end of all async hooks, on whose results no event waits; False if some are
-        left after ``timeout`` seconds. It holds the calling thread up."""
+        """Block until all async hooks have ended; return False if some still run after
+        ``timeout`` seconds."""
         return self._runner.wait_for_background(timeout)
 
     def get_problems(self) -> tuple[Problem, ...]:
-        """What was wrong in the settings when they were last read."""
+        """Return the problems of the settings as they were last read."""
         return self._problems
 
     def get_status(self) -> HookSystemStatus:
-        """Whether the system is initialized, and how many hooks it has."""
+        """Return whether the system is initialized, and how many hooks it has."""
         return HookSystemStatus(self._initialized, self._registry.count())
 
     def set_hook_enabled(self, name: str, enabled: bool) -> int:
-        """Switch every hook of that name on or off; how many were found. Managed hooks stay on."""
+        """Switch every hook of that name on or off, and return how many there are; managed hooks
+        stay on."""
         changed = self.get_registry().set_hook_enabled(name, enabled)
         if not changed:
             switched = "enabled" if enabled else "disabled"
-            self._log.warning(f"no hook named {name!r} could be {switched}")
+            self._log.warning(f"no hook named {name!r} can be {switched}")
         return changed
 
     def register_hook(
@@ -254,10 +256,10 @@ class HookSystem:
         """Register a function, plain or async, or a hook as settings write it (for a function:
         ``{"type": "runtime", "name": …, "function": …}``).
 
-        Works before ``initialize()`` too. The returned function takes the hook out again. Raises
-        InvalidHookError for what could never run, UnknownEventError for no event. ``timeout`` is
-        in milliseconds, a minute if nothing is said; ``on_failure="block"`` blocks the event when
-        the hook fails.
+        Works before ``initialize()`` too. Call the returned function to remove the hook. Raises
+        InvalidHookError for a hook that could never run, and UnknownEventError. ``timeout`` is in
+        milliseconds, one minute by default; ``on_failure="block"`` blocks the event when the hook
+        fails.
         """
         return self.add_hook(
             *read_hook(
@@ -282,7 +284,7 @@ class HookSystem:
         )
 
     def hook(self, event: str | EventName, **options: "Unpack[HookOptions]") -> Callable[[F], F]:
-        """``register_hook`` as a decorator."""
+        """Return a decorator that registers a function with ``register_hook``."""
 
         def register(function: F) -> F:
             self.register_hook(event, function, **options)
@@ -291,8 +293,7 @@ class HookSystem:
         return register
 
     async def execute(self, fired: FiredEvent) -> Answer:
-        """Carry out an event, reading the settings before the first; only cancellation is
-        raised."""
+        """Carry out an event; the first one reads the settings. Only cancellation is raised."""
         try:
             self.initialize_blocking()
         except Exception as error:
@@ -300,10 +301,11 @@ class HookSystem:
         return await self._executor.execute(fired)
 
     def execute_blocking(self, fired: FiredEvent) -> Answer:
-        """``execute`` for synchronous callers, with or without an event loop in this thread.
+        """Do what ``execute`` does, for synchronous callers, with or without an event loop in this
+        thread.
 
-        An event that no hook matches starts neither a loop nor a thread. Where a loop is running in
-        this very thread it is held up until the hooks have answered.
+        An event that no hook matches starts neither a loop nor a thread. A loop that runs in this
+        thread is blocked until the hooks have answered.
         """
         stage = "planning"
         try:
@@ -316,7 +318,7 @@ class HookSystem:
                 return PollLoop().run(self._executor.execute(fired))
             return run_blocking(lambda: self._executor.execute(fired))
         except Exception as error:
-            # A loop takes descriptors, and a thread may not be had.
+            # A loop needs file descriptors, and starting a thread can fail.
             return self._executor.judge_failure(self._local.fail(error, stage, fired))
 
     def may_answer(self, event: EventName | str, target: str = "") -> bool:
@@ -328,11 +330,11 @@ class HookSystem:
         return self._executor.may_answer(event, target)
 
     def needs_asyncio(self, fired: FiredEvent) -> bool:
-        """True if carrying out this event takes an event loop of asyncio's."""
+        """True if carrying out this event requires asyncio."""
         return self._executor.needs_asyncio(fired)
 
     def fire_blocking(self, event_name: str | EventName, input: Mapping[str, Any]) -> Answer:
-        """``HookEventHandler.fire`` for synchronous callers."""
+        """Do what ``HookEventHandler.fire`` does, for synchronous callers."""
         self._prepare_to_fail()
         read = self._local.read_event(event_name, input)
         if isinstance(read, Answer):
@@ -340,15 +342,15 @@ class HookSystem:
         return self.execute_blocking(read)
 
     def fail(self, error: Exception, stage: str, fired: FiredEvent | None) -> Answer:
-        """The answer to an event that could not even be fired; it denies where a hook must
+        """Return the answer to an event that could not be fired; it denies if a hook must
         answer."""
         self._prepare_to_fail()
         return self._executor.judge_failure(self._local.fail(error, stage, fired))
 
     def dispose(self) -> None:
-        """Stop serving the bus, end what serves hooks from call to call, and end async hooks:
-        they are gone when this returns, and none starts any more. Calls under way finish. May be
-        called more than once."""
+        """Stop serving the bus, and end helper processes and async hooks: they are gone when this
+        returns, and none starts afterwards. Calls under way finish. May be called more than
+        once."""
         self._is_watching = False
         watch, self._watch = self._watch, None
         if watch is not None:
@@ -365,8 +367,8 @@ class HookSystem:
         self.dispose()
 
     def _make_handler(self) -> "HookEventHandler":
-        """The event handler, made once: with the system if it serves a bus, else when it is asked
-        for, as most callers fire through the front."""
+        """Return the event handler, created once: with the system if it serves a bus, else on
+        first use, as most callers fire through the front."""
         from hookline.handler import HookEventHandler
 
         with self._load_lock:
@@ -384,7 +386,7 @@ class HookSystem:
     def _start_watch(self) -> None:
         from hookline.watching import FileWatch
 
-        # The thread must not keep alive a system that nobody else remembers, nor what it calls.
+        # The watch's thread must not keep the system alive when nobody else refers to it.
         reference, warn = weakref.ref(self), self._log.warning
 
         def reload() -> None:
@@ -407,13 +409,13 @@ class HookSystem:
             for fault in settings.problems
             if fault.broken or fault.skipped
         ]
-        # Over a bus it is for the worker to have them.
+        # Over a bus the worker must have the required hooks.
         required = settings.required if self._config.get_remote_firing() is None else ()
         rules = Rules(self._config.is_strict(), required, "; ".join(broken))
         self._registry.load(settings.entries, rules)
         enabled = settings.enabled and not settings.only_managed
         if enabled is not self._runtime_enabled:
-            # Who switches all hooks off switches off those registered in code as well.
+            # Settings that switch all hooks off also switch off those registered in code.
             self._runtime_enabled = enabled
             self._registry.set_layer_enabled(HookSource.RUNTIME, enabled)
         self._problems = settings.problems
@@ -421,8 +423,8 @@ class HookSystem:
             self._log.warning(str(problem))
 
     def _prepare_to_fail(self) -> None:
-        """Know the hooks, to tell whether one must answer; what keeps them from being read is told
-        with the event."""
+        """Load the hooks, to tell whether one must answer; if that fails, the event's own failure
+        is the one to report."""
         with suppress(Exception):
             self.initialize_blocking()
 
@@ -474,12 +476,12 @@ def read_hook(
 
 
 def run_blocking(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """The result of a coroutine that needs a loop of asyncio's; on a thread of its own where one
-    runs in this thread already."""
+    """Run a coroutine that requires asyncio and return its result; on another thread if a loop
+    already runs in this one."""
     import asyncio
 
     def run() -> T:
-        # A factory of its own keeps the runner from touching the thread's current event loop.
+        # With a loop factory, the runner leaves the thread's current event loop alone.
         with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
             return runner.run(make())
 

@@ -53,7 +53,7 @@ def test_list_shows_them_as_native_ones_with_what_is_their_own(call: Call, claud
     )
     done = call("list", "--claude", "--plugin", "../plug")
     assert done.status == 0
-    assert "prompt hook 'safety' asks a model, and there is none to ask here" in done.err
+    assert "prompt hook 'safety' asks a model, and no judge was given" in done.err
     root = claude.path.parent / "plug"
     expected = f"""\
 BeforeTool

@@ -165,7 +165,7 @@ async def test_warnings_may_go_elsewhere_and_failing_there_fails_no_event(
     system = await started(tmp_path / "w", on_every_event(command("exit 1")), debug_logger=logger)
     processed = await system.get_event_handler().fire("BeforeTool", TOOL)
     assert processed.results[0].failed == "exit"
-    assert "the hook log could not be written" in caplog.text
+    assert "cannot write the hook log" in caplog.text
     # What was logged holds on to it.
     system.dispose()
 
@@ -421,7 +421,7 @@ def test_a_trace_without_a_place_to_be_is_said_and_the_events_go_on(
     said: list[str] = []
     logger = DebugLogger.from_environment(warn=said.append)
     assert logger.enabled is False
-    assert said == ["there is no home to keep the trace in; set HOME or XDG_STATE_HOME"]
+    assert said == ["no home directory for the trace; set HOME or XDG_STATE_HOME"]
 
 
 def test_a_secret_that_a_hook_prints_as_json_is_neither_in_the_trace_nor_in_the_log(

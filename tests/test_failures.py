@@ -75,11 +75,15 @@ def cycle() -> Json:
 
 
 @pytest.mark.parametrize(
-    ("value", "read"),
+    ("value", "read", "told"),
     [
-        (cycle(), {"itself": "… (contains itself)"}),
-        ({"x": range(3)}, {"x": "range(0, 3)"}),
-        ({"x": {1j: 2}}, {"x": {"1j": 2}}),
+        (
+            cycle(),
+            {"itself": "… (contains itself)"},
+            "not get the whole input of BeforeTool: it con",
+        ),
+        ({"x": range(3)}, {"x": "range(0, 3)"}, "only the repr of a value on BeforeTool: range"),
+        ({"x": {1j: 2}}, {"x": {"1j": 2}}, "only the repr of a value on BeforeTool: complex"),
     ],
     ids=["cycle", "object", "key"],
 )
@@ -88,6 +92,7 @@ async def test_a_payload_without_a_json_form_is_shown_to_hooks_as_text(
     project: Project,
     value: Json,
     read: Json,
+    told: str,
     by_name: bool,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -99,7 +104,7 @@ async def test_a_payload_without_a_json_form_is_shown_to_hooks_as_text(
     assert answer.success
     document = json.loads((project.path / "stdin.json").read_text())
     assert document["tool_input"] == read
-    assert "hooks were " in caplog.text
+    assert told in caplog.text
 
 
 @pytest.mark.requirement("DELTA-HFAIL-005")

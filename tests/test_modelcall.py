@@ -260,7 +260,7 @@ def test_what_hooks_say_to_people_after_the_call_is_told(
     assert "a hook says of this model call: check the figures" in caplog.text
     hooks = hooks_that(AfterModel=combine(message("unseen"), {"suppressOutput": True}))
     assert run(hooks, Model(response), model="m", messages=MESSAGES) is response
-    assert "wants this response not to be displayed" in caplog.text
+    assert "wants this response hidden from the user" in caplog.text
     assert "unseen" not in caplog.text
 
 

@@ -172,7 +172,9 @@ def test_what_hooks_say_in_vain_of_a_tool_that_raised_is_told(
 
     with pytest.raises(LookupError):
         run(hooks_that("AfterTool", said), broken, {})
-    assert "the result of broken or stopped the loop after it, but it raised" in caplog.text
+    assert (
+        "the result of broken or stopped the loop after it, but its exception still" in caplog.text
+    )
 
 
 def test_a_question_is_asked_of_who_can_be_asked(run: Any) -> None:

@@ -380,7 +380,7 @@ def test_what_hooks_add_goes_into_texts(caplog: pytest.LogCaptureFixture) -> Non
     assert wrap(hooks, lambda: {"a": 1}, name="t", as_text=True)() == '{"a":1}\n\nseen'
     value = {"a": 1}
     assert wrap(hooks, lambda: value, name="t")() is value
-    assert "a hook adds to the result of t, which is a dict and stays as it is" in caplog.text
+    assert "cannot add a hook's text to the result of t, which is a dict; wrap" in caplog.text
 
 
 def test_a_rejected_result_is_not_handed_on_whatever_its_type() -> None:

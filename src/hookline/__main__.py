@@ -1,4 +1,4 @@
-"""``python -m hookline`` is the ``hookline`` command, for where its script is not on the PATH."""
+"""``python -m hookline`` runs the ``hookline`` command, if its script is not on the PATH."""
 
 from hookline.cli import run
 

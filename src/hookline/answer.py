@@ -554,7 +554,7 @@ def _find_request_change(output: DefaultHookOutput, given: Mapping[str, Any]) ->
     said = (output.hook_specific_output or {}).get("llm_request")
     if said is None:
         return None
-    # The model's format is loaded by the events of a model alone.
+    # Only model events load the model's format.
     from hookline.wire.model import merge_llm_request
 
     request = given.get("llm_request")

@@ -1,7 +1,7 @@
-"""What hooks did, as structured records for whoever listens; local only, and free when nobody does.
+"""Structured records of what hooks did, for a sink on this machine; free when there is none.
 
-Warnings take a second way: they always reach Python's ``logging`` as ``hookline``, so that a
-failure is never silent just because no records are kept.
+Warnings always reach Python's ``logging`` as ``hookline`` as well, so that a failure is never
+silent because no records are kept.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from hookline.wire import codec
 from hookline.wire.codec import timestamp
 from hookline.wire.results import HookExecutionResult
 
-# Only who keeps a trace needs paths: 3.11 takes longer to load them than a hook runs.
+# Only a trace needs pathlib: Python 3.11 takes longer to load it than a hook runs.
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -36,12 +36,12 @@ MAX_FILE_BYTES = 10 * 1024 * 1024
 KEPT_FILES = 3
 CLIP_CHARACTERS = 8_192
 CLIP_ITEMS = 1_000
-# None that could be taken for another.
+# No letter that could be mistaken for another.
 _ID_LETTERS = "23456789abcdefghijkmnpqrstuvwxyz"
 
 
 class DebugLogger:
-    """Hands records to a sink; ``warn`` replaces Python's logging for what people must see."""
+    """Passes records to a sink; ``warn`` replaces Python's logging for warnings."""
 
     def __init__(
         self, sink: Sink | None = None, *, warn: Callable[[str], None] | None = None
@@ -52,8 +52,9 @@ class DebugLogger:
 
     @classmethod
     def from_environment(cls, *, default: bool = False, **options: Any) -> "DebugLogger":
-        """Records to the user's trace file if ``HOOKLINE_TRACE``, or else ``default``, asks for it,
-        otherwise to nobody. That there is no place for one is said, and the events go on."""
+        """Return a logger that writes to the user's trace file if ``HOOKLINE_TRACE``, or else
+        ``default``, asks for it. If there is no directory for the file, the logger warns and keeps
+        no records."""
         log = cls(**options)
         if is_trace_wanted(default=default):
             try:
@@ -64,17 +65,17 @@ class DebugLogger:
 
     @property
     def enabled(self) -> bool:
-        """Whether anybody listens; callers build no record when not."""
+        """True if there is a sink; without one, callers build no records."""
         return self._sink is not None
 
     def warning(self, message: str, *, kind: str = "", **fields: Any) -> None:
-        """Say something people must see, and record it; ``kind`` is that of a Notice."""
+        """Log a warning, and record it; ``kind`` is that of a Notice."""
         self._warn_people(message, kind, fields.get("hook", ""))
         if self._sink is not None:
             self.record("warning", message=message, **fields)
 
     def record(self, kind: str, **fields: Any) -> None:
-        """Hand one record to the sink; a sink that fails is reported and the event goes on."""
+        """Pass one record to the sink; if the sink fails, that is logged and the event goes on."""
         if self._sink is not None:
             hidden = fields if self._secrets is None else self._secrets.hidden(fields)
             self._call_guarded(self._sink, {"kind": kind, "time": timestamp(), **hidden})
@@ -88,7 +89,7 @@ class DebugLogger:
         event: str,
         target: str,
     ) -> None:
-        """Everything about one fired event: each hook, each failure, and the summary."""
+        """Record everything about one fired event: each hook, each failure, and the summary."""
         if self._sink is None:
             for result in processed.results:
                 if result.warnings or result.failed:
@@ -119,8 +120,8 @@ class DebugLogger:
         session_id: str,
         target: str,
     ) -> None:
-        """The end of a hook that nobody waited for: records of its own, as its event has ended
-        long ago."""
+        """Record the end of an async hook under an id of its own, as its event was recorded
+        before."""
         if self._sink is None:
             self._warn_of_hook(result, {})
             return
@@ -167,7 +168,7 @@ class DebugLogger:
             self._warn_people(f"{who} failed: {result.error}", "hook-failed", result.hook.name)
 
     def _warn_people(self, message: str, kind: str, hook: str) -> None:
-        """Tell people, who may keep what they are told in a log."""
+        """Log a warning without secrets, as the log may be kept."""
         from hookline.hiding import Secrets
 
         message = Secrets(os.environ).hidden(message)
@@ -179,15 +180,15 @@ class DebugLogger:
         try:
             call(*arguments)
         except Exception as error:
-            warn_people("the hook log could not be written", error=error)
+            warn_people("cannot write the hook log", error=error)
 
 
 class JsonLinesSink:
-    """A file with one JSON object a line, readable by its owner only, rotated by size.
+    """A file with one JSON object per line, readable by its owner only, rotated by size.
 
-    The secrets of this process's environment are left out, whoever printed them.
-    Any number of threads and processes may write to it: a line is one append, which the system
-    keeps whole, and only one of them rotates.
+    Secrets of this process's environment are hidden wherever they appear. Any number of threads
+    and processes may write to the file: a line is one append, which the system keeps whole, and
+    only one of them rotates.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, max_bytes: int = MAX_FILE_BYTES) -> None:
@@ -202,11 +203,11 @@ class JsonLinesSink:
         owned_by_process.add(self)
 
     def forget(self) -> None:
-        """In a child that was forked: the lock may be held for ever."""
+        """Replace the lock in a forked child, where a thread that is gone may hold it."""
         self._lock = threading.Lock()
 
     def __call__(self, record: Record) -> None:
-        # The environment may have changed; what was a secret stays one.
+        # The environment may have changed; earlier secrets stay hidden.
         self._secrets.learn(os.environ)
         line = codec.encode(clip(self._secrets.hidden(record))) + b"\n"
         with self._lock:
@@ -214,7 +215,7 @@ class JsonLinesSink:
                 self._append(line, rotating=False)
 
     def _append(self, line: bytes, *, rotating: bool) -> bool:
-        """Whether the line was written; not if the file was full and made room for a new one."""
+        """Write the line and return True; return False if the full file was rotated instead."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
@@ -232,13 +233,13 @@ class JsonLinesSink:
             os.close(descriptor)
 
     def _rotate(self, descriptor: int) -> bool:
-        """Whether the file at the path is a new one now; not if another process is about it."""
+        """Move the full file away and return True; return False if another process is doing it."""
         # On a file system without locks, one process at a time is the common case.
         with contextlib.suppress(ImportError, OSError):
             import fcntl
 
             try:
-                # For as long as the file is open here, and without ever waiting for it.
+                # Held until the file is closed; a process that does not get it does not wait.
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return False
@@ -253,33 +254,33 @@ class JsonLinesSink:
 
 
 def _make_id() -> str:
-    """What tells the records of one event from all others, short enough to be typed."""
+    """Return an id for the records of one event, short enough to type."""
     return "".join(_ID_LETTERS[byte & 31] for byte in os.urandom(6))
 
 
 def is_trace_wanted(*, default: bool) -> bool:
-    """Whether a trace is kept: the environment's word, and where it says nothing ``default``."""
+    """True if a trace should be kept: HOOKLINE_TRACE decides, or else ``default``."""
     asked = os.environ.get("HOOKLINE_TRACE", "").strip().lower()
     return asked not in ("0", "false", "no", "off") if asked else default
 
 
 def default_trace_path() -> str:
-    """Where the trace goes when no other place was named."""
+    """Return the path of the user's trace file; raises HooklineError if there is no directory."""
     directory = user_state_dir()
     if directory is None:
-        raise HooklineError("there is no home to keep the trace in; set HOME or XDG_STATE_HOME")
+        raise HooklineError("no home directory for the trace; set HOME or XDG_STATE_HOME")
     return os.path.join(directory, "trace.jsonl")
 
 
 def default_trace_file() -> "Path":
-    """``default_trace_path()`` for who has paths loaded."""
+    """Return ``default_trace_path()`` as a Path."""
     from pathlib import Path
 
     return Path(default_trace_path())
 
 
 def clip(value: Any) -> Any:
-    """A copy of a JSON value in which no text, list or object is longer than its clip."""
+    """Return a copy of a JSON value with long texts, lists and objects cut to their limits."""
     if isinstance(value, str):
         over = len(value) - CLIP_CHARACTERS
         return f"{value[:CLIP_CHARACTERS]}… (+{over} characters)" if over > 0 else value

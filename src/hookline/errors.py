@@ -1,16 +1,16 @@
-"""Everything hookline raises, each with its facts as fields and a sentence that says what to do.
+"""Everything hookline raises, with the facts as fields and a message that says what to do.
 
 HooklineError
 ├── HookSystemNotInitializedError     the system was used before ``initialize()``
 ├── HookRegistryNotInitializedError   the registry was used before it was loaded
 ├── InvalidHookError                  a hook registered in code cannot run
-├── UnknownEventError                 a name that is no hook event
+├── UnknownEventError                 a name that is not a hook event
 ├── InvalidPayloadError               an event's input lacks a field, or a field has the wrong type
-├── PayloadEncodingError              an event's input has no JSON form
-├── TranslationError                  a model request or response of no known form
+├── PayloadEncodingError              an event's input cannot be written as JSON
+├── TranslationError                  a model request or response has an unknown form
 ├── EventHeldError                    no event may go on, as a required hook is not in force
-├── BlockedByHook                     a hook does not let a wrapped function run, or its result pass
-└── StoppedByHook                     a hook ends the loop that a wrapped function was called in
+├── BlockedByHook                     a hook blocks a wrapped function, or rejects its result
+└── StoppedByHook                     a hook stops the loop that a wrapped function was called in
 """
 
 import errno
@@ -18,12 +18,12 @@ from collections.abc import Iterable
 
 from hookline.nearest import did_you_mean
 
-# What the system says when it has no more of something, and may have again in a moment.
+# The system has run out of a resource, and may have it again in a moment.
 EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 
 
 def message_of(error: object) -> str:
-    """What an error says, or its type where it says nothing or cannot even be asked."""
+    """Return an error's message; its type if the message is empty or ``str()`` raises."""
     try:
         return str(error) or type(error).__name__
     except Exception:
@@ -31,24 +31,24 @@ def message_of(error: object) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """An error with its type, in one phrase."""
+    """Return an error's type and message."""
     said, kind = message_of(error), type(error).__name__
     return said if said == kind else f"{kind}: {said}"
 
 
 class HooklineError(Exception):
-    """The root of everything raised by hookline."""
+    """The base class of all errors that hookline raises."""
 
 
 class HookSystemNotInitializedError(HooklineError):
-    """The hook system was asked for a part that exists only after ``initialize()``."""
+    """A part of the hook system was requested before ``initialize()``."""
 
     def __init__(self) -> None:
         super().__init__("the hook system is not initialized; await system.initialize() first")
 
 
 class HookRegistryNotInitializedError(HooklineError):
-    """The registry was asked for hooks before they were loaded."""
+    """Hooks were requested from the registry before they were loaded."""
 
     def __init__(self) -> None:
         super().__init__("the hook registry is not loaded; await system.initialize() first")
@@ -63,7 +63,7 @@ class InvalidHookError(HooklineError):
 
 
 class UnknownEventError(HooklineError):
-    """A name that is no hook event; ``nearest`` holds the names it could have meant."""
+    """A name that is not a hook event; ``nearest`` holds the names that may have been meant."""
 
     code = "unsupported_event"
 
@@ -96,7 +96,7 @@ class PayloadEncodingError(HooklineError):
 
 
 class TranslationError(HooklineError):
-    """A model request or response that is of no form the translator knows."""
+    """A model request or response in a form that no translator knows."""
 
     code = "translation_failed"
 
@@ -106,12 +106,12 @@ class TranslationError(HooklineError):
 
 
 class EventHeldError(HooklineError):
-    """An event that may not go on whatever its hooks would say: a hook that is required is not in
-    force or, in strict mode, the settings cannot be read."""
+    """An event may not go on, whatever its hooks answer: a required hook is not in force or, in
+    strict mode, the settings cannot be read."""
 
 
 class BlockedByHook(HooklineError):
-    """A hook did not let a wrapped function run, or rejected its result."""
+    """A hook blocked a wrapped function, or rejected its result."""
 
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
@@ -120,7 +120,7 @@ class BlockedByHook(HooklineError):
 
 
 class StoppedByHook(HooklineError):
-    """A hook asked for the end of the agent's loop."""
+    """A hook stopped the agent's loop."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

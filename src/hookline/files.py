@@ -1,5 +1,7 @@
-"""Writes files so that a reader, a crash or a full disk never meets half of one, reads them without
-ever waiting or filling the memory, and tells whether one is still the same."""
+"""Writes files atomically, reads them without blocking or filling the memory, and detects changes.
+
+A reader never sees half of a written file, not even after a crash or on a full disk.
+"""
 
 import contextlib
 import errno
@@ -13,8 +15,8 @@ Signature: TypeAlias = tuple[int, ...]
 def write_atomically(path: str, data: bytes, *, mode: int | None = None) -> None:
     """Put ``data`` into a file in one step; the old content stays until the new is on the disk.
 
-    A file that exists keeps its mode unless one is given. A link stays a link: what it points to
-    is replaced. Raises OSError, which names the file, and then nothing has changed.
+    An existing file keeps its mode unless one is given. A link stays a link: its target is
+    replaced. Raises OSError, which names the file, and then nothing has changed.
     """
     target = os.path.realpath(path)
     beside = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
@@ -26,7 +28,7 @@ def write_atomically(path: str, data: bytes, *, mode: int | None = None) -> None
                 mask = os.umask(0)
                 os.umask(mask)
                 mode = 0o666 & ~mask
-        # Readable by nobody else until it has the mode that was asked for.
+        # Private until it has its final mode.
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with open(descriptor, "wb") as file:
@@ -44,10 +46,10 @@ def write_atomically(path: str, data: bytes, *, mode: int | None = None) -> None
 
 
 def open_regular(path: str) -> BinaryIO:
-    """Open a file to read it; raises OSError, which names the file, for what is no regular file.
+    """Open a regular file for reading; raises OSError, which names the file, for anything else.
 
-    Opening a pipe would wait for its writer, and a device might never end. What was opened is
-    looked at, so nobody can exchange the file in between.
+    Opening a pipe would wait for its writer, and a device might never end. The check looks at the
+    open file, so nobody can replace the file in between.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
@@ -63,7 +65,7 @@ def open_regular(path: str) -> BinaryIO:
 
 
 def read_bounded(path: str, limit: int) -> bytes:
-    """The content of a regular file; raises OSError, which names the file, also for one that is
+    """Return the content of a regular file; raises OSError, which names the file, also if it is
     larger than ``limit`` bytes."""
     with open_regular(path) as file:
         content = file.read(limit + 1)
@@ -75,9 +77,8 @@ def read_bounded(path: str, limit: int) -> bytes:
 
 
 def signature(path: str) -> Signature | None:
-    """Of what is at a path: when it was written, when it was changed in any way, its size, its
-    number, its device and its kind: the same for as long as nobody has touched it, or led a link
-    elsewhere. None where there is nothing."""
+    """Return the times, size, inode, device and mode of what is at a path, None if there is
+    nothing. It stays the same until the file is changed, or a link points elsewhere."""
     try:
         known = os.stat(path)
     except (OSError, ValueError):

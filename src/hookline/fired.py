@@ -1,4 +1,4 @@
-"""An event as it was fired, and the document hooks read of it: base fields first, then its own.
+"""A fired event, and the document that hooks read of it: base fields first, then its own.
 
 An event comes with typed arguments or as JSON; both become the same values in the same order, so
 hooks cannot tell how they were called.
@@ -24,8 +24,8 @@ BASE_FIELDS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_nam
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What is known of an event beside what native hooks read: the id that the agent gave a tool
-    call, how long the tool took, and the event as Claude Code itself worded it."""
+    """Facts about an event that native hooks do not read: the id of the tool call, how long the
+    tool took, and the event in Claude Code's own form."""
 
     call_id: str | None = None
     duration_ms: float | None = None
@@ -34,7 +34,7 @@ class Facts(msgspec.Struct, frozen=True):
 
 NO_FACTS = Facts()
 
-# Where the values of an event of a tool say which server has the tool.
+# Event of a tool -> the place of the tool's MCP server among its values.
 _MCP_CONTEXT: dict[str, int] = {
     "BeforeTool": 2,
     "AfterTool": 4,
@@ -44,8 +44,8 @@ _MCP_CONTEXT: dict[str, int] = {
 
 
 class Target(str):
-    """What matchers are compared with, and in ``elsewhere`` what Claude Code calls the same where
-    its name alone does not tell: its own word for it, or the name of an MCP server's tool."""
+    """The text that matchers are compared with; ``elsewhere`` is Claude Code's name for it, if
+    that cannot be derived: its own word, or the name of an MCP server's tool."""
 
     __slots__ = ("elsewhere",)
     elsewhere: str
@@ -59,9 +59,9 @@ class Target(str):
 class FiredEvent(msgspec.Struct, frozen=True):
     """An event with the values of its own fields, in the order hooks read them.
 
-    ``target`` is what matchers are compared with. ``extra`` are further fields a JSON payload had;
-    they pass through to hooks. ``session_id`` and ``transcript_path`` replace the session's own.
-    ``correlation_id`` is the id of the request that asked for it over a bus.
+    ``target`` is what matchers are compared with. ``extra`` holds unknown fields of a JSON
+    payload, which pass through to hooks. ``session_id`` and ``transcript_path`` replace the
+    session's own. ``correlation_id`` is the id of the bus request that fired the event.
     """
 
     event: EventName
@@ -80,7 +80,7 @@ class FiredEvent(msgspec.Struct, frozen=True):
 
     @property
     def matched(self) -> str:
-        """The target, with what Claude Code calls the same if the event says so."""
+        """The target, with Claude Code's name for it if the event tells."""
         original, place = self.facts.original, _MCP_CONTEXT.get(self.event)
         if original is not None:
             word = original.get(self.spec.target or "")
@@ -97,7 +97,7 @@ class FiredEvent(msgspec.Struct, frozen=True):
         return self.target if name == self.target else Target(self.target, name)
 
     def field(self, name: str) -> Any:
-        """The value of one of the event's own fields; None for one that it does not have."""
+        """Return the value of one of the event's own fields, None if it has no such field."""
         return dict(zip(_list_fields(self.event), self.values, strict=False)).get(name)
 
 
@@ -107,7 +107,7 @@ def _list_fields(event: EventName) -> tuple[str, ...]:
 
 
 class Session(Protocol):
-    """What firing an event asks about the session it belongs to, each time."""
+    """What the engine needs to know of the session of an event; asked for each event."""
 
     def get_session_id(self) -> str: ...
 
@@ -131,7 +131,7 @@ def read_fired_event(
     sdk_objects: bool = False,
     correlation_id: str | None = None,
 ) -> FiredEvent:
-    """An event given as JSON; raises InvalidPayloadError. ``sdk_objects`` admits model requests
+    """Read an event from JSON; raises InvalidPayloadError. ``sdk_objects`` admits model requests
     and responses in the SDK's own types."""
     values = read_values(event, input, sdk_objects=sdk_objects)
     if isinstance(values, str):
@@ -154,9 +154,8 @@ def read_fired_event(
 def build_payload(
     fired: FiredEvent, session: Session, translator: "HookTranslator | None"
 ) -> tuple[dict[str, Any], list[str], list[str]]:
-    """The document hooks read, and what of the event's values it does not hold; raises
-    TranslationError for a model event it cannot show. ``translator`` is for the events of a model.
-    """
+    """Return the document that hooks read, what was cut from it, and the types that it shows as
+    text only; raises TranslationError. ``translator`` is for model events."""
     spec = EVENTS[fired.event]
     session_id, transcript = fired.session_id, fired.transcript_path
     document: dict[str, Any] = {
@@ -173,7 +172,7 @@ def build_payload(
             fired, translator, translator.to_hook_llm_request, translator.to_hook_llm_response
         )
     is_plain = not fired.extra
-    # Not by ``zip``, which takes longer than all the rest of it.
+    # Without ``zip``, which would take longer than everything else here.
     given = iter(values)
     for name in spec.required:
         document[name] = value = next(given)
@@ -193,7 +192,7 @@ def translate_values(
     request_form: Callable[[Any], Any],
     response_form: Callable[[Any], Any],
 ) -> tuple[Any, ...]:
-    """The values of a model event with its request and its response in another form."""
+    """Return the values of a model event with its request and response in another form."""
     request, *rest = fired.values
     shown = request_form(request)
     if fired.event is HookEventName.AFTER_MODEL:

@@ -1,6 +1,6 @@
-"""What a child that was forked from this process gives up: it is its parent's.
+"""What a forked child must give up, because it belongs to its parent.
 
-A lock among it may be held by a thread that the child does not have.
+A lock among it may be held by a thread that does not exist in the child.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""The engine under the names of its contract: one method an event, and the entry from a bus.
+"""The engine behind its contract's names: one method per event, and the entry from a bus.
 
-No method raises but for cancellation, which kills what is running.
+Methods raise nothing but cancellation, which kills running hooks.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -21,34 +21,34 @@ from hookline.wire.events import (
 )
 from hookline.wire.results import HookError
 
-# What it takes to serve a bus is loaded with the first request.
+# The modules that serve a bus are loaded with the first request.
 if TYPE_CHECKING:
     from hookline.bus.messages import HookExecutionResponse, MessageBus
 
 
 class Policy(Protocol):
-    """What callers on a bus may ask about the hooks here."""
+    """What callers on a bus may ask about this process's hooks."""
 
     def get_policy_digest(self) -> str:
-        """A digest of all hooks that are in force."""
+        """Return a digest of all hooks in force."""
         ...
 
     def explain_missing(self, names: Iterable[str]) -> dict[str, str]:
-        """Those of the named hooks that are not in force, each with why it is not."""
+        """Return those of the named hooks that are not in force, each with the reason."""
         ...
 
 
 class PolicyChangedError(HooklineError):
-    """The hooks that answered are not those that were reviewed, or that the response names."""
+    """The hooks that answered are not the reviewed ones, or not those of the named policy."""
 
     code = "policy_changed"
 
 
 class HookEventHandler:
-    """Fires events through ``executor``, or else ``local``, the executor of this machine.
+    """Fires events through ``executor``, by default ``local``, the executor of this machine.
 
-    Requests of ``message_bus`` are carried out by ``local``; ``ready`` is awaited before one is
-    planned, until it has succeeded once, and ``policy`` says what is in force.
+    ``local`` carries out the requests of ``message_bus``; ``ready`` is awaited before each request
+    until it has succeeded once, and ``policy`` says which hooks are in force.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class HookEventHandler:
         mcp_context: dict[str, Any] | None = None,
         original_request_name: str | None = None,
     ) -> Answer:
-        """Before a tool runs."""
+        """Fire BeforeTool: a tool is about to run."""
         values = (tool_name, tool_input, mcp_context, original_request_name)
         return await self._executor.execute(
             FiredEvent(HookEventName.BEFORE_TOOL, tool_name, values)
@@ -100,7 +100,8 @@ class HookEventHandler:
         mcp_context: dict[str, Any] | None = None,
         original_request_name: str | None = None,
     ) -> Answer:
-        """After a tool ran; ``original_tool_input`` is what it was before a hook rewrote it."""
+        """Fire AfterTool: a tool has run. ``original_tool_input`` is the input before a hook
+        rewrote it."""
         values = (
             *(tool_name, tool_input, tool_response),
             *(original_tool_input, mcp_context, original_request_name),
@@ -108,43 +109,45 @@ class HookEventHandler:
         return await self._executor.execute(FiredEvent(HookEventName.AFTER_TOOL, tool_name, values))
 
     async def fire_before_agent_event(self, prompt: str) -> Answer:
-        """Before a turn begins."""
+        """Fire BeforeAgent: a turn is about to begin."""
         return await self._executor.execute(FiredEvent(HookEventName.BEFORE_AGENT, "", (prompt,)))
 
     async def fire_after_agent_event(
         self, prompt: str, prompt_response: str, stop_hook_active: bool = False
     ) -> Answer:
-        """After a turn; ``stop_hook_active`` when it was a hook that asked for this one."""
+        """Fire AfterAgent: a turn is over. ``stop_hook_active`` is True if the turn went on only
+        because an AfterAgent hook sent the agent back to work."""
         values = (prompt, prompt_response, stop_hook_active)
         return await self._executor.execute(FiredEvent(HookEventName.AFTER_AGENT, "", values))
 
     async def fire_session_start_event(self, source: SessionStartSource) -> Answer:
-        """When a session starts."""
+        """Fire SessionStart: a session starts."""
         return await self._fire_trigger(HookEventName.SESSION_START, source)
 
     async def fire_session_end_event(self, reason: SessionEndReason) -> Answer:
-        """When a session ends."""
+        """Fire SessionEnd: a session ends."""
         return await self._fire_trigger(HookEventName.SESSION_END, reason)
 
     async def fire_pre_compress_event(self, trigger: PreCompressTrigger) -> Answer:
-        """Before the history is compressed."""
+        """Fire PreCompress: the history is about to be compressed."""
         return await self._fire_trigger(HookEventName.PRE_COMPRESS, trigger)
 
     async def fire_before_model_event(self, llm_request: Any) -> Answer:
-        """Before a request goes to the model; the request is the SDK's."""
+        """Fire BeforeModel: a request, in the SDK's form, is about to go to the model."""
         return await self._executor.execute(
             FiredEvent(HookEventName.BEFORE_MODEL, "", (llm_request,))
         )
 
     async def fire_after_model_event(self, llm_request: Any, llm_response: Any) -> Answer:
-        """After the model answered; request and response are the SDK's."""
+        """Fire AfterModel: the model has answered; request and response are in the SDK's form."""
         values = (llm_request, llm_response)
         return await self._executor.execute(FiredEvent(HookEventName.AFTER_MODEL, "", values))
 
     async def fire_before_tool_selection_event(
         self, llm_request: Any, available_tools: list[str] | None = None
     ) -> Answer:
-        """Before the model is offered its tools; the names default to the request's own."""
+        """Fire BeforeToolSelection: the model is about to be offered its tools. Without
+        ``available_tools`` hooks read the names that the request declares."""
         values = (llm_request, available_tools)
         return await self._executor.execute(
             FiredEvent(HookEventName.BEFORE_TOOL_SELECTION, "", values)
@@ -158,27 +161,27 @@ class HookEventHandler:
         level: str | None = None,
         details: dict[str, Any] | None = None,
     ) -> Answer:
-        """When the user should be told something."""
+        """Fire Notification: the agent tells the user something."""
         values = (message, notification_type, level, details)
         return await self._executor.execute(
             FiredEvent(HookEventName.NOTIFICATION, notification_type or "", values)
         )
 
     async def fire(self, event_name: str | HookEventName, input: Mapping[str, Any]) -> Answer:
-        """Fire an event whose name and fields are at hand as data."""
+        """Fire an event by its name, with its fields as a mapping."""
         read = self._local.read_event(event_name, input)
         if isinstance(read, Answer):
             return self._executor.judge_failure(read)
         return await self._executor.execute(read)
 
     async def handle_hook_execution_request(self, message: object) -> None:
-        """Carry out one request of a bus and publish its one response, whatever happens; after
-        ``dispose()`` do nothing."""
+        """Carry out one bus request and publish exactly one response; after ``dispose()`` do
+        nothing."""
         if not self._disposed:
             await self._serve_request(message)
 
     def dispose(self) -> None:
-        """Serve the bus no longer; calls under way finish."""
+        """Stop serving the bus; calls under way finish."""
         self._disposed = True
         unsubscribe, self._unsubscribe = self._unsubscribe, None
         if unsubscribe is not None:
@@ -193,7 +196,7 @@ class HookEventHandler:
         return await self._executor.execute(FiredEvent(event, trigger, (trigger,)))
 
     async def _serve_request(self, message: object) -> None:
-        """Carry out one request and publish its one response, whatever happens."""
+        """Carry out one request, and publish exactly one response whatever happens."""
         import asyncio
 
         from hookline.bus.messages import correlation_of, failure_response
@@ -208,7 +211,7 @@ class HookEventHandler:
             raise
         except Exception as error:
             said = message_of(error)
-            self._warn(f"a hook request failed for a reason nobody foresaw: {said}")
+            self._warn(f"a hook request failed with an internal error, please report it: {said}")
             failure = HookError(code="internal_error", message=said, stage="execution")
             response = failure_response(correlation_id, failure)
         await self._publish(response)
@@ -237,7 +240,7 @@ class HookEventHandler:
             return failure_response(correlation_id, answer.errors[0])
         try:
             if not answer.blocked:
-                # A denial stands, whatever else there is to say.
+                # A denial stands even if the policy has changed.
                 stage = "execution"
                 _check_reviewed(answer)
                 if policy is not None and policy.get_policy_digest() != named:
@@ -254,21 +257,21 @@ class HookEventHandler:
 
     async def _publish(self, response: "HookExecutionResponse") -> None:
         if self._bus is None:
-            self._warn("a hook request was answered, but there is no bus to answer on")
+            self._warn("cannot publish the response to a hook request: there is no bus")
             return
         try:
             await self._bus.publish(response)
         except Exception as error:
-            self._warn(f"a hook response could not be published: {message_of(error)}")
+            self._warn(f"cannot publish a hook response: {message_of(error)}")
 
 
 def _check_reviewed(answer: Answer) -> None:
-    """Raises PolicyChangedError if a hook did not run because nobody has reviewed it as it is now:
-    what it would have said is not known, so this is no completed execution."""
+    """Raise PolicyChangedError if a hook did not run because its current form was not reviewed:
+    its answer is missing, so the execution is not complete."""
     held_back = [result.hook.name for result in answer.results if result.failed == "untrusted"]
     if held_back:
         names = ", ".join(map(repr, held_back))
         raise PolicyChangedError(
-            f"not run, as nobody has reviewed it as it is now: {names}; "
+            f"not run, not reviewed in its current form: {names}; "
             "run `hookline trust` on the worker"
         )

@@ -1,8 +1,8 @@
-"""Finds the secrets of an environment in a text, in whatever form a program wrote them there.
+"""Finds secrets of an environment in a text, in whatever form a program wrote them.
 
-Escapes are not enumerated: a text is read with its escapes undone, those of JSON and of URLs, and
-how often they were applied does not matter. Base64 and hex are searched for as what is certain of
-them wherever the secret stands in a longer text. All of it takes time in proportion to the text.
+Escapes are not enumerated: a text is searched with the escapes of JSON and URLs undone, however
+often they were applied. In base64 and hex, the search is for the part that is the same wherever the
+secret stands in a longer text. The time is proportional to the length of the text.
 """
 
 import re
@@ -12,26 +12,26 @@ from typing import Any
 
 import msgspec
 
-# In the name of a variable, whatever else is.
+# A variable with one of these words in its name holds a secret.
 SECRET_WORDS = (
     *("TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY"),
     *("AUTH", "CREDENTIAL", "CREDS", "PRIVATE", "CERT"),
 )
 _SECRET_NAMES = frozenset({"CONNECTION_STRING", "DATABASE_URL", "DB_URI", "SLACK_WEBHOOK_URL"})
-# A shorter value is found in ordinary text by chance, and is no secret worth the name.
+# A shorter value appears in ordinary text by chance.
 _SHORTEST_SECRET = 8
 
-# Backslashes, as many as there are, with what they stand for; a percent sign, as often as it was
-# escaped itself, with its digits. Two halves of a character belong together.
+# Any number of backslashes and what they escape; a percent sign, escaped any number of times, and
+# its digits. The two halves of a surrogate pair are one match.
 _ESCAPE = (
     r"\\+(?:u([dD][89abAB][0-9a-fA-F]{2})\\+u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})"
     r"|x([0-9a-fA-F]{2})|([bfnrt])|)|%(?:25)*([0-9a-fA-F]{2})"
 )
 _NAMED = {"b": b"\b", "f": b"\f", "n": b"\n", "r": b"\r", "t": b"\t"}
-# A form's plus is a blank, and a shell makes a blank of the end of a line.
+# A plus in a form is a blank, and a shell turns a line break into a blank.
 _BLANKS = bytes.maketrans(b"+\n\r\t", b"    ")
 _SPACE = b" \n\r\t"
-# Base64 for URLs and for all else, and the lines it comes in; hex may have colons in it.
+# Base64 may use the alphabet for URLs, and be broken into lines; hex may have colons in it.
 _ONE_ALPHABET = bytes.maketrans(b"-_", b"+/")
 _BETWEEN_HEX = b" \n\r\t:"
 _PIECE = 4_096
@@ -39,9 +39,9 @@ _OF_BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 
 
 class _Secret(msgspec.Struct, frozen=True):
-    """A value to hide, and what to search for: itself, also without what looks like an escape in
-    it, and what does not depend on the bytes around it in base64, for each place it may have in a
-    group of three, and in hex."""
+    """A value to hide, and what to search for: the value, with and without the escapes in it; the
+    part of its base64 that does not depend on the bytes around it, for each of the three offsets;
+    and its hex."""
 
     value: str
     name: str
@@ -51,19 +51,19 @@ class _Secret(msgspec.Struct, frozen=True):
 
 
 class Secrets:
-    """The values to hide, of the environments that were learned so far.
+    """The secret values of the environments that were learned so far.
 
-    A hook may print its variables, and an agent may be given a token to pass on: it is the values
-    that must not be kept, wherever they turn up.
+    A hook may print its variables, and an agent may be given a token to pass on, so the values are
+    hidden wherever they appear.
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        # The longest first, as one may be part of another.
+        # The longest first, as one secret may be part of another.
         self._found: list[_Secret] = []
         self.learn(environment or {})
 
     def learn(self, environment: Mapping[str, str]) -> None:
-        """Hide what is secret among these variables from now on."""
+        """Hide the secrets among these variables from now on."""
         new: dict[str, str] = {}
         for name, value in environment.items():
             _, separator, rest = value.partition("://")
@@ -83,11 +83,11 @@ class Secrets:
             self._found = sorted(kept, key=lambda secret: -len(secret.value))
 
     def hidden(self, value: Any) -> Any:
-        """A copy of a JSON value in which the names of the variables stand for their values."""
+        """Return a copy of a JSON value with each secret replaced by the name of its variable."""
         if not self._found:
             return value
         if isinstance(value, str):
-            # Most texts are names and numbers.
+            # A shortcut: most texts are short names and numbers.
             return value if len(value) < _SHORTEST_SECRET else self._hide(value)
         if isinstance(value, Mapping):
             return {self.hidden(key): self.hidden(item) for key, item in value.items()}
@@ -106,7 +106,7 @@ class Secrets:
         if not places:
             return text
         pieces, done = [], 0
-        # Where two of them overlap, the first, and of two at one place the longer, has the name.
+        # Of two overlapping secrets the first one's name is shown; at the same place, the longer's.
         for start, end, name in sorted(places, key=lambda place: (place[0], -place[1])):
             if start >= done:
                 pieces += [text[done:start], f"[{name} hidden]"]
@@ -123,18 +123,18 @@ def _read_secret(value: str, name: str) -> _Secret:
         whole = (before + len(raw)) * 8 // 6
         encoded = b2a_base64(b"\0" * before + raw, newline=False)
         certain.append(encoded[(before * 8 + 5) // 6 : whole])
-    # What is nothing but blanks would be found everywhere.
+    # A value of blanks alone would be found everywhere.
     texts = (text.translate(_BLANKS) for text in (raw, _Unescaped(value).text))
     plain = frozenset(text for text in texts if text.strip())
     return _Secret(value, name, plain, tuple(certain), raw.hex().encode())
 
 
 class _Unescaped:
-    """A text without its escapes, as bytes, that knows where each of them came from."""
+    """A text with its escapes undone, as bytes, that can map each byte back to the text."""
 
     def __init__(self, text: str) -> None:
         self._given = text
-        # From which byte on, the place in the text, and where an escape ends there; else 0.
+        # For each part: its first byte, its place in the text, and the end of its escape, else 0.
         self._parts: list[tuple[int, int, int]] = []
         self._kept: dict[bytes, list[int]] = {}
         pieces: list[bytes] = []
@@ -147,7 +147,7 @@ class _Unescaped:
             size += len(piece)
 
         def add_plain(end: int) -> None:
-            # In pieces, so that a place in one is found without reading all of the text.
+            # In pieces, so that finding a place does not decode the whole text.
             for start in range(at, end, _PIECE):
                 piece = text[start : min(start + _PIECE, end)]
                 add(piece.encode("utf-8", "surrogatepass"), start)
@@ -173,13 +173,13 @@ class _Unescaped:
         self._hex = self.text.lower().translate(None, _BETWEEN_HEX)
 
     def find(self, secret: _Secret) -> Iterator[tuple[int, int]]:
-        """From which byte to which one the secret stands, in each of its forms."""
+        """Yield the bytes, from and to, where the secret stands in any of its forms."""
         for wanted in secret.plain:
             for at in _find_all(self._with_blanks, wanted):
                 yield at, at + len(wanted)
         for wanted in secret.base64:
             for at in _find_all(self._base64, wanted):
-                # The characters around it have a few bits of it.
+                # The characters next to it hold a few of its bits.
                 start, end = at, at + len(wanted)
                 start -= start > 0 and self._base64[start - 1] in _OF_BASE64
                 end += end < len(self._base64) and self._base64[end] in _OF_BASE64
@@ -188,7 +188,7 @@ class _Unescaped:
             yield self._find_bytes(at, at + len(secret.hex), _BETWEEN_HEX)
 
     def _find_bytes(self, start: int, end: int, left_out: bytes) -> tuple[int, int]:
-        """Where a part of the bytes without those left out stands among all of them."""
+        """Return where these bytes stand in the text, given their place without ``left_out``."""
         kept = self._kept.get(left_out)
         if kept is None:
             kept = [at for at, byte in enumerate(self.text) if byte not in left_out]
@@ -196,7 +196,7 @@ class _Unescaped:
         return kept[start], kept[end - 1] + 1
 
     def place(self, start: int, end: int) -> tuple[int, int]:
-        """From where to where in the text these bytes are written."""
+        """Return where in the given text these bytes are written."""
         size, at, escape_end = self._find_part(start)
         first = at if escape_end else at + self._count_characters(size, start)
         size, at, escape_end = self._find_part(end - 1)

@@ -1,4 +1,4 @@
-"""A model call with everything applied that hooks say about it, whole or in two halves.
+"""A model call with everything applied that hooks answer, as a whole or in two halves.
 
 As in ``toolcall``, everything is written once, for callers who await and for those who do not.
 """
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class ModelOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a model call. ``response`` is the one to keep, in the caller's own type, the
-    very object that the model gave where hooks changed nothing. ``blocked``: hooks rejected it,
-    and it holds the reason alone. ``stop`` is why the loop should end, ``message`` a hook's system
-    message, for the next request; with ``suppressed`` it is not to be displayed."""
+    """The outcome of a model call. ``response`` is the one to keep, in the caller's own type; if
+    hooks changed nothing, it is the model's own object. If ``blocked``, hooks rejected the response
+    and it contains only the reason. ``stop`` is why the loop should end, ``message`` a hook's
+    system message for the next request. If ``suppressed``, the response is not displayed."""
 
     response: Any
     blocked: bool = False
@@ -36,7 +36,7 @@ class ModelOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
     """A model call before any hook has seen it; ``available_tools`` are the names that hooks may
-    choose from where the request itself does not say."""
+    choose from, None for those that the request declares."""
 
     request: Any
     available_tools: list[str] | None = None
@@ -44,17 +44,17 @@ class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
     transcript_path: str | None = None
 
     def event(self, event: HookEventName, *values: Any) -> FiredEvent:
-        """An event of this call in its session."""
+        """Make an event of this call."""
         return FiredEvent(event, "", values, {}, self.session_id, self.transcript_path)
 
 
 class ModelGate:
     """A model call between its BeforeModel and its AfterModel.
 
-    ``request`` is what to send, ``allowed`` the names of the tools that the model may call then,
-    None for all. ``outcome`` is what comes of the call where it must not be made, None if it may:
-    a hook answers in the model's place, or forbids it, or stops the loop. ``holds_back`` says that
-    hooks will look at the response, so that nothing of a stream may be shown before.
+    ``request`` is the request to send, ``allowed`` the names of the tools that the model may call,
+    None for all. ``outcome`` is set if the model must not be called: a hook answers in its place,
+    forbids the call, or stops the loop. If ``holds_back``, AfterModel hooks will check the
+    response, so nothing of a stream may be shown before.
     """
 
     def __init__(
@@ -75,20 +75,20 @@ class ModelGate:
 
     @property
     def holds_back(self) -> bool:
-        """Whether AfterModel hooks exist."""
+        """True if AfterModel hooks exist."""
         return self._firing.may_answer(HookEventName.AFTER_MODEL)
 
     def make_response(self, text: str) -> Any:
-        """A response of one text, in the caller's own type."""
+        """Make a response of one text, in the caller's own type."""
         return self._firing.get_translator().empty_response(text, like=self.request)
 
     @property
     def is_strict(self) -> bool:
-        """Whether what cannot be checked must not pass."""
+        """True in strict mode, in which nothing passes unchecked."""
         return self._firing.is_strict()
 
     async def finish(self, response: Any) -> ModelOutcome:
-        """Fire AfterModel with the complete response, and apply what the hooks say."""
+        """Fire AfterModel with the complete response, and apply what the hooks answer."""
         after = await self._firing.execute(
             self._call.event(HookEventName.AFTER_MODEL, self.request, response)
         )
@@ -102,7 +102,7 @@ class ModelGate:
         )
 
     def refuse_calls(self, response: Any) -> Any:
-        """The response without calls of tools that are not allowed; people are warned of them."""
+        """Remove calls of tools that are not allowed from the response, and log a warning."""
         if self.allowed is None:
             return response
         try:
@@ -113,15 +113,15 @@ class ModelGate:
                 f"read: {error}"
             )
             if not self.is_strict:
-                self._firing.warn(f"{told}; what it calls is not checked")
+                self._firing.warn(f"{told}; its tool calls are not checked")
                 return response
             self._firing.warn(f"{told}; it was left out")
             return self._firing.get_translator().empty_response(told, like=self.request)
         return self.drop_refused(response, refused) if refused else response
 
     def find_refused(self, response: Any) -> list[str]:
-        """The names of the tools that a response calls and that are not allowed; people are warned
-        of each once. Raises TranslationError for a response that nobody can read."""
+        """Return the names of the tools that a response calls without being allowed to, and log
+        one warning for each. Raises TranslationError if no translator can read the response."""
         if self.allowed is None:
             return []
         called = self._firing.get_translator().call_names(response)
@@ -136,17 +136,18 @@ class ModelGate:
         return refused
 
     def drop_refused(self, response: Any, names: Iterable[str]) -> Any:
-        """The response without the calls of these tools; it says so where nothing else is left."""
+        """Remove the calls of these tools from the response; if nothing else is left in it, say
+        so in it."""
         names = sorted(set(names))
         return self._drop_calls(response, names, self.explain_refused(names))
 
     def explain_refused(self, names: Iterable[str]) -> str:
-        """What a model reads of calls that were left out."""
+        """Return what the model reads instead of the calls that were left out."""
         return " ".join(describe_refused_call(name) for name in sorted(set(names)))
 
     def end_loop(self, response: Any, reason: str) -> Any:
-        """The response without any calls, so that a loop which runs them has nothing left to do;
-        it says the reason where nothing else is left."""
+        """Remove all tool calls from the response, so that the caller's loop ends; if nothing
+        else is left in it, put the reason in it."""
         try:
             called = self._firing.get_translator().call_names(response)
         except TranslationError:
@@ -165,13 +166,13 @@ class ModelGate:
 
 
 def describe_refused_call(name: str) -> str:
-    """What a model reads of a call that tool selection did not allow."""
+    """Return what the model reads of a call that tool selection did not allow."""
     return f"The tool {name} is not allowed in this call."
 
 
 async def open_model_gate(firing: Firing, call: ModelCall) -> ModelGate:
-    """Fire BeforeToolSelection and BeforeModel, and say whether the model may be called and with
-    what."""
+    """Fire BeforeToolSelection and BeforeModel, and decide whether the model may be called, and
+    with which request."""
     event = call.event(HookEventName.BEFORE_TOOL_SELECTION, call.request, call.available_tools)
     selection = await firing.execute(event)
     if selection.stopped:
@@ -185,12 +186,12 @@ async def open_model_gate(firing: Firing, call: ModelCall) -> ModelGate:
         try:
             request = add_system_message(firing.get_translator(), request, before.message)
         except TranslationError as error:
-            firing.warn(f"a hook's message could not be added to the request: {error}")
+            firing.warn(f"cannot add a hook's message to the request: {error}")
     return ModelGate(firing, call, request, allowed=allowed)
 
 
 def add_system_message(translator: "HookTranslator", request: Any, message: str) -> Any:
-    """The request with a hook's system message at the end of its conversation; the user's where
+    """Add a hook's system message to the end of the request's conversation; as a user message if
     the API takes no system message there."""
     shown = translator.to_hook_llm_request(request)["messages"]
     if translator.has_system_turns(request):
@@ -201,7 +202,7 @@ def add_system_message(translator: "HookTranslator", request: Any, message: str)
 
 
 def _make_outcome(answer: Answer) -> ModelOutcome:
-    """What comes of a call that is not made."""
+    """Return the outcome of a call that is not made."""
     return ModelOutcome(
         response=answer.response,
         blocked=not answer.is_synthetic,
@@ -221,8 +222,8 @@ async def call_model(
     transcript_path: str | None = None,
     blocking: bool = False,
 ) -> Any:
-    """Call a model, and apply what the hooks before and after it say; a ``blocking`` caller can
-    read no stream that must be awaited. An exception of the client goes on to the caller."""
+    """Call a model, and apply what the hooks of the model events answer; a ``blocking`` caller
+    cannot read a stream that must be awaited. Exceptions of the client go on to the caller."""
     client = ModelClient.of(create)
     given = client.read(request)
     shown = client.show(given)
@@ -247,7 +248,7 @@ async def call_model(
 async def _finish_response(
     firing: Firing, gate: ModelGate, response: Any, client: ModelClient
 ) -> Any:
-    """The complete response as hooks leave it; the very same if they do not touch it."""
+    """Return the complete response after the hooks; the same object if they change nothing."""
     response = gate.refuse_calls(response)
     if not gate.holds_back:
         return response
@@ -257,7 +258,7 @@ async def _finish_response(
 
 
 async def _finish_stream(firing: Firing, gate: ModelGate, stream: Any, client: ModelClient) -> Any:
-    """What the caller gets for a client's stream; the stream itself where hooks have no say."""
+    """Return the stream that the caller reads; the client's own if no hook is concerned."""
     if not gate.holds_back and gate.allowed is None:
         return stream
     from hookline import modelstreams as streams
@@ -270,12 +271,12 @@ async def _finish_stream(firing: Firing, gate: ModelGate, stream: Any, client: M
     http_response = getattr(stream, "response", None)
     broken = streams.find_broken(chunks)
     if broken is not None:
-        # There is no complete response, and what came of it must not be shown.
+        # The response is not complete, and hooks have not seen it: show only the error.
         return streams.HeldStream([broken], http_response)
     try:
         merged = streams.merge_chunks(chunks)
     except TranslationError:
-        # Nobody can show them to hooks: the event fails as for any response of no known shape.
+        # No translator knows them: the event fails as for any response of an unknown shape.
         merged = chunks
     response = await _finish_response(firing, gate, merged, client)
     if response is not merged:
@@ -290,11 +291,11 @@ def _hold(response: Any) -> Any:
 
 
 def _report_outcome(firing: Firing, gate: ModelGate, outcome: ModelOutcome) -> Any:
-    """The response of an outcome for a caller who gets nothing else: people are told the rest."""
+    """Return the response of an outcome, and log the rest, as the caller gets nothing else."""
     if outcome.message and not outcome.suppressed:
         firing.warn(f"a hook says of this model call: {outcome.message}")
     if outcome.suppressed:
-        firing.warn("a hook wants this response not to be displayed; who called the model has it")
+        firing.warn("a hook wants this response hidden from the user; the caller still gets it")
     if outcome.stop is None:
         return outcome.response
     firing.warn(f"a hook ends the loop: {outcome.stop}")
@@ -302,13 +303,13 @@ def _report_outcome(firing: Firing, gate: ModelGate, outcome: ModelOutcome) -> A
 
 
 async def _refuse_async_stream(answer: Awaitable[Any]) -> Any:
-    """What a client gives to a caller who does not await; raises TypeError for a stream that
-    must be."""
+    """Await a client's answer for a caller who does not await; raises TypeError for a stream that
+    must be awaited."""
     value = await answer
     if hasattr(value, "__aiter__"):
         from hookline.modelstreams import aclose_stream
 
-        # Here, in the event loop that it belongs to.
+        # Closed here, in the event loop that it belongs to.
         await aclose_stream(value)
         raise _make_stream_error()
     return value

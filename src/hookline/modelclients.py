@@ -1,5 +1,5 @@
-"""The methods of clients, and the functions of one's own, that call a model: which API they speak,
-what they take and what they give."""
+"""Client methods, and the caller's own functions, that call a model: which API they speak, what
+they take and what they return."""
 
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache, partial
@@ -13,7 +13,7 @@ from hookline.translate.values import JSONCall, SDKCall, get, is_object
 
 Warn = Callable[[str], None]
 
-# Where an SDK defines the class whose method makes a call -> the API of that call.
+# Module that defines a client class -> the API of its calls.
 _CLIENTS = {
     "openai.resources.chat": "openai-chat",
     "openai.resources.responses": "openai-responses",
@@ -23,22 +23,23 @@ _CLIENTS = {
 }
 _SDKS = ("openai", "anthropic")
 _PLAIN = frozenset({str, int, float, bool, list, dict, tuple})
-# Where an SDK makes methods that give the HTTP response in place of the model's.
+# Modules that define methods which return the HTTP response instead of the model's.
 _RAW = frozenset(f"{sdk}.{module}" for sdk in _SDKS for module in ("_legacy_response", "_response"))
 
 
 class ModelClient(msgspec.Struct, frozen=True):
-    """A client's method, or a function of the caller's, that calls a model; ``api`` is None where
-    only the request can tell."""
+    """A client's method, or a function of the caller's, that calls a model; ``api`` is None if
+    only the request shows which API it is."""
 
     create: Callable[..., Any]
     api: str | None
-    # The arguments that a partial brings along.
+    # The arguments of a functools.partial.
     given: Mapping[str, Any] = {}
 
     @classmethod
     def of(cls, create: Callable[..., Any]) -> "ModelClient":
-        """Raises TypeError for a method whose answers are no responses of a model."""
+        """Find out what a callable is; raises TypeError for a method that does not return a
+        model's responses."""
         given: dict[str, Any] = {}
         while isinstance(create, partial) and not create.args:
             given = {**create.keywords, **given}
@@ -47,7 +48,7 @@ class ModelClient(msgspec.Struct, frozen=True):
         while inner is not None:
             if getattr(inner, "__globals__", {}).get("__name__") in _RAW:
                 raise TypeError(
-                    "model_call cannot look into raw responses; give it the client's create itself,"
+                    "model_call cannot read raw responses; pass the client's create itself,"
                     " without with_raw_response or with_streaming_response"
                 )
             owner = getattr(inner, "__self__", None)
@@ -56,7 +57,7 @@ class ModelClient(msgspec.Struct, frozen=True):
                 name = getattr(inner, "__name__", "")
                 if name in ("stream", "generate_content_stream"):
                     instead = "create(…, stream=True)" if name == "stream" else "generate_content"
-                    raise TypeError(f"model_call cannot guard {name}; give it {instead}")
+                    raise TypeError(f"model_call cannot guard {name}; pass {instead}")
                 return cls(create, api, given)
             inner = (
                 inner.func if isinstance(inner, partial) else getattr(inner, "__wrapped__", None)
@@ -64,8 +65,8 @@ class ModelClient(msgspec.Struct, frozen=True):
         return cls(create, None, given)
 
     def read(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of a call without those that say "not given" in an SDK's way. What can be
-        read only once is read now, for hooks and the client both read it."""
+        """Return the arguments of a call without an SDK's markers for "not given". Iterators are
+        read into lists, as both the hooks and the client read them."""
         read: dict[str, Any] = {}
         for name, value in ({**self.given, **request} if self.given else request).items():
             if type(value) in _PLAIN:
@@ -75,7 +76,7 @@ class ModelClient(msgspec.Struct, frozen=True):
         return read
 
     def show(self, request: dict[str, Any]) -> Any:
-        """The request that hooks are shown."""
+        """Return the request that hooks get."""
         if self.api == "genai":
             from hookline.translate.genai_values import GenerateContentParameters
 
@@ -86,8 +87,8 @@ class ModelClient(msgspec.Struct, frozen=True):
         return JSONCall("openai-chat", request) if _is_plain_chat(request) else request
 
     def arguments(self, request: Any, given: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
-        """What to call the client with for a request that hooks changed. What they set and the
-        client does not take is left out, and people are warned of it."""
+        """Return the client's arguments for a request that hooks changed. Settings that the client
+        does not take are left out with a warning."""
         if self.api == "genai":
             from hookline.translate.genai import accept_config
 
@@ -97,15 +98,15 @@ class ModelClient(msgspec.Struct, frozen=True):
         return keep_accepted(self.create, request, given=given, warn=warn)
 
     def as_own(self, response: Any) -> Any:
-        """A response that hooks made, in the very type that this method of the client gives: some
-        give more than others of the same API."""
+        """Convert a response that hooks made to the exact type that this client method returns:
+        methods of one API return different types."""
         if self.api is None or isinstance(response, Mapping):
             return response
         method = unwrap(getattr(self.create, "__func__", self.create))
         try:
             given = get_type_hints(method).get("return")
         except Exception:
-            # Annotations are evaluated, and whatever they are may go wrong.
+            # Evaluating the annotations can raise anything.
             return response
         for kind in get_args(given) or (given,):
             kind = getattr(kind, "__pydantic_generic_metadata__", {}).get("origin") or kind
@@ -123,8 +124,8 @@ def keep_accepted(
     given: Collection[str] = (),
     warn: Warn,
 ) -> dict[str, Any]:
-    """The arguments that a client's method takes, or that its caller gave. Another is left out
-    with a warning: hooks know settings that not every API has, and none may break the call."""
+    """Return the arguments that a client's method takes, or that its caller gave. Others are left
+    out with a warning: hooks can set what not every API has, and that must not break the call."""
     try:
         parameters = signature(create).parameters
     except (TypeError, ValueError):
@@ -150,8 +151,8 @@ def _find_api(kind: type) -> str | None:
 
 
 def _is_plain_chat(request: Mapping[str, Any]) -> bool:
-    """Whether a request of a function of the caller's is one of chat completions that says no more
-    than hooks' own form does: who calls a model has its API in mind."""
+    """True if the request of a caller's own function is a plain chat completion, without fields
+    that the hooks' own form lacks."""
     messages = request.get("messages")
     return (
         request.keys() <= {"model", "messages", "stream"}

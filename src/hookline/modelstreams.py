@@ -1,8 +1,8 @@
-"""What a caller gets for a model's stream that hooks have a say in.
+"""The streams that a caller reads when hooks check a model's stream.
 
-A stream that AfterModel hooks judge is read to its end first, so its chunks are at hand and can be
-had with and without await. One that is only kept from calling some tools passes as it comes, and
-ends the client's stream when it ends itself: read, closed or dropped.
+A stream that AfterModel hooks check is read to its end first, so its chunks can be read with and
+without await. A stream that is only filtered for forbidden tool calls passes chunk by chunk, and
+closes the client's stream when it is read to the end, closed or dropped.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
@@ -17,12 +17,12 @@ Warn = Callable[[str], None]
 
 
 def is_async_stream(value: object) -> bool:
-    """Whether the chunks of a client's stream must be awaited."""
+    """True if the chunks of a client's stream must be awaited."""
     return hasattr(value, "__anext__") or hasattr(value, "__aiter__")
 
 
 async def read_chunks(stream: Any) -> list[Any]:
-    """All chunks of a client's stream, which is closed afterwards, whatever happens."""
+    """Read all chunks of a client's stream, and close it whatever happens."""
     if not is_async_stream(stream):
         try:
             return list(stream)
@@ -35,37 +35,37 @@ async def read_chunks(stream: Any) -> list[Any]:
 
 
 def merge_chunks(chunks: Sequence[Any]) -> Any:
-    """The response that chunks make up; raises TranslationError where nobody can tell."""
+    """Merge chunks into the response they make up; raises TranslationError for unknown chunks."""
     form = next((form for chunk in chunks if (form := find_stream_form(chunk)) is not None), None)
     if form is None:
-        what = f"chunks of {type(chunks[0]).__name__}" if chunks else "no chunk at all"
-        raise TranslationError(f"a stream of a model cannot be {what}")
+        what = f"{type(chunks[0]).__name__} chunks" if chunks else "no chunks"
+        raise TranslationError(f"cannot read a model's stream of {what}")
     try:
         return form.merge(chunks)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise TranslationError(f"a stream of a model is malformed: {error!r}") from None
+        raise TranslationError(f"a model's stream is malformed: {error!r}") from None
 
 
 def find_broken(chunks: Sequence[Any]) -> Any | None:
-    """The event by which a server says that its stream broke off, None if it did not."""
+    """Return the chunk with which the server reports that its stream broke, None if it did not."""
     return next((chunk for chunk in chunks if get(chunk, "type") == "error"), None)
 
 
 def split_response(response: Any) -> list[Any]:
-    """A response in chunks; itself where nobody knows chunks of it."""
+    """Split a response into chunks; into itself alone if its API has no known chunks."""
     form = find_stream_form(response)
     return [response] if form is None else form.split(response)
 
 
 def close_stream(stream: Any) -> None:
-    """Close what a client gave, if it can be closed."""
+    """Close a client's stream, if it can be closed."""
     close = getattr(stream, "close", None)
     if close is not None:
         close()
 
 
 async def aclose_stream(stream: Any) -> None:
-    """Close what a client gave, if it can be closed, and wait for it."""
+    """Close a client's stream, if it can be closed, and wait until it is."""
     close = getattr(stream, "aclose", None) or getattr(stream, "close", None)
     closing = close() if close is not None else None
     if isawaitable(closing):
@@ -73,7 +73,7 @@ async def aclose_stream(stream: Any) -> None:
 
 
 class _Closed:
-    """What a close gives that is done: it may be awaited, and need not be."""
+    """The result of a ``close()`` that is done: it may be awaited, but need not be."""
 
     def __await__(self) -> Generator[None, None, None]:
         return
@@ -81,9 +81,9 @@ class _Closed:
 
 
 class HeldStream:
-    """Chunks that are at hand, for ``for`` and ``async for``, ``with`` and ``async with`` alike.
+    """Chunks that were read before, for ``for`` and ``async for``, ``with`` and ``async with``.
 
-    ``response`` is that of the client's own stream, where it has one.
+    ``response`` is the HTTP response of the client's own stream, if it has one.
     """
 
     def __init__(self, chunks: Sequence[Any], response: Any = None) -> None:
@@ -105,7 +105,7 @@ class HeldStream:
         raise StopAsyncIteration
 
     def close(self) -> _Closed:
-        """Drop the chunks that were not read; the client's stream is closed already."""
+        """Drop the unread chunks; the client's stream is closed already."""
         self._chunks = iter(())
         return _Closed()
 
@@ -179,8 +179,8 @@ class AsyncFilteredStream:
 
 
 class _Passing:
-    """What passes of a stream, chunk by chunk. A chunk that nobody can read passes as it is, in
-    strict mode not at all, and people are told once."""
+    """Decides what passes of a stream, chunk by chunk. An unreadable chunk passes unchanged, in
+    strict mode not at all; the first one is logged."""
 
     def __init__(self, gate: Refusing, warn: Warn) -> None:
         self._gate, self._warn = gate, warn
@@ -194,13 +194,14 @@ class _Passing:
                 if form is None:
                     if get(chunk, "type") in ("ping", "error"):
                         return [chunk]
-                    raise TranslationError(f"it cannot be {type(chunk).__name__}")
+                    raise TranslationError(f"unknown type {type(chunk).__name__}")
                 self._filter = form.filter_calls(self._gate)
             return self._filter.feed(chunk)
         except Exception as error:
             if not self._has_warned:
                 self._has_warned = True
-                then = "it was left out" if self._gate.is_strict else "what it calls is not checked"
+                is_strict = self._gate.is_strict
+                then = "it was left out" if is_strict else "its tool calls are not checked"
                 self._warn(
                     "hooks restrict the tools of this call, and a chunk of the model's stream "
                     f"could not be read ({error}): {then}"
@@ -208,7 +209,7 @@ class _Passing:
             return [] if self._gate.is_strict else [chunk]
 
 
-# Functions and not methods: a generator that knew its stream would keep it from being dropped.
+# Functions, not methods: a generator with a reference to its FilteredStream would keep it alive.
 def _filter_chunks(stream: Any, passing: _Passing) -> Generator[Any, None, None]:
     try:
         for chunk in stream:

@@ -1,29 +1,29 @@
-"""What somebody may have meant: difflib is loaded by the first misspelt word, never before."""
+"""Suggestions for misspelt words; difflib is loaded with the first one."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
-# No field that anybody meant has a longer name.
+# No known field has a longer name.
 LONGEST_NAME = 80
 _MOST_NAMED = 5
 
-# From here on two spellings are one word with a slip in it.
+# From this ratio on, a word counts as a misspelling of the other.
 _CERTAIN = 0.8
-# And by this much it must be nearer than any other.
+# And it must be nearer than any other by this much.
 _APART = 0.08
-# No word that people type is longer, and nobody remembers more of them.
+# Limits on the length of a word, and on the number of words it is compared with.
 _LONGEST = 200
 _MOST_KNOWN = 500
-# A slip of the fingers: so many letters are left out at most; in a name this short none, and in one
-# of up to so many letters a single one is wrong.
+# A typing slip leaves out this many letters at most; a name shorter than _SHORT may have no wrong
+# letter, and one of up to _CAREFUL letters a single one.
 _MOST_LEFT_OUT = 3
 _SHORT = 5
 _CAREFUL = 6
 
 
 def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
-    """Up to two known words like this one, best first, whatever their case and underscores."""
+    """Return up to two known words like this one, best first; case and underscores are ignored."""
     from difflib import get_close_matches
 
     if len(word) > _LONGEST:
@@ -36,7 +36,7 @@ def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str
 
 
 def only_one(word: str, known: Iterable[str]) -> str | None:
-    """The one known word that is almost the same; None where another is nearly as close."""
+    """Return the one known word that is almost the same; None if another is nearly as close."""
     from difflib import SequenceMatcher
 
     if len(word) > _LONGEST:
@@ -51,8 +51,8 @@ def only_one(word: str, known: Iterable[str]) -> str | None:
 
 
 def is_slip(word: str, name: str) -> bool:
-    """Whether a word is a name but for its case and underscores, a letter or two at one place, or
-    an end that was left out; without difflib, for readers that have no time to load it."""
+    """True if a word differs from a name only in case and underscores, a letter or two at one
+    place, or a missing end; without difflib, for callers who have no time to load it."""
     word, name = _normalize(word), _normalize(name)
     if abs(len(word) - len(name)) > _MOST_LEFT_OUT:
         return False
@@ -69,25 +69,25 @@ def is_slip(word: str, name: str) -> bool:
 
 
 def did_you_mean(names: Iterable[str]) -> str:
-    """The question for a few names, "" for none."""
+    """Return the question for a few names, "" for none."""
     spoken = " or ".join(names)
     return f"did you mean {spoken}?" if spoken else ""
 
 
 def ask_which(word: str, known: Iterable[str]) -> str:
-    """The question for the words that may have been meant, for the one alone if it is clear."""
+    """Return the question for the words that may have been meant, or for the only likely one."""
     names = list(known)
     one = only_one(word, names)
     return did_you_mean([one] if one else nearest(word, names))
 
 
 def name_hint(word: str, known: Collection[str]) -> str:
-    """The question for the names that may have been meant, or else all there are."""
+    """Return the question for the names that may have been meant, or else all names."""
     return did_you_mean(nearest(word, known)) or f"there are {', '.join(known)}"
 
 
 def join_names(names: Sequence[str], prefix: str = "") -> str:
-    """The first few names as people say them, and how many there are besides."""
+    """Join the first few names, and say how many more there are."""
     shown = ", ".join(prefix + _show_name(name) for name in names[:_MOST_NAMED])
     over = len(names) - _MOST_NAMED
     return f"{shown} and {over} more" if over > 0 else shown
@@ -96,8 +96,8 @@ def join_names(names: Sequence[str], prefix: str = "") -> str:
 def describe_unread(
     names: Sequence[str], known: Collection[str], *, where: str = "", prefix: str = ""
 ) -> Iterator[str]:
-    """A warning for each name like a known one, and one for all others; ``prefix`` is the object
-    that they stand in."""
+    """Yield a warning for each name like a known one, and one for all others; ``prefix`` is the
+    object that they stand in."""
     others = []
     for index, name in enumerate(names):
         meant = _find_field(name[: LONGEST_NAME + 1], tuple(known)) if index < _MOST_NAMED else None
@@ -119,7 +119,7 @@ def _show_name(name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _find_field(name: str, known: tuple[str, ...]) -> str | None:
-    """Remembered, as a hook answers with the same fields each time."""
+    """Find the known field that was meant; cached, as a hook answers with the same fields."""
     mixed_up = (each for each in known if sorted(_normalize(each)) == sorted(_normalize(name)))
     return next(mixed_up, None) or only_one(name, known)
 

@@ -1,7 +1,7 @@
-"""What people must see goes to Python's ``logging`` as ``hookline``, which the first of it loads.
+"""Warnings go to Python's ``logging`` as ``hookline``; the first one loads it.
 
-A command has nobody to read a log: it hears the warnings itself, and shows them in their place.
-Texts of hooks and requests stand in them, so in a log each is one line, and steers no terminal.
+Nobody reads a command's log, so a command collects the warnings itself and shows them. They contain
+texts of hooks and requests, so in a log each is one line without control characters.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 class Notice(str):
-    """A warning that says what it is about, for who shows that in a place of its own.
+    """A warning with its kind and its hook, for screens that show these separately.
 
     ``kind`` is "hook-failed", "worker-hook-failed" or "event-failed", "told-user" for what a hook
     tells the user, "" for any other; ``hook`` is the name of the hook that it is about.
@@ -28,7 +28,7 @@ _listeners: list[Callable[[str], None]] = []
 
 
 def warn(message: str, *, error: BaseException | None = None) -> None:
-    """Say something that people must see; ``error`` is what it comes from."""
+    """Log a warning; ``error`` is the exception that caused it."""
     if _listeners:
         _listeners[-1](message if error is None else f"{message}: {error}")
         return
@@ -44,13 +44,13 @@ def warn(message: str, *, error: BaseException | None = None) -> None:
         record = logger.makeRecord(
             logger.name, logging.WARNING, *where, one_line(message), (), why, code.co_name
         )
-        # A handler shows this instead of what it would make of the error.
+        # Handlers show this text instead of formatting the error themselves.
         record.exc_text = describe_traceback(error)
         logger.handle(record)
 
 
 def one_line(text: str) -> str:
-    """The text with everything written out that may end a line or steer a terminal."""
+    """Escape everything in a text that may end a line or control a terminal."""
     if text.isprintable():
         return text
     return "".join(
@@ -62,7 +62,7 @@ def one_line(text: str) -> str:
 
 
 def describe_traceback(error: BaseException) -> str:
-    """Where an error comes from, as Python shows it, but with what the error says in one line."""
+    """Return an error's traceback as Python shows it, but with the error's message on one line."""
     import traceback
 
     lines: list[str] = []
@@ -74,8 +74,7 @@ def describe_traceback(error: BaseException) -> str:
 
 @contextmanager
 def heard_warnings() -> Iterator[list[str]]:
-    """What this process is warned of in the meantime, one text each, instead of logging it; some
-    of them are a Notice."""
+    """Collect this process's warnings instead of logging them; some of them are a Notice."""
     heard: list[str] = []
     _listeners.append(heard.append)
     try:

@@ -1,8 +1,8 @@
-"""Where the files of a user and of a system are; on Linux two variables say it all.
+"""Where the user's and the system's files are; on Linux two variables decide.
 
 They are those of the XDG Base Directory Specification. platformdirs knows the other systems, but
-loading it takes several times as long as a hook runs. No variable moves the system's settings:
-whoever is guarded by them has an environment of its own.
+loading it takes several times as long as a hook runs. No variable moves the system's settings: the
+people and agents they guard control their own environment.
 """
 
 import os
@@ -17,18 +17,18 @@ _MANAGED_SETTINGS = {
 
 
 def home_dir() -> str | None:
-    """The user's home, None for a user who has none."""
+    """Return the user's home directory, None if there is none."""
     home = os.path.expanduser("~")
     return home if os.path.isabs(home) else None
 
 
 def user_config_dir() -> str | None:
-    """Where the user's settings are, None for a user who has no place for them."""
+    """Return the directory of the user's settings, None if there is none."""
     return _find_app_dir("user_config_dir", "XDG_CONFIG_HOME", ".config")
 
 
 def user_state_dir() -> str | None:
-    """Where records are kept for the user, None for a user who has no place for them."""
+    """Return the directory of the user's records, None if there is none."""
     named = os.environ.get(STATE_VARIABLE, "")
     if os.path.isabs(named):
         return named
@@ -36,12 +36,12 @@ def user_state_dir() -> str | None:
 
 
 def system_settings_file() -> str:
-    """Where the settings are that hold for all users."""
+    """Return the path of the settings that apply to all users."""
     return _SYSTEM_SETTINGS.get(sys.platform, "/etc/hookline/settings.json")
 
 
 def managed_settings_file() -> str:
-    """Where the settings of Claude Code are that hold for all users."""
+    """Return the path of Claude Code's settings that apply to all users."""
     return _MANAGED_SETTINGS.get(sys.platform, "/etc/claude-code/managed-settings.json")
 
 

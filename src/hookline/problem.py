@@ -1,8 +1,8 @@
-"""Something wrong in settings or scripts, as facts: who asks goes by them, never by the words."""
+"""Something wrong in settings or scripts, as fields, so that callers never parse the text."""
 
 import msgspec
 
-# The whole file was not used, or an entry in it was not: hooks that somebody wrote may be missing.
+# The whole file, or an entry of it, was not used: hooks may be missing.
 _BROKEN = frozenset(
     {"unreadable", "not-json", "too-large", "too-deep", "not-an-object", "bad-plugin"}
 )
@@ -13,8 +13,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong, where, what was done about it, and what to do.
 
     ``file`` is a path, or the label of settings that were given in code; ``line`` and ``column``
-    are 1-based, and None where there is no text. ``path`` leads to the value in the settings.
-    ``kind`` is a short word that stays the same when the sentences change.
+    are 1-based, and None if there is no text. ``path`` is the path of keys to the value.
+    ``kind`` is a short word that stays the same when the wording changes.
     """
 
     kind: str
@@ -39,12 +39,12 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def broken(self) -> bool:
-        """Whether a whole file, or a plugin, could not be read."""
+        """True if a whole file, or a plugin, could not be read."""
         return self.kind in _BROKEN
 
     @property
     def skipped(self) -> bool:
-        """Whether an entry, with the hooks in it, was left out."""
+        """True if an entry, with the hooks in it, was left out."""
         return self.kind in _SKIPPED
 
     def __str__(self) -> str:

@@ -1,33 +1,33 @@
-"""What a hook says, as the plain dictionaries of the protocol: a function returns them, a script
-prints them as JSON. Nothing else is imported, so that a script pays nothing for it."""
+"""The answers of hooks, as the protocol's plain dictionaries: a function returns them, a script
+prints them as JSON. It imports nothing but ``typing``, so that scripts start fast."""
 
 from typing import Any, TypeAlias
 
 Reply: TypeAlias = dict[str, Any]
 
-# From the weakest to the strictest: a stricter word is never taken back.
+# From the weakest to the strictest: the stricter one of two stands.
 _STRICTNESS = ("allow", "approve", "ask", "block", "deny")
-# Texts of which none may get lost.
+# Texts that are joined, so that none is lost.
 _JOINED = ("reason", "stopReason", "systemMessage", "additionalContext")
 
 
 def allow() -> Reply:
-    """Let it happen."""
+    """Let the event go on."""
     return {"decision": "allow"}
 
 
 def deny(reason: str) -> Reply:
-    """Do not let it happen, or reject what happened; the model reads the reason."""
+    """Block what is about to happen, or reject what happened; the model reads the reason."""
     return {"decision": "deny", "reason": reason}
 
 
 def ask(reason: str) -> Reply:
-    """Let the user decide about a tool call."""
+    """Ask the user to confirm a tool call."""
     return {"decision": "ask", "reason": reason}
 
 
 def stop(reason: str) -> Reply:
-    """End the agent's loop."""
+    """Stop the agent's loop."""
     return {"continue": False, "stopReason": reason}
 
 
@@ -37,23 +37,23 @@ def rewrite(**tool_input: Any) -> Reply:
 
 
 def add_context(text: str) -> Reply:
-    """Let the model read this as well."""
+    """Add a text to what the model reads."""
     return {"hookSpecificOutput": {"additionalContext": text}}
 
 
 def replace_result(text: str) -> Reply:
-    """Let the model read this in place of what the tool gave."""
+    """Replace the tool's result with a text."""
     return {"decision": "deny", "reason": text}
 
 
 def message(text: str) -> Reply:
-    """Tell the user and the model something."""
+    """Show a message to the user and the model."""
     return {"systemMessage": text}
 
 
 def combine(*replies: Reply) -> Reply:
-    """All of these at once: objects are merged, texts joined by a newline, the strictest decision
-    and a stop stand; of other values the last counts."""
+    """Combine several answers: objects are merged, texts joined by a newline, the strictest
+    decision and a stop stand; of other values the last counts."""
     combined: Reply = {}
     for reply in replies:
         _merge(combined, reply)
@@ -72,5 +72,5 @@ def _merge(into: Reply, reply: Reply) -> None:
         elif name in _JOINED and isinstance(before, str) and isinstance(value, str):
             into[name] = f"{before}\n{value}"
         else:
-            # Objects are copied, as what follows is merged into them.
+            # Objects are copied, as later answers are merged into them.
             into[name] = combine(value) if isinstance(value, dict) else value

@@ -1,7 +1,7 @@
-"""Awaits in the caller's own task what seldom waits at all, and bounds it once it does.
+"""Awaits, in the caller's own task and with a timeout, coroutines that seldom wait at all.
 
-The first step is taken inline, without a task or a timer. What waits is driven on by the same task,
-so whatever it bound to its task in the first step (a timeout, a task group) stays valid.
+The first step is taken inline, without a task or a timer. If the coroutine waits, the same task
+goes on with it, so a timeout or a task group that it opened in the first step stays valid.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class TimedOut(Exception):
-    """What was awaited used up its time."""
+    """The awaited coroutine ran longer than its timeout."""
 
 
 async def _await(awaitable: Awaitable[Any]) -> Any:
@@ -20,7 +20,8 @@ async def _await(awaitable: Awaitable[Any]) -> Any:
 
 
 def first_step(awaitable: Awaitable[Any]) -> tuple[Coroutine[Any, Any, Any] | None, Any]:
-    """The result, if the first step is the last; else the coroutine and what it waits for."""
+    """Take the first step; return None and the result if it is the last, else the coroutine and
+    what it waits for."""
     if isinstance(awaitable, (CoroutineType, Coroutine)):
         coroutine = awaitable
     else:
@@ -36,8 +37,8 @@ def first_step(awaitable: Awaitable[Any]) -> tuple[Coroutine[Any, Any, Any] | No
 async def go_on(
     coroutine: Coroutine[Any, Any, Any], first: Any, seconds: float, grace: float
 ) -> Any:
-    """Await what has taken its first step; raises TimedOut after ``seconds``, when it has another
-    ``grace`` seconds to end in before it is abandoned, as it has when the caller is cancelled."""
+    """Await a coroutine that has taken its first step; raises TimedOut after ``seconds``. After a
+    timeout or a cancellation it has ``grace`` seconds to end before it is abandoned."""
     resumed = _Resumed(coroutine, first, seconds, grace)
     try:
         async with resumed.clock:
@@ -52,12 +53,12 @@ async def go_on(
     return value
 
 
-_CANCELLED_ITSELF = "it raised CancelledError though nobody cancelled it"
+_CANCELLED_ITSELF = "it raised CancelledError without having been cancelled"
 
 
 class _Resumed:
-    """Goes on with a coroutine that has yielded once already, until the clock or the caller
-    interrupts it, and gives up on one that will not end: then it has ``grace`` seconds."""
+    """Goes on with a coroutine that has yielded once, until the clock or the caller interrupts it;
+    if it does not end within ``grace`` seconds then, it is abandoned."""
 
     def __init__(
         self, coroutine: Coroutine[Any, Any, Any], first: Any, seconds: float, grace: float
@@ -74,7 +75,7 @@ class _Resumed:
         self._forced = False
 
     def check(self) -> None:
-        """Say what interrupted the coroutine, whatever it made of the interruption itself."""
+        """Raise what interrupted the coroutine, even if it suppressed the interruption."""
         if self._is_cancelled():
             raise asyncio.CancelledError
         if self.clock.expired():
@@ -88,12 +89,12 @@ class _Resumed:
                     sent = yield yielded
                 except BaseException as error:
                     if self._forced or isinstance(error, GeneratorExit):
-                        # One that ignores even GeneratorExit, or raises, is never resumed either.
+                        # A coroutine that ignores GeneratorExit, or raises, is not resumed either.
                         with contextlib.suppress(Exception):
                             self._coroutine.close()
                         raise
                     yielded = self._coroutine.throw(error)
-                    # A timeout or a task group of its own cancels too, but takes that back.
+                    # Its own timeout or task group also cancels the task, but undoes that itself.
                     if self._force is None and (self.clock.expired() or self._is_cancelled()):
                         loop = self._task.get_loop()
                         self._force = loop.call_later(self._grace, self._give_up)
@@ -113,5 +114,5 @@ class _Resumed:
         if self.clock.expired() or self._is_cancelled():
             self._forced = True
             self._task.cancel()
-            # This second cancellation is ours: whoever asked for the first must count only its own.
+            # This second cancellation is ours; the caller must count only the first.
             self._task.uncancel()

@@ -1,7 +1,7 @@
-"""A tool call with everything applied that hooks say about it, whole or in two halves.
+"""A tool call with everything applied that hooks answer, as a whole or in two halves.
 
-Everything here is written once, for callers who await and for those who do not: ``Firing`` is how
-a call reaches the hooks and settles what a tool returns, and a blocking one never suspends.
+Everything is written once, for callers who await and for those who do not: a call reaches the
+hooks, and awaits what a tool returns, through its ``Firing``, and a blocking one never suspends.
 """
 
 import itertools
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_TAIL_CALLS = 8
 BLOCKED_BY_HOOK = "blocked_by_hook"
-# Fired before the user is asked; its hooks are Claude Code's.
+# Fired before the user is asked; only Claude Code's format has hooks for it.
 PERMISSION_REQUEST = "PermissionRequest"
 NOBODY_TO_ASK = "nobody can be asked to confirm it"
 
@@ -37,25 +37,25 @@ Execute: TypeAlias = Callable[[ToolInput], Awaitable[Any] | Any]
 
 
 class FollowingTool(msgspec.Struct, frozen=True):
-    """A tool that hooks want to follow at once, where more is known of it than how it is run: the
-    name that its own hooks know it by, and the server that has it."""
+    """The tool of a tail call: what runs it, the name that hooks know it by, and the MCP server
+    that has it."""
 
     execute: Execute
     name: str
     mcp_context: dict[str, Any] | None = None
 
 
-# The way to run a tool of that name, None where it cannot be run.
+# Returns what runs the tool of that name, None if it cannot be run.
 FindTool: TypeAlias = Callable[[str], Execute | FollowingTool | None]
 
 
 class Deferred(Exception):
-    """Raised by ``confirm`` when the question is answered later: it goes through to the caller
-    of the tool instead of counting as no."""
+    """Raised by ``confirm`` if the user answers later: it goes through to the caller of the tool
+    instead of counting as no."""
 
 
 class ToolError(msgspec.Struct, frozen=True):
-    """Why a tool gave no proper result."""
+    """Why a tool did not give a proper result."""
 
     type: str
     message: str
@@ -63,8 +63,8 @@ class ToolError(msgspec.Struct, frozen=True):
 
 class ToolResult(msgspec.Struct, frozen=True):
     """A tool's result: ``llm_content``, a text or a list of parts, is for the model;
-    ``return_display`` is for the user unless ``suppress_display``. With ``stop_reason`` a hook
-    has asked for the end of the agent loop."""
+    ``return_display`` is for the user unless ``suppress_display``. ``stop_reason`` is set if a
+    hook stops the agent loop."""
 
     llm_content: str | list[Any]
     return_display: Any = None
@@ -75,10 +75,10 @@ class ToolResult(msgspec.Struct, frozen=True):
 
 
 class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a tool call. ``value`` is what the tool itself returned, ``result`` what the
-    model should read of it. ``replaced`` and ``added`` say what hooks did to the result, so that a
-    caller can keep its own object where they did nothing; ``followed`` says that it is the result
-    of another tool, which hooks had called at once; ``stop`` is why the loop should end."""
+    """The outcome of a tool call. ``value`` is what the tool itself returned, ``result`` what the
+    model should read. ``replaced`` and ``added`` say what hooks did to the result, so that a caller
+    can keep its own object if they did nothing; ``followed`` says that the result is a tail
+    call's; ``stop`` is why the loop should end."""
 
     result: ToolResult
     value: Any = None
@@ -92,13 +92,13 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What the model reads, as one text."""
+        """What the model reads, as one string."""
         content = self.result.llm_content
         return content if isinstance(content, str) else text_of(content)
 
 
 class ConfirmationRequest(msgspec.Struct, frozen=True):
-    """What the user is asked about: a hook answered ``ask`` to this call."""
+    """The tool call that the user is asked about, because a hook answered ``ask``."""
 
     tool_name: str
     tool_input: ToolInput
@@ -117,11 +117,11 @@ class Firing(Protocol):
         ...
 
     def settle(self, value: Any) -> Coroutine[Any, Any, Any]:
-        """What a callable returned, awaited if it has to be."""
+        """Await what a callable returned, if it must be awaited."""
         ...
 
     def warn(self, message: str) -> None:
-        """Tell people something."""
+        """Log a warning."""
         ...
 
     def may_answer(self, event: EventName | str, target: str = "") -> bool:
@@ -129,31 +129,31 @@ class Firing(Protocol):
         ...
 
     def is_strict(self) -> bool:
-        """Whether what cannot be checked must not pass."""
+        """True in strict mode, in which nothing passes unchecked."""
         ...
 
     def get_translator(self) -> "HookTranslator":
-        """What reads and edits a model's requests and responses."""
+        """Return what reads and edits a model's requests and responses."""
         ...
 
 
-# Calls that nobody named are numbered, with a mark that no other process has.
+# Calls without an id are numbered, after a prefix that no other process has.
 _CALLS = f"toolu_{os.getpid():x}{time.time_ns():x}_"
 _NUMBERS = itertools.count(1)
 
 
 def make_call_id() -> str:
-    """What a call is known by that its caller has no id for."""
+    """Make an id for a call whose caller has none."""
     return f"{_CALLS}{next(_NUMBERS)}"
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call before any hook has seen it; ``deferrals`` are exceptions of ``confirm``, or of
-    a tool that is not done yet, that go through as ``Deferred`` does. ``read`` makes a result of
-    what the tool returns. ``answered`` is what BeforeTool hooks have answered to this very call
-    already, before it was deferred: they are not asked again. ``id`` is what the model's call is
-    known by. ``original`` is the event before the tool as Claude Code itself worded it, which asks
-    hooks of permission itself. ``approved`` says that the user has allowed this very call."""
+    """A tool call before any hook has seen it. ``deferrals`` are exceptions of ``confirm``, or of
+    a tool that is not done yet, that go through as ``Deferred`` does. ``read`` turns what the tool
+    returns into a result. ``answered`` is the BeforeTool output from before the call was deferred:
+    the hooks are not asked again. ``id`` is the id of the model's tool call. ``original`` is the
+    BeforeTool event in Claude Code's own form; Claude Code fires PermissionRequest itself.
+    ``approved`` says that the user has allowed this call."""
 
     name: str
     input: ToolInput
@@ -176,7 +176,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
         duration_ms: float | None = None,
         original: Mapping[str, Any] | None = None,
     ) -> FiredEvent:
-        """An event of this call in its session."""
+        """Make an event of this call."""
         return FiredEvent(
             event,
             self.name,
@@ -190,9 +190,9 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
 class ToolGate:
     """A tool call between its BeforeTool and its AfterTool.
 
-    ``refusal`` is the result in place of a tool that must not run, None if it may; ``input`` is
-    what it is to be called with then. ``asks`` says that hooks wanted the user asked, and none
-    answered in the user's place.
+    ``refusal`` is the result to use if the tool must not run, None if it may; ``input`` is the
+    input to run it with. ``asks`` says that a hook wants the user asked, and that no
+    PermissionRequest hook answered instead.
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class ToolGate:
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether hooks changed the input."""
+        """True if hooks changed the input."""
         return self.input is not self._call.input
 
     async def finish(
@@ -228,8 +228,8 @@ class ToolGate:
         error: BaseException | None = None,
         original: Mapping[str, Any] | None = None,
     ) -> ToolOutcome:
-        """Fire AfterTool with what the tool gave, or raised, and apply what the hooks say.
-        ``original`` is the event as Claude Code itself worded it."""
+        """Fire AfterTool with the tool's result or exception, and apply what the hooks answer.
+        ``original`` is the event in Claude Code's own form."""
         if error is None:
             given = as_tool_result(result) if self._call.read is None else self._call.read(result)
         else:
@@ -280,14 +280,15 @@ class ToolGate:
     async def follow(
         self, outcome: ToolOutcome, find_tool: FindTool, *, confirm: Confirm | None = None
     ) -> ToolOutcome:
-        """Run the calls that hooks want to follow this one at once; the outcome itself if they
-        want none. ``find_tool`` and ``confirm`` are as in ``run_call``."""
+        """Run the tail calls that hooks request after this call, and return the last outcome; the
+        given outcome if they request none. ``find_tool`` and ``confirm`` are as in
+        ``run_call``."""
         first = msgspec.structs.replace(self._call, confirm=confirm)
         return await _run_tail_calls(self._firing, first, outcome, find_tool)
 
 
 def complete(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that never suspends, because its ``Firing`` is a blocking one."""
+    """Return the result of a coroutine that never suspends because its ``Firing`` is blocking."""
     try:
         work.send(None)
     except StopIteration as done:
@@ -298,7 +299,7 @@ def complete(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def open_gate(firing: Firing, call: ToolCall) -> ToolGate:
-    """Fire BeforeTool, ask the user if the hooks want it, and say whether the tool may run."""
+    """Fire BeforeTool, ask the user if a hook wants it, and decide whether the tool may run."""
     event = call.event(HookEventName.BEFORE_TOOL, call.input, original=call.original)
     if call.answered is None:
         before = await firing.execute(event)
@@ -321,12 +322,11 @@ async def open_gate(firing: Firing, call: ToolCall) -> ToolGate:
 async def _ask_user(
     firing: Firing, call: ToolCall, before: Answer
 ) -> tuple[ToolResult | None, ToolInput, bool]:
-    """Settle the question that hooks want put to the user: other hooks may answer it in the
-    user's place (PermissionRequest). The refusal, None if the call may go on, its input, and
-    whether the user was asked."""
+    """Ask the user about a call, unless PermissionRequest hooks answer instead. Return the
+    refusal, None if the call may go on, its input, and whether the user was asked."""
     assert call.confirm is not None
     tool_input, reason = before.tool_input, before.reason or ""
-    # After a deferral they have been asked, and Claude Code asks them itself.
+    # After a deferral those hooks have answered before, and Claude Code asks them itself.
     is_new = call.answered is None and call.original is None
     if is_new and firing.may_answer(PERMISSION_REQUEST, call.name):
         server = {} if call.mcp_context is None else {"mcp_context": call.mcp_context}
@@ -343,7 +343,7 @@ async def _ask_user(
             return _make_stop(answer.reason or ""), tool_input, False
         if answer.denied:
             return _make_block(answer.reason or reason), tool_input, False
-        # An answer that does not count rewrites nothing either.
+        # An answer that may not permit the call may not rewrite it either.
         if may_permit(answer, before):
             return None, answer.tool_input, False
     request = ConfirmationRequest(call.name, tool_input, reason, before.message)
@@ -352,18 +352,18 @@ async def _ask_user(
     except Exception as error:
         if isinstance(error, (Deferred, *call.deferrals)):
             raise
-        # A question that could not be put was not answered with yes.
-        firing.warn(f"the user could not be asked about {call.name}: {error}")
+        # Without an answer the call is not allowed.
+        firing.warn(f"cannot ask the user about {call.name}: {error}")
         is_confirmed = False
     refused = _make_block(f"The user did not allow this call of {call.name}: {reason}")
     return (None if is_confirmed else refused), tool_input, True
 
 
 def may_permit(answer: Answer, asked: Answer | None = None) -> bool:
-    """Whether hooks allow a call that the user is to be asked about, by others in ``asked`` or by
-    the agent itself. Nobody answers for the user where a hook asks whose owner is trusted more:
-    the system's question is for the system's hooks to answer, the user's not for the project's.
-    Nor is a call allowed that they rewrote, which those who may allow it have not seen."""
+    """True if PermissionRequest hooks allow a call that hooks (in ``asked``) or the agent want to
+    ask the user about. A hook cannot allow what a hook of a more trusted layer asks about: only
+    the system's hooks can answer the system's question, and the project's hooks cannot answer the
+    user's. Nor may a hook that cannot allow the call rewrite it: the others have not seen that."""
     output = answer.final_output
     if output is None or output.decision not in ("allow", "approve"):
         return False
@@ -385,16 +385,15 @@ def may_permit(answer: Answer, asked: Answer | None = None) -> bool:
         given = said.hook_specific_output or {}
         if given.get("tool_input") or given.get("removeToolInput"):
             rewriting.add(result.hook.source)
-    # What is allowed is the call as they were shown it.
+    # Hooks allow the call as they read it, so no other hook may have rewritten it.
     return bool(allowing - barred) and not rewriting & barred
 
 
 async def run_call(
     firing: Firing, call: ToolCall, execute: Execute, *, find_tool: FindTool
 ) -> ToolOutcome:
-    """Run a tool and apply what the hooks before and after it say, calls that they want to follow
-    at once included: ``find_tool`` says how one is run. Only an exception of a tool itself gets
-    out, or a deferral."""
+    """Run a tool and apply what BeforeTool and AfterTool hooks answer, tail calls included:
+    ``find_tool`` returns what runs one. Raises only the tool's own exceptions, and deferrals."""
     outcome = await _run_once(firing, call, execute)
     return await _run_tail_calls(firing, call, outcome, find_tool)
 
@@ -402,7 +401,7 @@ async def run_call(
 async def _run_tail_calls(
     firing: Firing, first: ToolCall, outcome: ToolOutcome, find_tool: FindTool
 ) -> ToolOutcome:
-    """Run the calls that hooks want to follow at once, and give the outcome of the last."""
+    """Run the tail calls that hooks request, and return the outcome of the last."""
     number = 0
     while outcome.tail_call is not None:
         name, following = outcome.tail_call["name"], find_tool(outcome.tail_call["name"])
@@ -439,22 +438,22 @@ async def _run_once(firing: Firing, call: ToolCall, execute: Execute) -> ToolOut
         value = await firing.settle(execute(gate.input))
     except Exception as error:
         if isinstance(error, call.deferrals):
-            # The tool is not done: it will be called again.
+            # The tool is not done; the caller will call it again.
             raise
         outcome = await gate.finish(error=error)
         if outcome.replaced:
-            # The exception goes on to the caller, who has it in place of any result.
+            # The caller gets the exception instead of a result.
             firing.warn(
                 f"hooks rejected the result of {call.name} or stopped the loop after it, "
-                f"but it raised, which goes on to the caller: {outcome.text}"
+                f"but its exception still goes on to the caller: {outcome.text}"
             )
         raise
     return await gate.finish(result=value)
 
 
 def call_with(tool: Callable[..., Any], tool_input: Mapping[str, Any]) -> Any:
-    """Call a tool with its input: the fields as keywords, or the mapping itself for a tool of one
-    parameter that is annotated as a mapping and is not named like a field."""
+    """Call a tool with the fields of its input as keywords; or with the mapping itself, if its one
+    parameter is annotated as a mapping and is not named like a field."""
     try:
         parameters = list(signature(tool, eval_str=True).parameters.values())
     except (TypeError, ValueError, NameError):
@@ -469,8 +468,8 @@ def call_with(tool: Callable[..., Any], tool_input: Mapping[str, Any]) -> Any:
 
 
 def as_tool_result(value: Any) -> ToolResult:
-    """What a tool returned as a result: a text or a list of parts is its content, anything else
-    is written as JSON."""
+    """Turn what a tool returned into a result: a text or a list of parts is its content, anything
+    else is written as JSON."""
     if isinstance(value, ToolResult):
         return value
     if value is None:
@@ -479,12 +478,12 @@ def as_tool_result(value: Any) -> ToolResult:
 
 
 def text_of(value: Any) -> str:
-    """A value as JSON text; a text is itself."""
+    """Return a value as JSON; a string as it is."""
     return value if isinstance(value, str) else codec.encode(show(value).value).decode()
 
 
 def with_text(result: ToolResult, text: str) -> ToolResult:
-    """The result with a text at the end of what the model reads."""
+    """Add a text to the end of what the model reads."""
     content = result.llm_content
     if isinstance(content, list):
         return msgspec.structs.replace(result, llm_content=[*content, {"text": text.lstrip("\n")}])
@@ -494,7 +493,7 @@ def with_text(result: ToolResult, text: str) -> ToolResult:
 
 
 def to_tool_response(result: ToolResult) -> dict[str, Any]:
-    """The JSON an AfterTool hook reads as ``tool_response``."""
+    """Return the JSON that AfterTool hooks read as ``tool_response``."""
     fields = {
         "llmContent": result.llm_content,
         "returnDisplay": result.return_display,

@@ -1,5 +1,5 @@
-"""Writes a conversation down as Claude Code does, for hooks that read ``transcript_path``: JSON
-Lines, one content block a line."""
+"""Writes a conversation in Claude Code's format, for hooks that read ``transcript_path``: JSON
+Lines, one content block per line."""
 
 import os
 import uuid
@@ -13,12 +13,12 @@ from hookline.wire import codec
 
 
 class TranscriptWriter:
-    """A transcript at ``path``, which is made with its folder and readable by nobody else; one
-    that exists goes on. Each line is on the disk when its method returns, so that the hooks of the
-    next event read it. What cannot be written is warned of, once, and the conversation goes on.
+    """A transcript at ``path``, which is created with its folder, readable by its owner only; an
+    existing one is continued. Each line is written when its method returns, so that the hooks of
+    the next event read it. If writing fails, that is logged once, and the conversation goes on.
 
-    Tools have the names that Claude Code gives them; ``tools`` declares those of the host's that
-    it does not know.
+    Tools have Claude Code's names; ``tools`` declares the host's tools that Claude Code does not
+    have.
     """
 
     def __init__(
@@ -37,22 +37,22 @@ class TranscriptWriter:
         self._is_broken = False
 
     def add_text(self, role: Literal["user", "assistant"], text: str) -> None:
-        """Somebody says something."""
+        """Add what the user or the model said."""
         self._append_block(role, {"type": "text", "text": text})
 
     def add_call(self, id: str, name: str, tool_input: Mapping[str, Any]) -> None:
-        """The model calls a tool."""
+        """Add a tool call of the model."""
         try:
             shown = show_as_claude(name, tool_input, tools=self.tools, cwd=self._cwd)
             name, tool_input = shown.name, shown.input
         except HooklineError:
-            # Nobody can say which of two fields is meant, so both stay.
+            # It is not clear which of two fields is meant, so the input stays as it is.
             pass
         call = {"type": "tool_use", "id": id, "name": name, "input": codec.show(tool_input).value}
         self._append_block("assistant", call)
 
     def add_result(self, call_id: str, text: str, *, is_error: bool = False) -> None:
-        """A tool has answered; ``text`` is what the model reads."""
+        """Add a tool's result; ``text`` is what the model reads."""
         result = {"type": "tool_result", "tool_use_id": call_id, "content": text}
         self._append_block("user", {**result, "is_error": True} if is_error else result)
 
@@ -75,6 +75,6 @@ class TranscriptWriter:
         except OSError as error:
             if not self._is_broken:
                 self._is_broken = True
-                warn(f"the transcript cannot be written: {error}")
+                warn(f"cannot write the transcript: {error}")
             return
         self._parent, self._is_broken = str(line["uuid"]), False

@@ -1,8 +1,7 @@
-"""What an agent loop calls: each function fires one event and hands back what to do about it.
+"""The functions that an agent loop calls: each fires one event and returns what to do about it.
 
-They are the contract's names over ``hookline.Hooks``. None of them raises; where anything in the
-engine fails they answer with a safe default. Requests and responses of a model are the SDK's, in
-and out.
+They are the contract's names over ``hookline.Hooks``. None of them raises; if the engine fails
+they return a safe default. Requests and responses of a model are in the SDK's form, in and out.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -23,7 +22,7 @@ RunTool: TypeAlias = Callable[[str, ToolInput], Awaitable[Any] | Any]
 
 TOOL_PERMISSION = "ToolPermission"
 
-# Kind of confirmation -> what it is called, and which of its fields hooks are shown.
+# Kind of confirmation -> its name in the message, and the fields that hooks read.
 _KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "edit": ("editing", ("fileName", "filePath", "fileDiff")),
     "exec": ("execution", ("command", "rootCommand")),
@@ -40,7 +39,7 @@ async def fire_before_tool_hook(
     mcp_context: dict[str, Any] | None = None,
     original_request_name: str | None = None,
 ) -> DefaultHookOutput | None:
-    """A tool is about to run."""
+    """Fire BeforeTool: a tool is about to run."""
     answer = await Hooks.of(config).before_tool(
         tool_name,
         tool_input,
@@ -60,7 +59,7 @@ async def fire_after_tool_hook(
     mcp_context: dict[str, Any] | None = None,
     original_request_name: str | None = None,
 ) -> DefaultHookOutput | None:
-    """A tool has run."""
+    """Fire AfterTool: a tool has run."""
     answer = await Hooks.of(config).after_tool(
         tool_name,
         tool_input,
@@ -82,11 +81,11 @@ async def execute_tool_with_hooks(
     confirm: Confirm | None = None,
     mcp_context: dict[str, Any] | None = None,
 ) -> ToolResult:
-    """Run a tool and apply what the hooks before and after it say.
+    """Run a tool, and apply what BeforeTool and AfterTool hooks answer.
 
-    ``execute`` runs this tool, ``run_tool`` any tool by name, for calls a hook asks to follow at
-    once. ``confirm`` asks the user; without it nobody can be asked, and ``ask`` is a block. Only an
-    exception of the tool itself gets out.
+    ``execute`` runs this tool, ``run_tool`` any tool by name, for tail calls. ``confirm`` asks the
+    user when a hook answers ``ask``; without it ``ask`` blocks the call. Only an exception of the
+    tool itself is raised.
     """
     return await Hooks.of(config).run_tool(
         execute,
@@ -100,9 +99,9 @@ async def execute_tool_with_hooks(
 
 
 class BeforeModelHookResult(msgspec.Struct, frozen=True):
-    """What to do about a request. ``blocked``: do not call the model; answer with
-    ``synthetic_response`` if there is one, else with the reason. ``modified_request`` is the very
-    same object when the hooks changed nothing in it."""
+    """What to do about a request. If ``blocked``, do not call the model: answer with
+    ``synthetic_response`` if there is one, else with the reason. ``modified_request`` is the
+    caller's own object if the hooks changed nothing."""
 
     blocked: bool = False
     reason: str | None = None
@@ -113,8 +112,8 @@ class BeforeModelHookResult(msgspec.Struct, frozen=True):
 
 
 class AfterModelHookResult(msgspec.Struct, frozen=True):
-    """What to do about a response. ``response`` is the one to keep; after a block it is empty but
-    for the reason."""
+    """What to do about a response. ``response`` is the one to keep; after a block it contains only
+    the reason."""
 
     response: Any
     blocked: bool = False
@@ -126,7 +125,7 @@ class AfterModelHookResult(msgspec.Struct, frozen=True):
 
 
 class BeforeToolSelectionHookResult(msgspec.Struct, frozen=True):
-    """Which tools a call may use; None where the hooks said nothing."""
+    """The tools that a call may use; None if the hooks did not answer."""
 
     tool_config: Any = None
     tools: Any = None
@@ -135,7 +134,7 @@ class BeforeToolSelectionHookResult(msgspec.Struct, frozen=True):
 
 
 async def fire_before_model_hook(config: Config, llm_request: Any) -> BeforeModelHookResult:
-    """A request is about to go to the model."""
+    """Fire BeforeModel: a request is about to go to the model."""
     answer = await Hooks.of(config).before_model(llm_request)
     if answer.final_output is None:
         return BeforeModelHookResult()
@@ -153,7 +152,7 @@ async def fire_before_model_hook(config: Config, llm_request: Any) -> BeforeMode
 async def fire_after_model_hook(
     config: Config, llm_request: Any, llm_response: Any
 ) -> AfterModelHookResult:
-    """The model has answered in full."""
+    """Fire AfterModel: the model's response is complete."""
     answer = await Hooks.of(config).after_model(llm_request, llm_response)
     if answer.final_output is None:
         return AfterModelHookResult(llm_response)
@@ -171,7 +170,7 @@ async def fire_after_model_hook(
 async def fire_before_tool_selection_hook(
     config: Config, llm_request: Any
 ) -> BeforeToolSelectionHookResult:
-    """The model is about to be offered the tools of a request."""
+    """Fire BeforeToolSelection: the model is about to be offered the tools of a request."""
     answer = await Hooks.of(config).before_tool_selection(llm_request)
     output = answer.final_output
     if not isinstance(output, BeforeToolSelectionHookOutput):
@@ -188,26 +187,27 @@ async def fire_before_tool_selection_hook(
 async def fire_session_start_hook(
     config: Config, source: SessionStartSource
 ) -> DefaultHookOutput | None:
-    """A session starts, or goes on after its context was cleared or compressed."""
+    """Fire SessionStart: a session starts, or goes on after its context was cleared or
+    compressed."""
     return (await Hooks.of(config).session_start(source)).final_output
 
 
 async def fire_session_end_hook(
     config: Config, reason: SessionEndReason
 ) -> DefaultHookOutput | None:
-    """A session ends."""
+    """Fire SessionEnd: a session ends."""
     return (await Hooks.of(config).session_end(reason)).final_output
 
 
 async def fire_before_agent_hook(config: Config, prompt: str) -> DefaultHookOutput | None:
-    """A turn is about to begin."""
+    """Fire BeforeAgent: a turn is about to begin."""
     return (await Hooks.of(config).before_agent(prompt)).final_output
 
 
 async def fire_after_agent_hook(
     config: Config, prompt: str, prompt_response: str, stop_hook_active: bool = False
 ) -> DefaultHookOutput | None:
-    """A turn is over."""
+    """Fire AfterAgent: a turn is over."""
     answer = await Hooks.of(config).after_agent(
         prompt, prompt_response, stop_hook_active=stop_hook_active
     )
@@ -217,7 +217,7 @@ async def fire_after_agent_hook(
 async def fire_pre_compress_hook(
     config: Config, trigger: PreCompressTrigger
 ) -> DefaultHookOutput | None:
-    """The history is about to be compressed."""
+    """Fire PreCompress: the history is about to be compressed."""
     return (await Hooks.of(config).pre_compress(trigger)).final_output
 
 
@@ -229,7 +229,7 @@ async def fire_notification_hook(
     level: str | None = None,
     details: dict[str, Any] | None = None,
 ) -> DefaultHookOutput | None:
-    """The user should be told something."""
+    """Fire Notification: the agent tells the user something."""
     answer = await Hooks.of(config).notification(
         message, notification_type=notification_type, level=level, details=details
     )
@@ -239,12 +239,13 @@ async def fire_notification_hook(
 async def fire_claude_event(
     config: Config, name: str, fields: Mapping[str, Any]
 ) -> DefaultHookOutput | None:
-    """Something happened that Claude Code has a name for, in its words: ``SubagentStop``, say."""
+    """Fire an event under Claude Code's name for it (``SubagentStop``, say), with Claude Code's
+    fields."""
     return (await Hooks.of(config).fire_claude_event(name, fields)).final_output
 
 
 class ToolNotification(msgspec.Struct, frozen=True):
-    """What a Notification event says of a confirmation."""
+    """The fields of a Notification event about a confirmation."""
 
     message: str
     notification_type: str
@@ -252,7 +253,7 @@ class ToolNotification(msgspec.Struct, frozen=True):
 
 
 def tool_notification(confirmation: Mapping[str, Any]) -> ToolNotification:
-    """What hooks are told of a confirmation ``{type, title, …}`` before it is asked for."""
+    """Return what hooks read before the user is asked for a confirmation ``{type, title, …}``."""
     title = confirmation.get("title", "")
     purpose, shown = _KINDS.get(str(confirmation.get("type")), ("approval", ()))
     details = {
@@ -262,7 +263,7 @@ def tool_notification(confirmation: Mapping[str, Any]) -> ToolNotification:
 
 
 def describe_command(command: str) -> dict[str, str]:
-    """What a confirmation of type ``exec`` says of its command."""
+    """Return the command fields of a confirmation of type ``exec``."""
     root = command.split(maxsplit=1)[0] if command.strip() else ""
     return {"command": command, "rootCommand": root}
 
@@ -270,7 +271,7 @@ def describe_command(command: str) -> dict[str, str]:
 async def fire_tool_notification_hook(
     config: Config, confirmation: Mapping[str, Any]
 ) -> DefaultHookOutput | None:
-    """The user is about to be asked about a tool call, ``{type, title, …}``."""
+    """Fire Notification: the user is about to be asked about a tool call, ``{type, title, …}``."""
     notification = tool_notification(confirmation)
     return await fire_notification_hook(
         config,

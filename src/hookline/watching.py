@@ -1,7 +1,7 @@
-"""Says when one of some files has changed, come or gone; a thread of its own waits for that.
+"""Reports when one of several files has changed, appeared or vanished, from a thread of its own.
 
-Editors and deployments replace files rather than write into them, and the directory of a settings
-file may not exist yet: so directories are watched, the nearest that there are.
+Editors and deployments replace files instead of writing into them, and the directory of a settings
+file may not exist yet: so the nearest existing directories are watched.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from hookline.errors import HooklineError
 from hookline.files import Signature, signature
 
-# Milliseconds: how long writing must rest before it counts as done, and how often a watch looks.
+# Milliseconds: how long a file must stay unchanged until it counts as written, and between looks.
 _DEBOUNCE = 200
 _STEP = 50
 
@@ -24,7 +24,7 @@ class WatchError(HooklineError):
 class FileWatch:
     """Calls ``changed`` from its thread after any of ``files`` has changed, until ``stop()``.
 
-    Raises WatchError where files cannot be watched; ``warn`` is called with what fails later.
+    Raises WatchError if files cannot be watched; ``warn`` is called for errors that come later.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class FileWatch:
         self._thread.start()
 
     def stop(self) -> None:
-        """Watch no more; when this returns, ``changed`` is not called again."""
+        """Stop watching; when this returns, ``changed`` is not called again."""
         self._stopped.set()
         if threading.current_thread() is not self._thread:
             self._thread.join()
@@ -58,7 +58,7 @@ class FileWatch:
         while not self._stopped.is_set():
             try:
                 directories = self._find_directories()
-                # Ctrl-C is not for this thread, so it stays out of the terminal's way.
+                # Ctrl-C is for the main thread, so this one must not handle it.
                 changes = watchfiles.watch(
                     *directories,
                     watch_filter=None,
@@ -71,7 +71,7 @@ class FileWatch:
                     recursive=False,
                 )
                 with contextlib.closing(changes):
-                    # A first look, as a file may have changed before it was watched.
+                    # A file may have changed before the watch began.
                     self._report_changes()
                     for _ in changes:
                         if self._stopped.is_set():
@@ -80,7 +80,7 @@ class FileWatch:
                         if self._find_directories() != directories:
                             break
             except Exception as error:
-                self._warn(f"settings are not watched for changes at the moment: {error}")
+                self._warn(f"cannot watch the settings for changes, trying again: {error}")
                 self._stopped.wait(1)
 
     def _report_changes(self) -> None:
@@ -93,7 +93,7 @@ class FileWatch:
         return tuple(map(signature, self._files))
 
     def _find_directories(self) -> frozenset[str]:
-        """Where the files are, or the nearest directories above that there are."""
+        """Return the directories of the files, or the nearest existing ones above them."""
         found = set()
         for file in self._files:
             directory = os.path.dirname(file)

@@ -1,8 +1,8 @@
-"""A function that is guarded by hooks from now on, under its own signature.
+"""Wraps a function in hooks; the wrapped function keeps its signature.
 
-Hooks are shown the arguments by name, defaults included. Only what a hook rewrote is replaced; the
-function gets its own objects otherwise. What a generator yields is held back where AfterTool hooks
-will look at it, so that nothing can be sent to it; otherwise it flows.
+Hooks read the arguments by name, defaults included. Only arguments that a hook rewrote are
+replaced; the function gets the caller's own objects otherwise. If AfterTool hooks exist, what a
+generator yields is held back until they have answered, so the caller cannot send to it.
 """
 
 import functools
@@ -46,8 +46,8 @@ def wrap_function(
     on_block: OnBlock,
     as_text: bool,
 ) -> Any:
-    """The guarded function; each call of it is the template with its input. Plain functions reach
-    the hooks through ``blocking``. ``find_tool`` finds what hooks ask for to follow at once."""
+    """Return the wrapped function; each call is the template with that call's input. Plain
+    functions reach the hooks through ``blocking``. ``find_tool`` finds the tools of tail calls."""
     if isinstance(function, classmethod | staticmethod):
         guarded = wrap_function(
             function.__func__,
@@ -62,7 +62,7 @@ def wrap_function(
     parameters = signature(function)
     first = next(iter(parameters.parameters), None)
     hidden = first if first in ("self", "cls") else None
-    # An object that is called is what its method is.
+    # A callable object is of the same kind as its __call__ method.
     kinds = (function, function.__call__)
     yields, yields_later = any(map(isgeneratorfunction, kinds)), any(map(isasyncgenfunction, kinds))
 
@@ -72,8 +72,8 @@ def wrap_function(
         shown: ToolInput = {}
         for name, value in bound.arguments.items():
             if parameters.parameters[name].kind is Parameter.VAR_KEYWORD:
-                # What a function takes as ``**more`` stands beside the others, but for keywords
-                # that would hide another parameter's value.
+                # Keywords of ``**more`` stand beside the other arguments, except those that
+                # would hide another parameter's value.
                 hiding = {key: value[key] for key in value if key in parameters.parameters}
                 shown.update({key: value[key] for key in value if key not in hiding})
                 if hiding:
@@ -82,7 +82,7 @@ def wrap_function(
                 shown[name] = value
 
         def execute(given: ToolInput) -> Any:
-            """Call the function with its own arguments but for those that a hook changed."""
+            """Call the function with the caller's arguments, except those that a hook changed."""
             further: dict[str, Any] = {}
             for name, value in given.items():
                 if name in shown and value is shown[name]:
@@ -116,7 +116,7 @@ def wrap_function(
             as_text or isinstance(outcome.value, str) or (is_held and _are_texts(outcome.value))
         )
         if not outcome.ran or (outcome.replaced and not is_text):
-            # A result that hooks reject must not be handed on, whatever its type.
+            # A result that hooks reject must not be returned, whatever its type.
             if on_block == "raise":
                 raise BlockedByHook(template.name, outcome.text)
             return outcome.text
@@ -125,13 +125,13 @@ def wrap_function(
         if outcome.added:
             kind = type(outcome.value).__name__
             io.warn(
-                f"a hook adds to the result of {template.name}, which is a {kind} and stays as it "
-                f"is (wrap it with as_text=True): {outcome.added}"
+                f"cannot add a hook's text to the result of {template.name}, which is a {kind}; "
+                f"wrap the function with as_text=True: {outcome.added}"
             )
         return outcome.value
 
     def look_alike(guarded: Any) -> Any:
-        """Give a guarded function all that its own is known by; some callables have no name."""
+        """Copy the function's name and metadata; some callables have no name of their own."""
         guarded.__name__ = guarded.__qualname__ = template.name
         return functools.update_wrapper(guarded, function)
 
@@ -185,5 +185,5 @@ def _are_texts(items: Any) -> bool:
 
 
 def _read_items(items: Any) -> ToolResult:
-    """What a generator yielded, as hooks read it: texts are pieces of one."""
+    """Turn what a generator yielded into a result: strings are joined into one text."""
     return as_tool_result("".join(items) if _are_texts(items) else items)

@@ -54,7 +54,7 @@ async def test_without_a_bus_a_request_is_carried_out_and_answered_to_nobody(
 ) -> None:
     system = await started(tmp_path / "w")
     await system.get_event_handler().handle_hook_execution_request(request("BeforeTool", TOOL))
-    assert "there is no bus to answer on" in caplog.text
+    assert "cannot publish the response to a hook request: there is no bus" in caplog.text
 
 
 @pytest.mark.requirement("DELTA-HEVT-004")
@@ -109,7 +109,7 @@ async def test_a_bus_that_cannot_publish_is_reported_and_fails_nobody(
 
     system = await started(tmp_path / "w", message_bus=Deaf())
     await system.get_event_handler().handle_hook_execution_request(request("BeforeTool", TOOL))
-    assert "could not be published: the line is dead" in caplog.text
+    assert "cannot publish a hook response: the line is dead" in caplog.text
 
 
 async def test_requests_are_carried_out_side_by_side(project: Project, answers: Answers) -> None:

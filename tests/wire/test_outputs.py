@@ -208,9 +208,9 @@ def test_removed_fields_of_a_tool_input_are_named_by_strings() -> None:
     [
         (HookEventName.BEFORE_TOOL, "removeToolInput", ["a"], None),
         (HookEventName.BEFORE_TOOL, "removeToolInput", "a", "must be a list"),
-        (HookEventName.BEFORE_TOOL, "removeToolInput", [1], "must hold nothing but strings"),
+        (HookEventName.BEFORE_TOOL, "removeToolInput", [1], "must hold only strings"),
         (HookEventName.SESSION_START, "exports", {"A": "1"}, None),
-        (HookEventName.SESSION_START, "exports", {"A": 1}, "must hold nothing but strings"),
+        (HookEventName.SESSION_START, "exports", {"A": 1}, "must hold only strings"),
         (HookEventName.PRE_COMPRESS, "keepHistory", "yes", "must be true or false"),
         (HookEventName.NOTIFICATION, "userMessage", 1, "must be a string"),
     ],

@@ -1,1 +1,1 @@
-"""What hook scripts see and say: frozen values and JSON, with no SDK and no input or output."""
+"""What hook scripts read and answer: frozen values and JSON, with no SDK and no I/O."""

@@ -1,6 +1,6 @@
-"""The events that Claude Code alone has: a host fires them by name (``fire_claude_event``).
+"""The events that only Claude Code has; a host fires them by name (``fire_claude_event``).
 
-Those that it shares with us are mapped to ours by the Claude dialect.
+The Claude dialect maps the events that hookline has too.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from hookline.wire.events import EventName, EventSpec
 
 
 class ClaudeEventName(EventName):
-    """Their names, as Claude Code spells them."""
+    """The names of these events, as Claude Code spells them."""
 
     __hash__ = str.__hash__
 
@@ -66,7 +66,7 @@ CLAUDE_DEFAULTS: dict[str, Any] = {
     "requested_model": None,
 }
 
-# Only these are settled by hooks here; what else they could say is the host's to apply.
+# Only what EventSpec says is applied here; the host applies what else hooks may answer.
 CLAUDE_EVENTS: dict[str, EventSpec] = {
     spec.event: spec
     for spec in (

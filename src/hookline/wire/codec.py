@@ -1,13 +1,13 @@
 """How values are written for hooks and read back: one JSON encoder and decoder, one form of time,
-and a form for what JSON has none for.
+and a form for values that JSON has none for.
 
-msgspec is stricter than JSON's grammar: lone surrogates, which models and scripts do produce
-(``"\\ud800"``), and numbers beyond a double. Refusing them would let a payload slip past every
-hook, or a denial be lost, so what msgspec turns down gets a second reading by the standard library.
+msgspec is stricter than JSON's grammar: it refuses lone surrogates, which models and scripts do
+produce (``"\\ud800"``), and numbers beyond a double. Then a payload would reach no hook, or a
+denial would be lost, so the standard library reads what msgspec refuses.
 
-A hook must not be skipped either because a tool was called with a path, an enum or an object of
-somebody's library: ``show`` makes plain data of it. What cannot be shown whole is cut with a marker
-and reported, because something could hide below the cut.
+Nor may a hook be skipped because a tool was called with a path, an enum or an object of some
+library: ``show`` turns it into plain data. A value that is too large is cut, with a marker and a
+report, because something could hide behind the cut.
 """
 
 import math
@@ -35,7 +35,7 @@ _SCALARS = (str, int, bool, type(None))
 
 
 def encode(value: object) -> bytes:
-    """Write a value as JSON; raises PayloadEncodingError for what has no JSON form."""
+    """Write a value as JSON; raises PayloadEncodingError if it has no JSON form."""
     try:
         try:
             return _encoder.encode(value)
@@ -66,7 +66,7 @@ def decode(text: bytes | str) -> Any:
 
 
 def copy(value: Any) -> Any:
-    """An independent copy of a JSON value, which proves on the way that it is one."""
+    """Return an independent copy of a JSON value; raises if it is not one."""
     try:
         return _decoder.decode(_encoder.encode(value))
     except Exception:
@@ -74,8 +74,8 @@ def copy(value: Any) -> Any:
 
 
 def lenient_decoder(**options: Any) -> "JSONDecoder":
-    """A decoder for all that JSON's grammar allows, and that can read on from within a text;
-    it raises ValueError or RecursionError. The options are those of ``json.JSONDecoder``."""
+    """Return a decoder for everything that JSON's grammar allows; it can also start within a text.
+    It raises ValueError or RecursionError. The options are those of ``json.JSONDecoder``."""
     import json
 
     def refuse(constant: str) -> object:
@@ -84,12 +84,12 @@ def lenient_decoder(**options: Any) -> "JSONDecoder":
     return json.JSONDecoder(parse_constant=refuse, **options)
 
 
-# The second that was written last, and how: events come in bursts, and the calendar is slow.
+# The last second and its text, cached: events come in bursts, and formatting a date is slow.
 _last_second = ("", "")
 
 
 def timestamp() -> str:
-    """Now, as ISO 8601 in UTC with milliseconds and a ``Z``."""
+    """Return the current time as ISO 8601 in UTC, with milliseconds and ``Z``."""
     global _last_second
     digits = str(time.time_ns())
     second, milliseconds = digits[:-9], digits[-9:-6]
@@ -101,8 +101,8 @@ def timestamp() -> str:
 
 
 class Shown(NamedTuple):
-    """A value as JSON data. ``cuts`` says what of it was left out, ``as_text`` the types of which
-    nothing but their ``repr`` could be shown."""
+    """A value as JSON data. ``cuts`` says what was left out, ``as_text`` lists the types of values
+    that are shown as their ``repr`` only."""
 
     value: Any
     cuts: list[str]
@@ -110,9 +110,9 @@ class Shown(NamedTuple):
 
 
 def is_json(value: Any, depth: int = MAX_DEPTH) -> bool:
-    """Whether a value is JSON data as it is, no deeper than may be shown."""
+    """True if a value is JSON data as it is, nested no deeper than may be shown."""
     kind = type(value)
-    # Each event that a hook reads comes through here, and most values are flat objects.
+    # Every event comes through here, and most values are flat objects.
     if kind is dict:
         if depth < 0:
             return False
@@ -126,7 +126,7 @@ def is_json(value: Any, depth: int = MAX_DEPTH) -> bool:
 
 
 def show(value: Any) -> Shown:
-    """A value as JSON data; JSON data is shown as it is, and nothing that is given is altered."""
+    """Turn a value into JSON data; JSON data stays as it is. The value is not changed."""
     if is_json(value):
         return Shown(value, [], [])
     showing = _Showing()
@@ -134,7 +134,7 @@ def show(value: Any) -> Shown:
 
 
 class _Showing:
-    """One look at a value, and what there is to say about it."""
+    """Turns one value into JSON data, and notes what was cut or shown as text."""
 
     def __init__(self) -> None:
         self.cuts: list[str] = []
@@ -151,7 +151,7 @@ class _Showing:
             return self._show_container(value, value, depth)
         try:
             found, plain = _find_plain_form(value)
-            if not found or plain is value:  # itself would never come to an end
+            if not found or plain is value:  # a form that is the value itself would recurse
                 text = repr(value)
                 self.as_text.append(kind.__name__)
                 if len(text) <= MAX_REPR:
@@ -161,15 +161,15 @@ class _Showing:
                     marker, f"a {kind.__name__} is too long to show"
                 )
             if isinstance(plain, Mapping | list | tuple | set | frozenset):
-                # The value, not its plain form, is what could be met again below itself.
+                # It is the value, not its plain form, that may contain itself.
                 return self._show_container(value, plain, depth)
             return self.value(plain, depth)
         except Exception:
-            # A value that fails to explain itself is its type.
+            # A value whose methods raise is shown as its type.
             return self._note_cut(f"<{kind.__name__}>", f"a {kind.__name__} has no text")
 
     def _show_container(self, value: Any, plain: Any, depth: int) -> Any:
-        """A mapping or a sequence, unless it contains itself or is nested too deeply."""
+        """Show a mapping or a sequence, unless it contains itself or is nested too deeply."""
         if depth > MAX_DEPTH:
             return self._note_cut(f"… (nested deeper than {MAX_DEPTH})", "it is nested too deeply")
         if id(value) in self._open:
@@ -197,7 +197,7 @@ class _Showing:
         return marker
 
 
-# Pydantic's models; dates and times; numpy's arrays and scalars, and what imitates them.
+# Pydantic models; dates and times; numpy arrays and scalars, and similar types.
 _OWN_FORMS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("model_dump", {"mode": "json", "by_alias": True, "exclude_none": True}),
     ("isoformat", {}),
@@ -206,8 +206,8 @@ _OWN_FORMS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def _find_plain_form(value: Any) -> tuple[bool, Any]:
-    """Whether a value has a plainer form that says all of it, and that form."""
-    # By what a value can do, not by its library: none of these is imported for it.
+    """Return whether a value has a plainer form without loss, and that form."""
+    # Types are told by their methods, so that no library is imported for it.
     if isinstance(value, str):
         return True, str.__str__(value)
     if hasattr(value, "_value_") and hasattr(type(value), "__members__"):  # an enum's member

@@ -1,7 +1,7 @@
-"""The eleven events: their names and enums, the fields of each, what matchers look at.
+"""The eleven events: their names and enums, their fields, and what matchers are compared with.
 
-Events that Claude Code alone has are in ``wire/claude_events.py``, which is loaded when one of them
-is met.
+Events that only Claude Code has are in ``wire/claude_events.py``, which is loaded when one is
+fired.
 """
 
 from enum import StrEnum
@@ -13,10 +13,10 @@ from hookline.nearest import nearest
 
 
 class EventName(StrEnum):
-    """The name of an event: one of ours, or one that Claude Code alone has."""
+    """The name of an event: hookline's, or one that only Claude Code has."""
 
-    # Members are dictionary keys on the hot path, where Enum's own Python-level hash is most of the
-    # cost of a lookup, and is not that of the equal string.
+    # Members are dictionary keys on the hot path. Enum's own hash, in Python, would be most of the
+    # cost of a lookup, and differs from the hash of the equal string.
     __hash__ = str.__hash__
 
 
@@ -62,7 +62,7 @@ class SessionEndReason(StrEnum):
 
 
 class PreCompressTrigger(StrEnum):
-    """What asks for a compression of the history."""
+    """Who asks for the history to be compressed."""
 
     __hash__ = str.__hash__
 
@@ -73,9 +73,9 @@ class PreCompressTrigger(StrEnum):
 class EventSpec(msgspec.Struct, frozen=True):
     """How one event is written and matched.
 
-    ``required`` and ``optional`` name its own fields in the order hooks read them; ``target`` is
-    the field matchers are compared with, and ``search`` says whether they are searched in it (tool
-    names) or must match it whole (triggers). ``trigger`` is the enum that field is narrowed to.
+    ``required`` and ``optional`` name its own fields in the order that hooks read them; ``target``
+    is the field that matchers are compared with, and ``search`` says whether they are searched in
+    it (tool names) or must match it whole (triggers). ``trigger`` is the enum of that field.
     """
 
     event: EventName
@@ -89,12 +89,12 @@ class EventSpec(msgspec.Struct, frozen=True):
 
     @property
     def triggers(self) -> list[str]:
-        """The words that the trigger may be."""
+        """The values that the trigger may have."""
         return [] if self.trigger is None else [member.value for member in self.trigger]
 
 
 class _Events(dict[str, EventSpec]):
-    """The eleven by their names; one of Claude Code's alone is found as well."""
+    """The eleven events by name; finds events that only Claude Code has, too."""
 
     def __missing__(self, event: str) -> EventSpec:
         from hookline.wire.claude_events import CLAUDE_EVENTS
@@ -161,13 +161,13 @@ EVENTS = _Events(
 )
 
 
-# To call the enum takes ten times as long, and this is done for every event that comes as JSON.
+# Calling the enum takes ten times as long, and every event that comes as JSON is looked up.
 _BY_NAME: dict[str, HookEventName] = {event.value: event for event in HookEventName}
 
 
 def narrow_event(name: object) -> EventName:
-    """The event of that name, one that Claude Code alone has included; raises UnknownEventError,
-    with the nearest of ours, for any other."""
+    """Return the event of that name, including those that only Claude Code has; raises
+    UnknownEventError, with the nearest of hookline's names, for any other."""
     event = find_event(name)
     if event is None:
         raise UnknownEventError(name, nearest(str(name), _BY_NAME))
@@ -175,7 +175,8 @@ def narrow_event(name: object) -> EventName:
 
 
 def find_event(name: object) -> EventName | None:
-    """The event of that name, one that Claude Code alone has included; None for any other."""
+    """Return the event of that name, including those that only Claude Code has; None for any
+    other."""
     if not isinstance(name, str):
         return None
     event = _BY_NAME.get(name)
@@ -188,7 +189,7 @@ def find_event(name: object) -> EventName | None:
 
 
 def narrow_trigger(spec: EventSpec, value: object) -> str:
-    """The trigger as it is written; raises InvalidPayloadError for what the event does not know."""
+    """Return the trigger as a plain string; raises InvalidPayloadError for an unknown one."""
     assert spec.trigger is not None
     if isinstance(value, str) and value in spec.triggers:
         return str(value)

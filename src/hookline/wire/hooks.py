@@ -1,4 +1,4 @@
-"""A hook as the engine holds it: what to run, under which name, and where it came from."""
+"""A hook in the engine: what to run, its name, and where it comes from."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -8,7 +8,7 @@ import msgspec
 
 DEFAULT_TIMEOUT_MS = 60_000
 
-# What these are given may be a script without any mark of a path.
+# The argument of one of these may be a script, even if it does not look like a path.
 _INTERPRETERS = ("sh", "bash", "dash", "zsh", "ksh", "python", "node", "ruby", "perl", "env", "/")
 
 OnFailure: TypeAlias = Literal["allow", "block"]
@@ -16,7 +16,7 @@ HookFunction: TypeAlias = Callable[[dict[str, Any]], Any]
 
 
 class HookSource(StrEnum):
-    """The layers, highest priority first."""
+    """The layers of hooks, highest priority first."""
 
     RUNTIME = "runtime"
     PROJECT = "project"
@@ -41,23 +41,23 @@ class HookConfig(msgspec.Struct, frozen=True, kw_only=True):
     on_failure: OnFailure = "allow"
     managed: bool = False
     dialect: str = "native"
-    # What its dialect calls the event, and for which calls of a tool it runs (``if``).
+    # The dialect's name for the event, and the tool calls that the hook runs for (``if``).
     dialect_event: str = ""
     condition: str | None = None
-    # The folder of the plugin that it comes from.
+    # The folder of the plugin that the hook comes from.
     plugin_root: str | None = None
 
     def identity(self) -> object:
-        """What makes two entries of one event the same hook."""
+        """Return a value that is equal for two entries of one event if they are the same hook."""
         raise NotImplementedError
 
 
 class CommandHook(HookConfig, frozen=True, kw_only=True):
     """A hook that is a process: a shell command, or with ``args`` a program and its arguments.
 
-    ``warm`` has the interpreter of a Python script kept waiting from call to call. ``directory``
-    is that of the settings file or the extension it comes from. Nobody waits for a hook that runs
-    in the ``background``. ``plugin_data`` is where the plugin that it comes from keeps its files.
+    With ``warm`` the interpreter of a Python script is kept running between calls. ``directory``
+    is the directory of the settings file or extension that the hook comes from. No event waits for
+    a ``background`` hook. ``plugin_data`` is where the hook's plugin keeps its files.
     """
 
     type: ClassVar[str] = "command"
@@ -71,8 +71,8 @@ class CommandHook(HookConfig, frozen=True, kw_only=True):
     plugin_data: str | None = None
 
     def identity(self) -> object:
-        # The same words name another file where they are looked for beside other settings: a
-        # project's hook must not take the place of the user's guard.
+        # The same relative path names another file beside other settings: a project's hook must
+        # not replace the user's guard.
         beside = None if self.source is HookSource.PROJECT else self.directory
         if beside and not any(map(_may_name_a_file, (self.command, *(self.args or ())))):
             beside = None
@@ -80,12 +80,12 @@ class CommandHook(HookConfig, frozen=True, kw_only=True):
         words = (self.type, self.name, self.command, self.args, env, beside)
         if self.dialect == "native":
             return words
-        # The same words mean something else in another dialect, or for other calls.
+        # The same command means something else in another dialect, or for other tool calls.
         return (*words, self.dialect, self.dialect_event, self.condition, self.plugin_root)
 
 
 def _may_name_a_file(text: str) -> bool:
-    """Whether some word may be a relative path, or one in an extension."""
+    """True if a word of the text may be a relative path, or a path in an extension."""
     for sign in "'\"();&|<>=":
         text = text.replace(sign, " ")
     words = text.split()
@@ -111,10 +111,10 @@ class RuntimeHook(HookConfig, frozen=True, kw_only=True):
 
 
 class HttpHook(HookConfig, frozen=True, kw_only=True):
-    """A hook that is a server: it is sent the event by POST, and its response is the answer.
+    """A hook that is a server: it gets the event by POST, and its response is the answer.
 
-    ``headers`` may name variables of the environment, those in ``allowed_env`` alone.
-    ``allowed_urls`` are lists of patterns, of each of which one must fit the URL.
+    ``headers`` may use the environment variables in ``allowed_env``. ``allowed_urls`` are lists of
+    patterns; the URL must match at least one pattern of each list.
     """
 
     type: ClassVar[str] = "http"
@@ -132,8 +132,8 @@ class HttpHook(HookConfig, frozen=True, kw_only=True):
 
 
 class PromptHook(HookConfig, frozen=True, kw_only=True):
-    """A hook that is a question to a model. With ``continue_on_block`` a no is a denial, where it
-    otherwise ends the turn in Claude's dialect."""
+    """A hook that is a question to a model. In Claude's dialect a "no" ends the turn; with
+    ``continue_on_block`` it only denies the event."""
 
     type: ClassVar[str] = "prompt"
     needs_asyncio: ClassVar[bool] = True
@@ -148,19 +148,19 @@ class PromptHook(HookConfig, frozen=True, kw_only=True):
 
 
 class WithheldHook(HookConfig, frozen=True, kw_only=True):
-    """What stands for a hook that must answer and may not run: it fails, and says why."""
+    """Replaces a hook that must answer but may not run: it fails, and says why."""
 
     type: ClassVar[str] = "withheld"
 
     why: str
 
     def identity(self) -> object:
-        # Of two that were for different calls neither may stand for both.
+        # Two withheld hooks for different tool calls are not the same hook.
         return (self.type, self.name, self.why, self.dialect_event, self.condition)
 
 
 class Redaction(msgspec.Struct, frozen=True):
-    """What the user or the system wants kept from hooks; names are compared without case."""
+    """Which environment variables hooks do not get; the case of names is ignored."""
 
     enabled: bool = False
     allowed: tuple[str, ...] = ()

@@ -1,5 +1,5 @@
-"""What a hook reads of each event, for type checkers and for the reference: to fire one, none of
-this is loaded."""
+"""The types of what a hook reads of each event, for type checkers and the reference; firing an
+event does not load this module."""
 
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict
 

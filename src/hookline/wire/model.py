@@ -1,9 +1,9 @@
-"""The model format hooks rely on whatever SDK is in use, and the changes they may make to it.
+"""The form of model requests and responses that hooks read with any SDK, and how they change it.
 
-Each value has two types. The TypedDict is what a hook is shown: complete, without nulls. The
-``…Change`` struct is what it may answer: every field optional, null the same as left out, fields
-the format does not have ignored. A change of the wrong shape is refused whole, because half of
-what a hook asked for may be worse than nothing; the ``…_find_problem`` functions say what is wrong.
+Each value has two types. The TypedDict is what a hook reads: complete, without nulls. The
+``…Change`` struct is what it may answer: every field is optional, null counts as left out, and
+unknown fields are ignored. A malformed change is refused as a whole, because half a change may be
+worse than none; the ``…_problem`` functions say what is wrong.
 """
 
 from collections.abc import Iterator, Mapping
@@ -51,21 +51,21 @@ class LLMRequest(TypedDict):
 
 
 class LLMContent(TypedDict):
-    """The visible texts of a candidate, one a text part."""
+    """The visible texts of a candidate, one for each text part."""
 
     role: Literal["model"]
     parts: list[str]
 
 
 class LLMSafetyRating(TypedDict):
-    """One rating; an empty string is one the model left out."""
+    """One rating; an empty string is a value that the model left out."""
 
     category: str
     probability: str
 
 
 class LLMCandidate(TypedDict):
-    """One of the answers the model offers."""
+    """One of the model's answers."""
 
     content: LLMContent
     finishReason: NotRequired[str]
@@ -74,7 +74,7 @@ class LLMCandidate(TypedDict):
 
 
 class LLMUsage(TypedDict, total=False):
-    """What the call cost."""
+    """The token counts of the call."""
 
     promptTokenCount: int
     candidatesTokenCount: int
@@ -82,7 +82,7 @@ class LLMUsage(TypedDict, total=False):
 
 
 class LLMResponse(TypedDict):
-    """What the model answered; ``text`` is the first candidate's, absent when it has none."""
+    """The model's response; ``text`` is the first candidate's text, left out if it has none."""
 
     text: NotRequired[str]
     candidates: list[LLMCandidate]
@@ -90,10 +90,10 @@ class LLMResponse(TypedDict):
 
 
 class Change(msgspec.Struct, frozen=True, rename="camel"):
-    """What a hook says of a value; None is a field it does not name."""
+    """A hook's change to a value; None is a field that the hook does not name."""
 
     def named(self) -> dict[str, Any]:
-        """The fields the hook names, under their names in the format."""
+        """Return the fields that the hook names, under the format's names."""
         pairs = zip(self.__struct_encode_fields__, self.__struct_fields__, strict=True)
         said = {name: getattr(self, attribute) for name, attribute in pairs}
         return {name: value for name, value in said.items() if value is not None}
@@ -127,7 +127,7 @@ class HookToolConfigChange(Change, frozen=True):
 
 
 class LLMRequestChange(Change, frozen=True):
-    """What a hook says of the request; ``messages``, when named, is the whole conversation."""
+    """A hook's change to the request; ``messages``, if named, is the whole conversation."""
 
     model: str | None = None
     messages: list[MessageChange] | None = None
@@ -150,7 +150,7 @@ class SafetyRatingChange(Change, frozen=True):
 
 
 class CandidateChange(Change, frozen=True):
-    """What a hook says of the candidate that stands at the same place."""
+    """A hook's change to the candidate at the same place."""
 
     content: ContentChange | None = None
     finish_reason: str | None = None
@@ -167,7 +167,7 @@ class UsageChange(Change, frozen=True):
 
 
 class LLMResponseChange(Change, frozen=True):
-    """What a hook says of the response; ``candidates``, when named, are all there are to be."""
+    """A hook's change to the response; ``candidates``, if named, replace all candidates."""
 
     text: str | None = None
     candidates: list[CandidateChange] | None = None
@@ -175,7 +175,7 @@ class LLMResponseChange(Change, frozen=True):
 
 
 C = TypeVar("C", bound=Change)
-# The fields in which a hook writes objects of its own.
+# The fields whose values are objects, or lists of them.
 _NESTED: dict[str, type[msgspec.Struct]] = {
     "messages": MessageChange,
     "config": LLMConfigChange,
@@ -186,12 +186,12 @@ _NESTED: dict[str, type[msgspec.Struct]] = {
 
 
 def read_llm_request(value: object) -> LLMRequestChange:
-    """What a hook's ``llm_request`` says; raises ValueError, with the problem, when malformed."""
+    """Read a hook's ``llm_request``; raises ValueError, with the problem, if malformed."""
     return _convert(value, LLMRequestChange)
 
 
 def read_llm_response(value: object) -> LLMResponseChange:
-    """What a hook's ``llm_response`` says; raises ValueError, with the problem, when malformed.
+    """Read a hook's ``llm_response``; raises ValueError, with the problem, if malformed.
 
     Parts may be written as Gemini has them, ``{"text": …}``.
     """
@@ -202,30 +202,30 @@ def read_llm_response(value: object) -> LLMResponseChange:
 
 
 def read_tool_config(value: object) -> HookToolConfigChange:
-    """What a hook's ``toolConfig`` says; raises ValueError, with the problem, when malformed."""
+    """Read a hook's ``toolConfig``; raises ValueError, with the problem, if malformed."""
     return _convert(value, HookToolConfigChange)
 
 
 def llm_request_problem(value: object) -> str | None:
-    """What keeps a hook's ``llm_request`` from being applied (``is malformed: …``), or None."""
+    """Return why a hook's ``llm_request`` cannot be applied (``is malformed: …``), or None."""
     return _find_problem(read_llm_request, value)
 
 
 def llm_response_problem(value: object) -> str | None:
-    """What keeps a hook's ``llm_response`` from being applied (``is malformed: …``), or None."""
+    """Return why a hook's ``llm_response`` cannot be applied (``is malformed: …``), or None."""
     return _find_problem(read_llm_response, value)
 
 
 def is_llm_response(value: object) -> bool:
-    """Whether a hook's ``llm_response`` is one, so that it can answer in the model's place."""
+    """True if a hook's ``llm_response`` is well-formed, so that it can replace the model's."""
     return llm_response_problem(value) is None
 
 
 def find_unread(
     value: Mapping[str, Any], kind: type[msgspec.Struct], path: str = ""
 ) -> Iterator[str]:
-    """The fields of a hook's request or response that the format does not have: nobody reads
-    them."""
+    """Yield the fields of a hook's request or response that the format does not have, and that
+    are ignored."""
     known = kind.__struct_encode_fields__
     for name, held in value.items():
         if name not in known:
@@ -237,7 +237,8 @@ def find_unread(
 
 
 def well_formed(fields: Mapping[str, Any], kind: type[Change]) -> dict[str, Any]:
-    """Those of the fields that a hook could send back, so that an echo is never refused."""
+    """Return the fields that a hook could send back unchanged, so that an echo is never
+    refused."""
     fitting: dict[str, Any] = {}
     for name, value in fields.items():
         try:
@@ -249,9 +250,9 @@ def well_formed(fields: Mapping[str, Any], kind: type[Change]) -> dict[str, Any]
 
 
 def merge_llm_request(base: Mapping[str, Any], change: object) -> dict[str, Any]:
-    """The request after a hook's change: shallow, ``config`` and ``toolConfig`` key by key.
+    """Apply a hook's change to a request: field by field, ``config`` and ``toolConfig`` key by key.
 
-    A malformed change changes nothing. Neither argument is altered.
+    A malformed change has no effect. Neither argument is altered.
     """
     merged = dict(base)
     if not isinstance(change, Mapping) or llm_request_problem(change) is not None:
@@ -271,7 +272,7 @@ def _drop_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _flatten_parts(response: Any) -> Any:
-    """The response with texts for parts that hold a text and nothing else."""
+    """Replace parts that hold only a text by that text."""
     candidates = response.get("candidates") if isinstance(response, Mapping) else None
     if not isinstance(candidates, list):
         return response

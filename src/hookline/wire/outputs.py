@@ -1,8 +1,8 @@
-"""What a hook may answer, and the one place where an answer's meaning is worked out.
+"""What a hook may answer, and the one place that interprets an answer.
 
-An output is made from the JSON a hook gave (``create_hook_output``); callers ask it questions and
-never look into ``hookSpecificOutput`` themselves. Those that speak model SDK types do so through
-the translator they were made with.
+``create_hook_output`` makes an output from a hook's JSON; callers use its methods and never look
+into ``hookSpecificOutput`` themselves. Outputs of model events use SDK types, through the
+translator that they were made with.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ NO_REASON = "No reason provided"
 BLOCKING_WORDS = frozenset({"block", "deny"})
 DECISION_WORDS = BLOCKING_WORDS | {"allow", "approve", "ask"}
 
-# Wire name -> the type a value must have to count.
+# Wire name -> the type that a value must have; others are ignored.
 TOP_LEVEL_FIELDS: dict[str, type] = {
     "continue": bool,
     "stopReason": str,
@@ -32,12 +32,12 @@ TOP_LEVEL_FIELDS: dict[str, type] = {
     "hookSpecificOutput": dict,
 }
 
-# A text for the user alone, on every event; ``systemMessage`` is read by the model as well.
+# A text for the user alone, on every event; the model reads ``systemMessage`` too.
 _FOR_USER: dict[str, type] = {"userMessage": str}
 
 
 class _SpecificFields(dict[EventName, dict[str, type]]):
-    """Events that Claude Code alone has take these."""
+    """The fields by event, with a default for events that only Claude Code has."""
 
     def __missing__(self, event: EventName) -> dict[str, type]:
         fields = {"additionalContext": str, **_FOR_USER}
@@ -46,8 +46,8 @@ class _SpecificFields(dict[EventName, dict[str, type]]):
         return fields
 
 
-# Event -> the fields of ``hookSpecificOutput`` that it reads, each with the type of its value. A
-# word of permission is read as a decision is.
+# Event -> the fields of ``hookSpecificOutput`` that are read, each with the type of its value.
+# ``permissionDecision`` is checked as a decision is.
 SPECIFIC_FIELDS = _SpecificFields(
     {
         HookEventName.BEFORE_TOOL: {
@@ -79,15 +79,15 @@ TYPE_WORDS = {bool: "true or false", str: "a string", dict: "an object", list: "
 
 
 class ModelCall(msgspec.Struct, frozen=True):
-    """What an output needs to answer in SDK types: a translator, and a value of the caller's
-    whose form (JSON or the SDK's own objects) the answer takes."""
+    """What an output needs to use SDK types: a translator, and a value of the caller's that shows
+    which form to use, JSON or the SDK's own objects."""
 
     translator: "HookTranslator"
     like: Any = None
 
 
 class BlockingError(msgspec.Struct, frozen=True):
-    """Whether an output blocks, and why."""
+    """Says whether an output blocks, and why."""
 
     blocked: bool
     reason: str
@@ -101,7 +101,7 @@ class ToolSelection(msgspec.Struct, frozen=True):
 
 
 class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer with the seven fields every event knows; None is a field the hook left out."""
+    """An answer with the seven fields that all events share; None is a field that was left out."""
 
     continue_: bool | None = None
     stop_reason: str | None = None
@@ -113,68 +113,69 @@ class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
     call: ModelCall | None = None
 
     def is_blocking_decision(self) -> bool:
-        """Whether the answer forbids what is about to happen, or rejects what happened."""
+        """True if the answer forbids what is about to happen, or rejects what happened."""
         return self.decision in BLOCKING_WORDS
 
     def is_ask_decision(self) -> bool:
-        """Whether the user should be asked."""
+        """True if the user should be asked."""
         return self.decision == "ask"
 
     def should_stop_execution(self) -> bool:
-        """Whether the agent loop should end."""
+        """True if the agent loop should end."""
         return self.continue_ is False
 
     def get_effective_reason(self) -> str:
-        """The reason to show: the stop's, else the decision's, else a fixed text."""
+        """Return the reason to show: the stop's, else the decision's, else a fixed text."""
         return self.stop_reason or self.reason or NO_REASON
 
     def get_blocking_error(self) -> BlockingError:
-        """The block with its reason; not blocked has none."""
+        """Return whether the answer blocks, with the reason; "" if it does not."""
         if not self.is_blocking_decision():
             return BlockingError(blocked=False, reason="")
         return BlockingError(blocked=True, reason=self.get_effective_reason())
 
     def get_additional_context(self) -> str | None:
-        """Text to add to what the model reads, as the hooks wrote it."""
+        """Return the text that hooks add to what the model reads, or None."""
         context = self._get_specific("additionalContext")
         return context if isinstance(context, str) else None
 
     def get_updated_tool_output(self) -> str | None:
-        """What the model reads in place of a tool's result that nobody rejected."""
+        """Return the text that replaces the tool's result for the model, or None."""
         output = self._get_specific("updatedToolOutput")
         return output if isinstance(output, str) else None
 
     def get_user_message(self) -> str | None:
-        """What the user alone is told."""
+        """Return the text for the user alone, or None."""
         said = self._get_specific("userMessage")
         return said or None if isinstance(said, str) else None
 
     def get_displayed_message(self) -> str | None:
-        """What the user is told, which the model does not read unless it is the system's."""
+        """Return what to display to the user: the system message, and the text for the user
+        alone."""
         return "\n".join(filter(None, (self.system_message, self.get_user_message()))) or None
 
     def get_exports(self) -> dict[str, str]:
-        """The variables that commands of the session's tools should find."""
+        """Return the environment variables for the commands of the session's tools."""
         exports = self._get_specific("exports")
         given = exports.items() if isinstance(exports, dict) else ()
         return {name: value for name, value in given if isinstance(value, str)}
 
     def should_keep_history(self) -> bool:
-        """Whether the history should not be compressed."""
+        """True if the history should not be compressed."""
         return self._get_specific("keepHistory") is True
 
     def should_clear_context(self) -> bool:
-        """Whether the conversation so far should be forgotten."""
+        """True if the agent should forget the conversation so far."""
         return self._get_specific("clearContext") is True
 
     def get_tail_tool_call_request(self) -> dict[str, Any] | None:
-        """The tool call, ``{name, args}``, that should follow at once."""
+        """Return the tool call, ``{name, args}``, that should run at once, or None."""
         request = self._get_specific("tailToolCallRequest")
         return request if is_tail_tool_call(request) else None
 
     def to_wire(self) -> dict[str, Any]:
-        """The answer in the names scripts use, without the fields nobody set."""
-        # Field by field: a comprehension takes four times as long, and each response has one.
+        """Return the answer as scripts write it, without the fields that were left out."""
+        # Field by field: a comprehension takes four times as long, and every event does this.
         wire: dict[str, Any] = {}
         if self.continue_ is not None:
             wire["continue"] = self.continue_
@@ -193,8 +194,8 @@ class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
         return wire
 
     def get_empty_response(self, reason: str, rejected: Any = None) -> Any:
-        """A response, in the SDK's form, that holds nothing but a reason; in the form of the one
-        that was rejected, if there is one that anybody can read."""
+        """Make a response in the SDK's form that contains only a reason; in the form of the
+        rejected response, if the translator can read that."""
         call = self._require_call()
         like = call.like
         if rejected is not None:
@@ -218,16 +219,16 @@ class BeforeToolHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
     """BeforeTool: may rewrite the tool's input."""
 
     def get_modified_tool_input(self) -> dict[str, Any] | None:
-        """What to merge over the tool's input, or None."""
+        """Return the fields to merge into the tool's input, or None."""
         changed = self._get_specific("tool_input")
         return changed if isinstance(changed, dict) else None
 
     def get_removed_tool_input(self) -> list[str]:
-        """The names of fields to take away from the tool's input."""
+        """Return the names of the fields to remove from the tool's input."""
         return sorted(read_removed(self.hook_specific_output or {}))
 
     def apply_to_tool_input(self, given: Any) -> Any:
-        """The tool's whole input as the hooks left it; the very same object if none changed it."""
+        """Return the tool's whole input after the hooks; the same object if none changed it."""
         return change_tool_input(given, self.hook_specific_output or {})
 
 
@@ -235,18 +236,18 @@ class BeforeModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
     """BeforeModel: may rewrite the request, or answer it in the model's place."""
 
     def answers_call(self) -> bool:
-        """Whether the hook gives a response in the model's place."""
-        # The model's format is loaded by the events of a model alone.
+        """True if the hook gives a response in the model's place."""
+        # Only model events load the model's format.
         from hookline.wire.model import is_llm_response
 
         return is_llm_response(self._get_specific("llm_response"))
 
     def is_blocking_decision(self) -> bool:
-        """A response given by a hook answers the call, so the call does not happen."""
+        """True if the hook forbids the call, or answers it in the model's place."""
         return self.decision in BLOCKING_WORDS or self.answers_call()
 
     def get_synthetic_response(self) -> Any:
-        """The hook's own response in the SDK's form, or None."""
+        """Return the hook's own response in the SDK's form, or None."""
         response = self._get_specific("llm_response")
         if response is None:
             return None
@@ -255,7 +256,7 @@ class BeforeModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
         return _translate_or_warn("llm_response", lambda: translate(response, like=call.like), None)
 
     def apply_llm_request_modifications(self, request: Any) -> Any:
-        """The request with what the hooks changed; the very same object if nothing was."""
+        """Return the request after the hooks; the same object if they changed nothing."""
         change = self._get_specific("llm_request")
         if change is None:
             return request
@@ -267,7 +268,7 @@ class AfterModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
     """AfterModel: may rewrite the response."""
 
     def get_modified_response(self, base: Any = None) -> Any:
-        """The response with what the hooks changed, or None when they changed nothing."""
+        """Return the response after the hooks, or None if they changed nothing."""
         change = self._get_specific("llm_response")
         if change is None:
             return None
@@ -282,7 +283,7 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
     """BeforeToolSelection: may restrict the tools of the call."""
 
     def apply_tool_config_modifications(self, tool_config: Any, tools: Any) -> ToolSelection:
-        """The tool config the hooks left; the tool declarations themselves stay as they are."""
+        """Return the tool config after the hooks; the tool declarations stay as they are."""
         change = self._get_specific("toolConfig")
         if not isinstance(change, dict):
             return ToolSelection(tool_config, tools)
@@ -294,8 +295,8 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
         return ToolSelection(changed, tools)
 
     def select_tools(self, request: Any) -> ToolSelection:
-        """The request's own tool config and tools with what the hooks left of them; of a request
-        in no known form, what the hooks say alone."""
+        """Return the request's tool config and tools after the hooks; if the request has an
+        unknown form, only what the hooks answered."""
         try:
             own_config, own_tools = self._require_call().translator.tool_selection(request)
         except TranslationError:
@@ -303,8 +304,8 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
         return self.apply_tool_config_modifications(own_config, own_tools)
 
     def restrict_tools(self, request: Any) -> Any:
-        """The request under the tool config that the hooks left; the same object if they left it
-        alone."""
+        """Return the request with the tool config after the hooks; the same object if they
+        changed nothing."""
         change = self._get_specific("toolConfig")
         if not isinstance(change, dict):
             return request
@@ -314,8 +315,8 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
         )
 
     def get_sent_tools(self, request: Any) -> ToolSelection:
-        """The tool config and tools that go out with the request: without the names that it does
-        not declare, which an API refuses."""
+        """Return the tool config and tools to send: without names that the request does not
+        declare, which an API would refuse."""
         try:
             sent = self._require_call().translator.tool_selection(self.restrict_tools(request))
         except TranslationError:
@@ -323,7 +324,7 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
         return ToolSelection(*sent)
 
     def get_allowed_tools(self, request: Any) -> frozenset[str] | None:
-        """The names of the tools that the request may use after the hooks, None for all."""
+        """Return the names of the tools that the model may call after the hooks, None for all."""
         try:
             own = self._require_call().translator.to_hook_llm_request(request).get("toolConfig", {})
         except TranslationError:
@@ -345,7 +346,7 @@ class AfterAgentHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
     """AfterAgent: may send the agent back to work, or clear its context."""
 
 
-# Wire name -> attribute; both are in the order of the wire.
+# Wire name -> attribute; both are in the same order.
 _ATTRIBUTES = dict(zip(TOP_LEVEL_FIELDS, DefaultHookOutput.__struct_fields__, strict=False))
 _OUTPUT_TYPES: dict[str, type[DefaultHookOutput]] = {
     "PermissionRequest": BeforeToolHookOutput,
@@ -360,7 +361,7 @@ _OUTPUT_TYPES: dict[str, type[DefaultHookOutput]] = {
 def create_hook_output(
     event: EventName, data: Mapping[str, Any], call: ModelCall | None = None
 ) -> DefaultHookOutput:
-    """The output of that event; fields of the wrong type and unknown decision words are none."""
+    """Make the output of an event; fields of the wrong type and unknown decisions are left out."""
     fields: dict[str, Any] = {"call": call}
     for name, value in data.items():
         kind = TOP_LEVEL_FIELDS.get(name)
@@ -378,7 +379,7 @@ def create_hook_output(
 
 
 def change_tool_input(given: Any, specific: Mapping[str, Any]) -> Any:
-    """A tool's input without the fields that hooks remove and with those that they give; the very
+    """Return a tool's input without the fields that hooks remove and with those that they set; the
     same object if they do neither."""
     changed, names = specific.get("tool_input"), read_removed(specific)
     if not isinstance(changed, dict) and not names:
@@ -389,21 +390,21 @@ def change_tool_input(given: Any, specific: Mapping[str, Any]) -> Any:
 
 
 def read_removed(specific: Mapping[str, Any]) -> frozenset[str]:
-    """The names of fields that hooks take away from a tool's input."""
+    """Return the names of the fields that hooks remove from a tool's input."""
     removed = specific.get("removeToolInput")
     named = removed if isinstance(removed, list) else ()
     return frozenset(name for name in named if isinstance(name, str))
 
 
 def find_fault(event: EventName, name: str, value: object) -> str | None:
-    """What keeps a value of the event's own field from being applied (``must be …``), or None."""
+    """Return why the value of an event's own field cannot be applied (``must be …``), or None."""
     kind = SPECIFIC_FIELDS[event][name]
     if not isinstance(value, kind):
         return f"must be {TYPE_WORDS[kind]}"
     if name in ("removeToolInput", "exports") and isinstance(value, dict | list):
         texts = value.values() if isinstance(value, dict) else value
         if not all(isinstance(each, str) for each in texts):
-            return "must hold nothing but strings"
+            return "must hold only strings"
     if name == "tailToolCallRequest" and not is_tail_tool_call(value):
         return "must be {name: string, args: object}"
     if name == "toolConfig" and isinstance(value, dict):
@@ -411,7 +412,7 @@ def find_fault(event: EventName, name: str, value: object) -> str | None:
         if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
             return "needs a list of strings as allowedFunctionNames"
     if name in ("llm_request", "llm_response"):
-        # The model's format is loaded by the events of a model alone.
+        # Only model events load the model's format.
         from hookline.wire.model import llm_request_problem, llm_response_problem
 
         return (llm_request_problem if name == "llm_request" else llm_response_problem)(value)
@@ -419,7 +420,7 @@ def find_fault(event: EventName, name: str, value: object) -> str | None:
 
 
 def is_tail_tool_call(value: object) -> bool:
-    """Whether a value names a tool and gives it arguments."""
+    """True if a value names a tool and has arguments for it."""
     return (
         isinstance(value, dict)
         and isinstance(value.get("name"), str)
@@ -428,7 +429,7 @@ def is_tail_tool_call(value: object) -> bool:
 
 
 def _translate_or_warn(field: str, translate: Any, otherwise: Any) -> Any:
-    """A hook's malformed answer changes nothing; it is said in the log, never raised."""
+    """Translate a hook's answer; if it is malformed, warn and return ``otherwise``."""
     try:
         return translate()
     except TranslationError as error:

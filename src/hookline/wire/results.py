@@ -1,6 +1,6 @@
-"""From one hook's result to the answer a caller gets, and the two factories that make the ends.
+"""The result of one hook, the merged result of an event, and the results without any hook.
 
-They are msgspec structs because one is built for every event an agent fires, matched or not.
+They are msgspec structs, which are cheap: every event makes one, even if no hook matches.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -31,7 +31,7 @@ STAGE_CODES: dict[str, str] = {
 
 
 class HookExecutionPlan(msgspec.Struct, frozen=True):
-    """The hooks an event will run, in order, and whether one waits for another."""
+    """The hooks that an event will run, in order, and whether each waits for the one before."""
 
     event_name: EventName
     hooks: tuple[HookConfig, ...]
@@ -39,9 +39,9 @@ class HookExecutionPlan(msgspec.Struct, frozen=True):
 
 
 class HookExecutionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one hook. ``failed`` is None for a hook that did its work, a block included;
-    ``duration`` is in milliseconds. Of a hook that nobody waits for, an event knows only that it
-    was ``started``: it has no output yet, and what becomes of it is told when it ends."""
+    """The result of one hook. ``failed`` is None for a hook that did its work, even if it blocks;
+    ``duration`` is in milliseconds. For an async hook the event knows only that it was
+    ``started``: its own result follows when it ends."""
 
     hook: HookConfig
     event_name: EventName
@@ -60,7 +60,7 @@ class HookExecutionResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HookError(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One thing that went wrong, with the stage it went wrong at."""
+    """One failure, with the stage at which it happened."""
 
     code: str
     message: str
@@ -72,8 +72,9 @@ class HookError(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class AggregatedHookResult(msgspec.Struct, frozen=True):
-    """All hooks of one event merged. ``success`` is execution health, never policy: whether to go
-    on is for ``final_output`` to say. ``total_duration`` is the sum over hooks, in milliseconds."""
+    """The merged results of all hooks of an event. ``success`` says whether hooks failed, never
+    what they decided: that is in ``final_output``. ``total_duration`` is the sum over all hooks, in
+    milliseconds."""
 
     success: bool
     final_output: DefaultHookOutput | None = None
@@ -85,7 +86,7 @@ class AggregatedHookResult(msgspec.Struct, frozen=True):
 
 
 class FailureMeta(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of an event when it fails; ``duration`` is in milliseconds."""
+    """What is known of an event that fails; ``duration`` is in milliseconds."""
 
     event_name: EventName | None = None
     correlation_id: str | None = None
@@ -95,16 +96,16 @@ class FailureMeta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_empty_success_result() -> AggregatedHookResult:
-    """The answer of an event nobody hooked; a new one each time, lists included."""
+    """Make the result of an event that no hook matched, with new lists each time."""
     return AggregatedHookResult(True)
 
 
 def build_failure_envelope(
     error: object, stage: str, meta: FailureMeta | None = None
 ) -> AggregatedHookResult:
-    """The answer of an event that went wrong in the engine itself: never a success."""
+    """Make the result of an event for which the engine itself failed."""
     meta = meta or FailureMeta()
-    # Errors of other libraries have codes of their own, which are none of ours.
+    # Errors of other libraries may have a ``code`` with another meaning.
     code = getattr(error, "code", None) if isinstance(error, HooklineError) else None
     failure = HookError(
         code=code or STAGE_CODES.get(stage, "internal_error"),

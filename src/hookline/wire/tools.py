@@ -1,9 +1,9 @@
-"""The tools that hosts are known to have; an agent of one's own may have any others."""
+"""The tools of known hosts; other agents may have any other tools."""
 
 import re
 from collections.abc import Mapping
 
-# Gemini CLI and LLxprt Code, whose settings and scripts are native here.
+# Those of Gemini CLI and LLxprt Code, whose settings and scripts hookline reads natively.
 NATIVE_TOOLS = frozenset(
     {
         *("run_shell_command", "read_file", "read_many_files", "write_file", "replace", "glob"),
@@ -20,8 +20,8 @@ NATIVE_TOOLS = frozenset(
 
 
 def name_mcp_tool(name: str, context: object) -> str:
-    """What Claude Code calls a tool that an MCP server has: ``mcp__<server>__<tool>``. The context
-    is the event's ``mcp_context`` or Claude Code's ``mcp_server``; without a server in it the tool
+    """Return Claude Code's name for an MCP server's tool: ``mcp__<server>__<tool>``. The context is
+    the event's ``mcp_context`` or Claude Code's ``mcp_server``; without a server in it the tool
     keeps its name."""
     if not isinstance(context, Mapping):
         return name
@@ -30,7 +30,7 @@ def name_mcp_tool(name: str, context: object) -> str:
     if not isinstance(server, str) or not isinstance(tool, str):
         return name
     server, tool = (re.sub(r"[^A-Za-z0-9_-]", "_", text) for text in (server, tool))
-    # A server that calls its own tool so must not pass it off as another server's.
+    # A server must not name its own tool like another server's.
     is_claimed = context.get("tool_name") == name and not name.startswith(f"mcp__{server}__")
     if name.startswith("mcp__") and not is_claimed:
         return name

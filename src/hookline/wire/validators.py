@@ -1,9 +1,8 @@
-"""One type predicate an event: is this JSON that event's input?
+"""One type predicate for each event: is this JSON that event's input?
 
-They guard the mediated entry. Required fields must have the right type, optional ones if they are
-there at all, and what else is in the object passes through. Model requests and responses are
-objects, in the SDK's form or in hooks' own, under either of their two names; whoever shows them to
-hooks says whether they are of a form that can be shown.
+They guard the entry from a bus. Required fields must have the right type, optional ones if they are
+there, and other fields pass through. Model requests and responses are objects, in the SDK's form or
+in the hooks' own, under either of their two names; the translator checks their form later.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 ALIASES = {"llm_request": "model_request", "llm_response": "model_response"}
 
-# What a field must be, in words and as a test.
+# The type of a field, in words and as a test.
 Kind: TypeAlias = tuple[str, Callable[[object], bool]]
 
 _ANYTHING: Kind = ("anything", lambda _: True)
@@ -67,7 +66,7 @@ DEFAULTS: dict[str, Any] = {"stop_hook_active": False}
 
 
 class _Field(NamedTuple):
-    """A field as it is read: under its alias first, and what it is if it may be left out."""
+    """How a field is read: under its alias first, with a default if it may be left out."""
 
     name: str
     alias: str | None
@@ -78,8 +77,8 @@ class _Field(NamedTuple):
 
 
 class _Reading(NamedTuple):
-    """The fields of an event: those hooks always read, all of them, and what they are beyond the
-    first where none of the optional names is there."""
+    """The fields of an event: those that hooks always read; all of them; the optional names; and
+    the values of the optional fields if none is there."""
 
     always: tuple[_Field, ...]
     fields: tuple[_Field, ...]
@@ -91,7 +90,7 @@ _REQUIRED = object()
 
 
 def _find_kind(name: str) -> tuple[str, Callable[[object], bool]]:
-    """What a field must be; those that Claude Code alone has are for its hooks to understand."""
+    """Return the type of a field; anything for fields that only Claude Code has."""
     return _FIELDS.get(name, ("anything", lambda _value: True))
 
 
@@ -106,7 +105,7 @@ def _make_reading(spec: EventSpec) -> _Reading:
 
 
 class _Readings(dict[EventName, _Reading]):
-    """Those of events that Claude Code alone has are made when they are met."""
+    """The readings by event; those of events that only Claude Code has are made on first use."""
 
     def __missing__(self, event: EventName) -> _Reading:
         self[event] = made = _make_reading(EVENTS[event])
@@ -119,8 +118,8 @@ _READINGS = _Readings((event, _make_reading(spec)) for event, spec in EVENTS.ite
 def read_values(
     event: EventName, value: object, *, sdk_objects: bool = False
 ) -> tuple[Any, ...] | str:
-    """The values of an event's own fields in the order hooks read them, or what keeps the value
-    from being that event's input, in one phrase.
+    """Return the values of an event's own fields in the order that hooks read them, or one phrase
+    that says why the value is not that event's input.
 
     ``sdk_objects`` admits model requests and responses in the SDK's own types.
     """
@@ -147,69 +146,69 @@ def read_values(
 
 
 def find_problem(event: EventName, value: object) -> str | None:
-    """What keeps a value from being that event's input, in one phrase; None when it is one."""
+    """Return one phrase that says why a value is not that event's input; None if it is."""
     read = read_values(event, value)
     return read if isinstance(read, str) else None
 
 
 def is_object(value: object) -> "TypeIs[Mapping[Any, Any]]":
-    """Whether this is a JSON object."""
-    # A dictionary as a rule; to ask whether it is a mapping takes longer than all the rest.
+    """True if this is a JSON object."""
+    # Nearly always a dictionary; the check for a mapping takes longer than everything else here.
     return type(value) is dict or isinstance(value, Mapping)
 
 
 def validate_before_tool_input(value: object) -> "TypeIs[BeforeToolInput]":
-    """Whether this is BeforeTool's input."""
+    """True if this is BeforeTool's input."""
     return find_problem(HookEventName.BEFORE_TOOL, value) is None
 
 
 def validate_after_tool_input(value: object) -> "TypeIs[AfterToolInput]":
-    """Whether this is AfterTool's input."""
+    """True if this is AfterTool's input."""
     return find_problem(HookEventName.AFTER_TOOL, value) is None
 
 
 def validate_before_agent_input(value: object) -> "TypeIs[BeforeAgentInput]":
-    """Whether this is BeforeAgent's input."""
+    """True if this is BeforeAgent's input."""
     return find_problem(HookEventName.BEFORE_AGENT, value) is None
 
 
 def validate_after_agent_input(value: object) -> "TypeIs[AfterAgentInput]":
-    """Whether this is AfterAgent's input."""
+    """True if this is AfterAgent's input."""
     return find_problem(HookEventName.AFTER_AGENT, value) is None
 
 
 def validate_before_model_input(value: object) -> "TypeIs[BeforeModelInput]":
-    """Whether this is BeforeModel's input."""
+    """True if this is BeforeModel's input."""
     return find_problem(HookEventName.BEFORE_MODEL, value) is None
 
 
 def validate_after_model_input(value: object) -> "TypeIs[AfterModelInput]":
-    """Whether this is AfterModel's input."""
+    """True if this is AfterModel's input."""
     return find_problem(HookEventName.AFTER_MODEL, value) is None
 
 
 def validate_before_tool_selection_input(value: object) -> "TypeIs[BeforeToolSelectionInput]":
-    """Whether this is BeforeToolSelection's input."""
+    """True if this is BeforeToolSelection's input."""
     return find_problem(HookEventName.BEFORE_TOOL_SELECTION, value) is None
 
 
 def validate_session_start_input(value: object) -> "TypeIs[SessionStartInput]":
-    """Whether this is SessionStart's input."""
+    """True if this is SessionStart's input."""
     return find_problem(HookEventName.SESSION_START, value) is None
 
 
 def validate_session_end_input(value: object) -> "TypeIs[SessionEndInput]":
-    """Whether this is SessionEnd's input."""
+    """True if this is SessionEnd's input."""
     return find_problem(HookEventName.SESSION_END, value) is None
 
 
 def validate_pre_compress_input(value: object) -> "TypeIs[PreCompressInput]":
-    """Whether this is PreCompress's input."""
+    """True if this is PreCompress's input."""
     return find_problem(HookEventName.PRE_COMPRESS, value) is None
 
 
 def validate_notification_input(value: object) -> "TypeIs[NotificationInput]":
-    """Whether this is Notification's input."""
+    """True if this is Notification's input."""
     return find_problem(HookEventName.NOTIFICATION, value) is None
 
 

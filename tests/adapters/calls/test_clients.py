@@ -79,7 +79,7 @@ def test_raw_responses_and_stream_helpers_are_refused() -> None:
             client.responses.with_streaming_response.create,
             other.messages.with_raw_response.create,
         ):
-            with pytest.raises(TypeError, match="cannot look into raw responses"):
+            with pytest.raises(TypeError, match="cannot read raw responses"):
                 Hooks().sync.model_call(create, model="m")
         for create in (client.chat.completions.stream, other.messages.stream):
             with pytest.raises(TypeError, match=r"give it create\(…, stream=True\)"):

@@ -231,7 +231,11 @@ async def call_model(
     gate = await open_model_gate(firing, call)
     if gate.outcome is not None:
         response = client.as_own(_report_outcome(firing, gate, gate.outcome))
-        return _hold(response) if given.get("stream") else response
+        if not given.get("stream"):
+            return response
+        from hookline import modelstreams as streams
+
+        return streams.HeldStream(streams.split_response(response))
     arguments = (
         given if gate.request is shown else client.arguments(gate.request, given, firing.warn)
     )
@@ -282,12 +286,6 @@ async def _finish_stream(firing: Firing, gate: ModelGate, stream: Any, client: M
     if response is not merged:
         chunks = streams.split_response(response)
     return streams.HeldStream(chunks, http_response)
-
-
-def _hold(response: Any) -> Any:
-    from hookline import modelstreams as streams
-
-    return streams.HeldStream(streams.split_response(response))
 
 
 def _report_outcome(firing: Firing, gate: ModelGate, outcome: ModelOutcome) -> Any:

@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.nearest import ask_which, did_you_mean, name_hint, nearest, only_one
+from hookline.nearest import (
+    LONGEST_NAME,
+    ask_which,
+    describe_unread,
+    did_you_mean,
+    is_slip,
+    join_names,
+    name_hint,
+    nearest,
+    only_one,
+)
 
 TOOLS = ["write_file", "read_file", "replace", "glob"]
 
@@ -29,6 +39,92 @@ def test_for_a_word_like_no_other_all_are_named() -> None:
     assert nearest("zzz", TOOLS) == []
     assert ask_which("zzz", TOOLS) == ""
     assert name_hint("zzz", TOOLS) == "there are write_file, read_file, replace, glob"
+
+
+def test_no_more_than_two_are_named_however_many_are_like_it() -> None:
+    assert len(nearest("name", ["name1", "name2", "name3"])) == 2
+    assert len(nearest("write_file", ["write_file", "write-file", "writefile"])) == 2
+
+
+def test_one_is_certain_only_if_it_is_near_and_no_other_is_nearly_as_near() -> None:
+    assert only_one("decison", ["decision", "reason"]) == "decision"
+    assert only_one("decide", ["decision", "reason"]) is None
+    assert only_one("mode1", ["mode", "mode2", "other"]) is None
+
+
+@pytest.mark.parametrize("length", [200, 201])
+def test_a_word_of_two_hundred_letters_is_the_longest_that_is_compared(length: int) -> None:
+    word = "x" * length
+    assert nearest(word, [word]) == ([word] if length == 200 else [])
+    assert only_one(word, [word]) == (word if length == 200 else None)
+
+
+def test_a_word_is_compared_with_the_first_five_hundred_names() -> None:
+    names = [f"{number:03}{'ab' * 9}" for number in range(499)]
+    assert only_one("decision", [*names, "decision"]) == "decision"
+    assert only_one("decision", [*names, names[0], "decision"]) is None
+    assert nearest("decision", [*names, names[0], "decision"]) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "is_meant"),
+    [
+        ("Tool_Name", "toolname", True),  # case and underscores
+        ("decisio", "decision", True),  # one left out at the end
+        ("decis", "decision", True),  # three left out at the end
+        ("deci", "decision", False),  # four
+        ("reas", "reason", False),  # begun with fewer than five letters
+        ("dcision", "decision", True),
+        ("desision", "decision", True),
+        ("dezzsion", "decision", True),  # two wrong in a long name
+        ("dezzzion", "decision", False),  # three wrong
+        ("reosan", "reason", False),  # in six letters two apart are too many
+        ("raeson", "reason", True),  # but two may be turned round
+        ("reazzn", "reason", False),
+        ("mdoe", "mode", False),  # in four letters none may be wrong
+        ("mode", "mode", True),
+        ("levle", "level", True),  # five letters
+        ("levxl", "level", True),
+        ("lexxl", "level", False),
+        ("sourcing", "source", False),
+        ("", "mode", False),
+    ],
+)
+def test_a_slip_is_a_letter_or_two_at_one_place(word: str, name: str, is_meant: bool) -> None:
+    assert is_slip(word, name) is is_meant
+
+
+def test_five_names_are_listed_and_more_are_counted() -> None:
+    assert join_names([]) == ""
+    assert join_names(["a"], "x.") == "x.a"
+    assert join_names([*"abcde"]) == "a, b, c, d, e"
+    assert join_names([*"abcdef"], "x.") == "x.a, x.b, x.c, x.d, x.e and 1 more"
+
+
+def test_names_that_could_be_misread_are_quoted_and_cut() -> None:
+    longest = "x" * LONGEST_NAME
+    assert join_names([longest, f"{longest}y"]) == f"{longest}, {longest!r}"
+    assert join_names(["", "a b", "a\nb"]) == "'', 'a b', 'a\\nb'"
+
+
+def test_fields_that_are_not_read_are_told_with_what_was_meant() -> None:
+    known = ["decision", "reason", "systemMessage"]
+    assert [*describe_unread([], known)] == []
+    assert [*describe_unread(["note"], known)] == ["note is not read; it has no effect"]
+    assert [*describe_unread(["note", "decison", "x"], known, where="on BeforeTool")] == [
+        "decison is not read on BeforeTool, did you mean decision?; it has no effect",
+        "note, x are not read on BeforeTool; they have no effect",
+    ]
+    assert [*describe_unread(["messageSystem"], known, prefix="out.")] == [
+        "out.messageSystem is not read, did you mean systemMessage?; it has no effect"
+    ]
+
+
+def test_the_first_five_unread_fields_are_compared_with_the_known_ones() -> None:
+    told = [*describe_unread([*"abcd", "decison"], ["decision"])]
+    assert told[0].startswith("decison is not read, did you mean decision?")
+    told = [*describe_unread([*"abcde", "decison"], ["decision"])]
+    assert told == ["a, b, c, d, e and 1 more are not read; they have no effect"]
 
 
 @given(st.text(max_size=300), st.lists(st.text(max_size=20), max_size=5))

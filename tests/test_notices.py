@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from hookline.notices import Notice, heard_warnings, warn
+from hookline.notices import Notice, describe_traceback, heard_warnings, one_line, warn
 
 
 def test_a_warning_is_logged_with_the_error_it_comes_from(caplog: pytest.LogCaptureFixture) -> None:
@@ -42,6 +42,43 @@ def test_a_notice_is_heard_as_what_it_is_and_logged_as_its_text(
     assert type(str(notice)) is str
     warn(notice)
     assert caplog.messages == ["BeforeTool failed"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("plain, é, 日本", "plain, é, 日本"),
+        ("two\nlines\r", r"two\nlines\r"),
+        ("\x1b[2Jx\x00", r"\x1b[2Jx\x00"),
+        ("\u2028\u202e", r"\u2028\u202e"),
+        ("👩\u200d🚀\n", "👩\u200d🚀\\n"),
+        ("", ""),
+    ],
+)
+def test_what_ends_a_line_or_steers_a_terminal_is_written_out(text: str, line: str) -> None:
+    assert one_line(text) == line
+
+
+def test_a_traceback_has_a_line_for_each_place_and_one_for_the_message() -> None:
+    try:
+        raise ValueError("two\nlines")
+    except ValueError as error:
+        first, place, code, *rest = describe_traceback(error).splitlines()
+    assert first == "Traceback (most recent call last):"
+    assert place.startswith(f'  File "{__file__}", line ')
+    assert code.strip() == 'raise ValueError("two\\nlines")'
+    assert rest[-1] == r"ValueError: two\nlines"
+
+
+def test_a_message_of_an_error_cannot_forge_a_line_of_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    warn("one\ntwo", error=OSError("three\nWARNING forged"))
+    assert caplog.messages == [r"one\ntwo"]
+    assert caplog.text.splitlines()[-1] == r"OSError: three\nWARNING forged"
+    caplog.clear()
+    warn("one\ntwo")
+    assert caplog.messages == [r"one\ntwo"]
 
 
 def test_logging_is_loaded_by_the_first_warning_only() -> None:

@@ -1,5 +1,6 @@
 """What a hook says, as the dictionaries of the protocol."""
 
+import itertools
 import json
 import subprocess
 import sys
@@ -49,6 +50,24 @@ def test_texts_of_combined_replies_are_joined() -> None:
     assert combine(message("a"), message("b"))["systemMessage"] == "a\nb"
     both = combine(add_context("a"), add_context("b"))
     assert both == add_context("a\nb")
+
+
+def test_of_other_values_the_last_counts() -> None:
+    assert combine({"suppressOutput": False}, {"suppressOutput": True}) == {"suppressOutput": True}
+    assert combine({"continue": True}, stop("x"))["continue"] is False
+    assert combine(deny("a"), {"decision": "no"})["decision"] == "no"
+    assert combine({"decision": "no"}, allow())["decision"] == "allow"
+    assert combine({"reason": "a"}, {"reason": 5}) == {"reason": 5}
+    assert combine({"reason": 5}, {"reason": "a"}) == {"reason": "a"}
+    assert combine({"reason": {"a": 1}}, {"reason": 5}) == {"reason": 5}
+    assert combine() == {}
+
+
+def test_the_strictest_of_all_decisions_stands() -> None:
+    words = ["allow", "approve", "ask", "block", "deny"]
+    for weaker, stricter in itertools.combinations(words, 2):
+        for pair in ((weaker, stricter), (stricter, weaker)):
+            assert combine(*({"decision": word} for word in pair)) == {"decision": stricter}
 
 
 def test_combining_alters_no_reply() -> None:

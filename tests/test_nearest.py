@@ -49,7 +49,7 @@ def test_no_more_than_two_are_named_however_many_are_like_it() -> None:
 def test_one_is_certain_only_if_it_is_near_and_no_other_is_nearly_as_near() -> None:
     assert only_one("decison", ["decision", "reason"]) == "decision"
     assert only_one("decide", ["decision", "reason"]) is None
-    assert only_one("mode1", ["mode", "mode2", "other"]) is None
+    assert only_one("mode1", ["mode2", "mode3", "other"]) is None
 
 
 @pytest.mark.parametrize("length", [200, 201])

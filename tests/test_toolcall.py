@@ -72,6 +72,34 @@ def test_a_tool_of_one_mapping_is_called_with_the_mapping(run: Any) -> None:
     assert run(Hooks(), named_like_a_field, {"a": {"x": 1}}).llm_content == "{'x': 1}"
 
 
+def test_a_tool_whose_fields_are_mappings_is_called_with_its_fields(run: Any) -> None:
+    def by_keywords(**given: dict[str, Any]) -> str:
+        return str(given)
+
+    def by_keyword(*, given: dict[str, Any]) -> str:
+        return str(given)
+
+    assert run(Hooks(), by_keywords, {"a": {"x": 1}}).llm_content == "{'a': {'x': 1}}"
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        run(Hooks(), by_keyword, {"a": {}})
+
+
+def test_a_tool_of_one_parameter_that_is_no_mapping_is_called_with_its_fields(run: Any) -> None:
+    def by_text(text: str) -> str:
+        return text
+
+    def by_either(text: int | str) -> str:
+        return str(text)
+
+    def by_anything(text) -> str:  # type: ignore[no-untyped-def]
+        return str(text)
+
+    for tool in (by_text, by_either, by_anything):
+        assert run(Hooks(), tool, {"text": "x"}).llm_content == "x"
+        with pytest.raises(TypeError, match="unexpected keyword"):
+            run(Hooks(), tool, {"other": "x"})
+
+
 def test_a_call_of_ones_own_overrides_how_the_tool_is_called(run: Any) -> None:
     result = run(Hooks(), shell, {"x": 1}, call=lambda given: f"mine {given}")
     assert result.llm_content == "mine {'x': 1}"
@@ -175,6 +203,23 @@ def test_what_hooks_say_in_vain_of_a_tool_that_raised_is_told(
     assert (
         "the result of broken or stopped the loop after it, but its exception still" in caplog.text
     )
+
+
+def test_a_refusal_has_the_context_that_hooks_add_unless_they_stop_the_loop(run: Any) -> None:
+    denied = combine(deny("no"), add_context("see the docs"), message("m"))
+    result = run(hooks_that("BeforeTool", denied), shell, {"command": "x"})
+    assert result.llm_content == "no\n\nsee the docs\n\n[System] m"
+    stopped = combine(stop("enough"), add_context("see the docs"), message("m"))
+    result = run(hooks_that("BeforeTool", stopped), shell, {"command": "x"})
+    assert result.llm_content == "enough\n\n[System] m"
+    assert result.stop_reason == "enough"
+
+
+def test_after_a_stop_the_result_is_the_reason_without_context(run: Any) -> None:
+    hooks = hooks_that("BeforeTool", add_context("before"))
+    hooks.on("AfterTool")(lambda _event: combine(stop("enough"), add_context("after")))
+    result = run(hooks, shell, {"command": "x"})
+    assert (result.llm_content, result.stop_reason) == ("enough", "enough")
 
 
 def test_a_question_is_asked_of_who_can_be_asked(run: Any) -> None:

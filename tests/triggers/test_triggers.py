@@ -36,6 +36,27 @@ DEFAULTS = {
 }
 
 
+# What hooks read of each of them: the event, and its own fields.
+READ: dict[str, tuple[str, dict[str, Any]]] = {
+    "fire_before_tool_hook": ("BeforeTool", {"tool_name": "t", "tool_input": {}}),
+    "fire_after_tool_hook": ("AfterTool", {"tool_name": "t", "tool_response": {"llmContent": "x"}}),
+    "fire_before_agent_hook": ("BeforeAgent", {"prompt": "p"}),
+    "fire_after_agent_hook": ("AfterAgent", {"prompt": "p", "prompt_response": "r"}),
+    "fire_session_start_hook": ("SessionStart", {"source": "startup"}),
+    "fire_session_end_hook": ("SessionEnd", {"reason": "exit"}),
+    "fire_pre_compress_hook": ("PreCompress", {"trigger": "auto"}),
+    "fire_notification_hook": ("Notification", {"message": "m"}),
+    "fire_tool_notification_hook": (
+        "Notification",
+        {
+            "message": "Tool t requires execution",
+            "notification_type": "ToolPermission",
+            "details": {"type": "exec", "title": "t"},
+        },
+    ),
+}
+
+
 class BrokenConfig(Config):
     def get_hook_system(self) -> Any:
         raise OSError("no disk")
@@ -59,6 +80,44 @@ async def test_a_broken_engine_gives_the_safe_default_and_is_logged(
 ) -> None:
     assert await getattr(triggers, name)(BrokenConfig(), *ARGUMENTS[name]) == DEFAULTS.get(name)
     assert "no disk" in caplog.text
+
+
+@pytest.mark.parametrize("name", READ)
+async def test_a_trigger_fires_its_event_and_hands_back_what_hooks_answer(name: str) -> None:
+    config, read = Config(), []
+    event, fields = READ[name]
+
+    def hook(document: dict[str, Any]) -> dict[str, Any]:
+        read.append(document)
+        return {"systemMessage": "noted"}
+
+    config.register_hook(event, hook)
+    output = await getattr(triggers, name)(config, *ARGUMENTS[name])
+    assert output.system_message == "noted"
+    assert read[0].items() >= fields.items()
+
+
+async def test_a_trigger_passes_on_what_it_is_told_besides() -> None:
+    config, read = Config(), []
+    for event in ("BeforeTool", "AfterTool", "AfterAgent", "Notification"):
+        config.register_hook(event, read.append)
+    server, first = {"server_name": "s"}, {"mcp_context": {"server_name": "s"}}
+    names: dict[str, Any] = {"mcp_context": server, "original_request_name": "first"}
+    await triggers.fire_before_tool_hook(config, "t", {}, **names)
+    await triggers.fire_after_tool_hook(config, "t", {}, {}, original_tool_input={"a": 1}, **names)
+    await triggers.fire_after_agent_hook(config, "p", "r", True)
+    more = {"level": "high", "details": {"a": 1}}
+    await triggers.fire_notification_hook(config, "m", notification_type="n", **more)
+    first["original_request_name"] = "first"
+    told = [first, {**first, "original_tool_input": {"a": 1}}, {"stop_hook_active": True}]
+    for document, fields in zip(read, [*told, {**more, "notification_type": "n"}], strict=True):
+        assert document.items() >= fields.items()
+
+
+def test_the_root_of_a_command_is_its_first_word() -> None:
+    told = {"command": " rm -rf x", "rootCommand": "rm"}
+    assert triggers.describe_command(" rm -rf x") == told
+    assert triggers.describe_command(" ") == {"command": " ", "rootCommand": ""}
 
 
 @pytest.mark.requirement("INV-2")
@@ -87,6 +146,40 @@ async def test_before_model_hands_back_the_very_request_when_nothing_changed() -
     result = await triggers.fire_before_model_hook(config, REQUEST)
     assert result.modified_request is REQUEST
     assert result.system_message == "m"
+
+
+async def test_before_model_hands_back_a_response_in_the_models_place() -> None:
+    config = Config(hooks=hooks("BeforeModel", specific(llm_response={"text": "cached"})))
+    result = await triggers.fire_before_model_hook(config, REQUEST)
+    assert (result.blocked, result.should_stop) == (True, False)
+    assert result.synthetic_response["candidates"][0]["content"]["parts"] == [{"text": "cached"}]
+    config = Config(hooks=hooks("BeforeModel", say({"decision": "deny", "systemMessage": "m"})))
+    denied = await triggers.fire_before_model_hook(config, REQUEST)
+    assert (denied.synthetic_response, denied.reason) == (None, "No reason provided")
+    assert denied.system_message == "m"
+
+
+async def test_after_model_says_stop_message_and_suppression() -> None:
+    said = {"continue": False, "stopReason": "enough", "systemMessage": "m", "suppressOutput": True}
+    config = Config(hooks=hooks("AfterModel", say(said)))
+    result = await triggers.fire_after_model_hook(config, REQUEST, RESPONSE)
+    assert (result.blocked, result.reason) == (False, None)
+    assert (result.should_stop, result.stop_reason) == (True, "enough")
+    assert (result.system_message, result.suppress_output) == ("m", True)
+    assert result.response is RESPONSE
+    config = Config(hooks=hooks("AfterModel", say({"systemMessage": "m"})))
+    result = await triggers.fire_after_model_hook(config, REQUEST, RESPONSE)
+    assert result == triggers.AfterModelHookResult(RESPONSE, system_message="m")
+
+
+async def test_tool_selection_says_stop_and_why() -> None:
+    stop = {"continue": False, "stopReason": "enough"}
+    config = Config(hooks=hooks("BeforeToolSelection", say(stop)))
+    result = await triggers.fire_before_tool_selection_hook(config, REQUEST)
+    assert (result.should_stop, result.stop_reason) == (True, "enough")
+    config = Config(hooks=hooks("BeforeToolSelection", say({"suppressOutput": True})))
+    result = await triggers.fire_before_tool_selection_hook(config, REQUEST)
+    assert (result.should_stop, result.stop_reason) == (False, None)
 
 
 async def test_after_model_block_leaves_a_response_that_carries_the_reason() -> None:

@@ -98,19 +98,20 @@ async def test_a_trigger_fires_its_event_and_hands_back_what_hooks_answer(name: 
 
 
 async def test_a_trigger_passes_on_what_it_is_told_besides() -> None:
-    config, read = Config(), []
+    config = Config()
+    read: list[dict[str, Any]] = []
     for event in ("BeforeTool", "AfterTool", "AfterAgent", "Notification"):
         config.register_hook(event, read.append)
-    server, first = {"server_name": "s"}, {"mcp_context": {"server_name": "s"}}
-    names: dict[str, Any] = {"mcp_context": server, "original_request_name": "first"}
+    names: dict[str, Any] = {"mcp_context": {"server_name": "s"}, "original_request_name": "first"}
+    given: dict[str, Any] = {**names, "original_tool_input": {"a": 1}}
+    more: dict[str, Any] = {"notification_type": "n", "level": "high", "details": {"a": 1}}
     await triggers.fire_before_tool_hook(config, "t", {}, **names)
-    await triggers.fire_after_tool_hook(config, "t", {}, {}, original_tool_input={"a": 1}, **names)
+    await triggers.fire_after_tool_hook(config, "t", {}, {}, **given)
     await triggers.fire_after_agent_hook(config, "p", "r", True)
-    more = {"level": "high", "details": {"a": 1}}
-    await triggers.fire_notification_hook(config, "m", notification_type="n", **more)
-    first["original_request_name"] = "first"
-    told = [first, {**first, "original_tool_input": {"a": 1}}, {"stop_hook_active": True}]
-    for document, fields in zip(read, [*told, {**more, "notification_type": "n"}], strict=True):
+    await triggers.fire_notification_hook(config, "m", **more)
+    for document, fields in zip(
+        read, [names, given, {"stop_hook_active": True}, more], strict=True
+    ):
         assert document.items() >= fields.items()
 
 

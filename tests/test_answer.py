@@ -2,18 +2,29 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.answer import EFFECTS, TONES, Answer, describe_hook
+from hookline.answer import (
+    EFFECTS,
+    TONES,
+    Answer,
+    describe_hook,
+    make_empty_answer,
+    most_sent_back,
+    result_document,
+)
 from hookline.fired import FiredEvent
 from hookline.replies import add_context, combine, deny, stop
 from hookline.translate.genai import GenAITranslator
 from hookline.wire import codec
 from hookline.wire.claude_events import ClaudeEventName
 from hookline.wire.events import EventName, HookEventName
+from hookline.wire.hooks import CommandHook, HookSource
 from hookline.wire.outputs import SPECIFIC_FIELDS, ModelCall
+from hookline.wire.results import HookExecutionResult
 from tests.arbitrary import JSON
 from tests.eleven import REQUEST, RESPONSE, WITH_TOOLS, Json
 
@@ -347,3 +358,153 @@ def test_whatever_a_log_holds_its_effects_are_found(
     event_read = dict.fromkeys(fields, read)
     assert set(answer.find_effects(event_read)) <= set(EFFECTS)
     answer.find_change(event_read)
+
+
+@pytest.mark.parametrize(
+    ("event", "read", "answer", "change"),
+    [
+        (
+            "BeforeTool",
+            {"tool_input": {"a": 1, "b": 2, "c": 3}},
+            saying(tool_input={"b": 0}, removeToolInput=["c"]),
+            ("tool input", {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 0}),
+        ),
+        (
+            "AfterTool",
+            {"tool_response": {"llmContent": "key", "error": None}},
+            saying(updatedToolOutput="[key]"),
+            ("tool result", "key", "[key]"),
+        ),
+        ("AfterTool", {"tool_response": "key"}, deny("no keys"), ("tool result", "key", "no keys")),
+        (
+            "BeforeModel",
+            {"llm_request": REQUEST_READ},
+            saying(llm_request={"model": "n"}),
+            ("model request", REQUEST_READ, {**REQUEST_READ, "model": "n"}),
+        ),
+        (
+            "AfterModel",
+            {"llm_response": {"text": "t", "candidates": []}},
+            saying(llm_response={"text": "u", "candidates": None}),
+            ("model response", {"text": "t"}, {"text": "u"}),
+        ),
+        (
+            "AfterModel",
+            {},
+            saying(llm_response={"text": "u"}),
+            ("model response", None, {"text": "u"}),
+        ),
+        (
+            "BeforeToolSelection",
+            OFFERED,
+            saying(toolConfig={"allowedFunctionNames": ["b", "c"]}),
+            ("tools", ["a", "b"], ["b"]),
+        ),
+        ("BeforeToolSelection", OFFERED, deny("no"), ("tools", ["a", "b"], [])),
+        (
+            "BeforeToolSelection",
+            {"llm_request": {"toolConfig": {"mode": "none"}}, "available_tools": ["a"]},
+            saying(toolConfig={"mode": "AUTO"}),
+            None,
+        ),
+        ("BeforeTool", {"tool_input": {"a": 1}}, stop("enough"), None),
+        ("BeforeTool", {"tool_input": {"a": 1}}, saying("deny", tool_input={"a": 2}), None),
+        ("BeforeTool", {"tool_input": {"a": 1}}, saying(tool_input={"a": 1}), None),
+        ("BeforeAgent", {"prompt": "p"}, saying(additionalContext="c"), None),
+    ],
+)
+def test_a_change_has_what_was_there_before_and_after(
+    event: str, read: Json, answer: Json, change: tuple[str, Any, Any] | None
+) -> None:
+    found = Answer.read(FiredEvent(HookEventName(event)), answer).find_change(read)
+    assert (found and (found.what, found.before, found.after)) == change
+
+
+@pytest.mark.parametrize(
+    ("event", "answer", "word", "decision", "reason"),
+    [
+        ("BeforeTool", deny("no"), "blocked", "deny", "no"),
+        ("BeforeTool", combine(deny("no"), stop("enough")), "stop", "stop", "enough"),
+        ("BeforeTool", {"decision": "ask", "reason": "sure?"}, "ask", "ask", "sure?"),
+        ("AfterTool", {"decision": "ask", "reason": "sure?"}, "allowed", "allow", None),
+        ("BeforeTool", {"decision": "allow", "reason": "fine"}, "allowed", "allow", None),
+        ("BeforeTool", {"decision": "deny"}, "blocked", "deny", "No reason provided"),
+        ("SessionEnd", combine(deny("no"), stop("enough")), "allowed", "allow", None),
+        (
+            "BeforeModel",
+            saying(llm_response={"text": "t"}),
+            "blocked",
+            "deny",
+            "a hook answers in the model's place",
+        ),
+        (
+            "BeforeModel",
+            saying("deny", llm_response={"text": 5}),
+            "blocked",
+            "deny",
+            "No reason provided",
+        ),
+    ],
+)
+def test_an_answer_has_one_word_and_its_reason(
+    event: str, answer: Json, word: str, decision: str, reason: str | None
+) -> None:
+    read = Answer.read(FiredEvent(HookEventName(event)), answer)
+    assert (read.word, read.decision, read.reason, read.why) == (word, decision, reason, reason)
+
+
+def test_an_answer_to_nothing_lets_it_go_on() -> None:
+    answer = make_empty_answer()
+    assert (answer.event, answer.word, answer.decision) == (None, "no hook matched", "allow")
+    assert (answer.tool_input, answer.request, answer.response) == (None, None, None)
+    assert (answer.tools, answer.exports, answer.texts_for_model) == (None, {}, [])
+    assert repr(answer) == "<Answer to no event: no hook matched>"
+
+
+@pytest.mark.parametrize(
+    ("said", "most"),
+    [
+        *(("", 8), ("3", 3), ("0", 8), ("-1", 8), ("two", 8), ("2.5", 8), ("²", 8), (" 3", 8)),
+        *(("999999999", 999_999_999), ("1000000000", 8)),
+    ],
+)
+def test_the_user_says_how_often_a_turn_is_sent_back(
+    monkeypatch: pytest.MonkeyPatch, said: str, most: int
+) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", said)
+    assert most_sent_back() == most
+
+
+@pytest.mark.parametrize(
+    ("failed", "why"),
+    [
+        *(("exit", "exit 3"), ("signal", "SIGKILL"), ("timeout", "timeout")),
+        ("output_limit", "output limit"),
+    ],
+)
+def test_a_hook_that_failed_says_how(failed: str, why: str) -> None:
+    event = HookEventName.BEFORE_TOOL
+    part = describe_hook(event, None, failed=failed, exit_code=3, signal="SIGKILL")
+    assert part == ("failed", why, ())
+    assert describe_hook(event, None, failed="signal").why == "signal"
+
+
+def test_a_hook_gives_the_reason_of_its_stop_before_that_of_its_decision() -> None:
+    part = describe_hook(HookEventName.BEFORE_TOOL, combine(deny("no"), stop("enough")))
+    assert part == ("stop", "enough", ("stopped",))
+    assert describe_hook(HookEventName.BEFORE_TOOL, deny("no")) == ("deny", "no", ("blocked",))
+    assert describe_hook(HookEventName.BEFORE_TOOL, None) == ("ok", "", ())
+
+
+def test_a_result_as_json_has_only_what_is_known() -> None:
+    hook = CommandHook(name="h", command="true", source=HookSource.USER)
+    event, always = HookEventName.BEFORE_TOOL, {"hook": "h", "type": "command", "source": "user"}
+    texts = {"stdout": "o", "stderr": "e"}
+    result = HookExecutionResult(
+        hook=hook, event_name=event, success=True, duration=1.23456, **texts
+    )
+    bare = {**always, "success": True, "duration_ms": 1.235, **texts}
+    assert result_document(result) == bare
+    more: Json = {"exit_code": 0, "signal": "SIGTERM", "failed": "signal", "output": {}}
+    result = msgspec.structs.replace(result, **more, warnings=("w",), started=True)
+    assert result_document(result) == {**bare, **more, "warnings": ["w"], "started": True}

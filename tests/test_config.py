@@ -268,3 +268,60 @@ def test_hooks_given_in_code_that_are_wrong_are_reported_and_their_neighbours_ru
     assert "BeforeTol: is not a hook event" in caplog.text
     assert "did you mean BeforeTool" in caplog.text
     assert "AfterTool: must be a list of definitions" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("said", "is_strict"),
+    [
+        *(("", False), ("0", False), ("false", False), ("No", False), (" off ", False)),
+        *(("1", True), ("yes", True), ("nonsense", True)),
+    ],
+)
+def test_the_environment_can_ask_for_strict_mode(
+    monkeypatch: pytest.MonkeyPatch, said: str, is_strict: bool
+) -> None:
+    monkeypatch.setenv("HOOKLINE_STRICT", said)
+    assert Config().is_strict() is is_strict
+    assert Config(strict=True).is_strict()
+
+
+def test_settings_can_ask_for_strict_mode_once_they_are_read(layers: Layers) -> None:
+    layers.user({"strict": True})
+    config = Config.load(layers.project.path)
+    assert not config.is_strict()
+    config.get_settings()
+    assert config.is_strict()
+
+
+def test_the_files_that_decide_about_hooks_are_named_whether_they_exist_or_not(
+    layers: Layers,
+) -> None:
+    user = layers.user({})
+    files = Config.load(layers.project.path, trusted=True).get_settings_files()
+    assert str(user) in files
+    assert str(layers.project.path / ".hookline" / "settings.json") in files
+    trusted = Config.load(layers.project.path).get_settings_files()
+    [store] = {*trusted} - {*files}
+    assert store.startswith(str(layers.own))
+    assert Config().get_settings_files() == Config().get_sources() == ()
+
+
+def test_an_extension_counts_unless_it_is_inactive() -> None:
+    extensions = [
+        {"name": "a", "hooks": before_tool("a")},
+        {"name": "b", "hooks": before_tool("b"), "isActive": True},
+        {"name": "c", "hooks": before_tool("c"), "isActive": False},
+    ]
+    assert reasons(Config(extensions=extensions)) == ["a", "b"]
+
+
+def test_a_hook_has_its_options_whether_it_waits_for_the_system_or_comes_later() -> None:
+    config = Config()
+    options: Json = {"matcher": "read", "timeout": 50, "sequential": True, "on_failure": "block"}
+    config.register_hook("BeforeTool", lambda _document: None, name="early", **options)
+    system = system_of(config)
+    config.register_hook("BeforeTool", lambda _document: None, name="late", **options)
+    system.initialize_blocking()
+    for entry, name in zip(system.get_all_hooks(), ("early", "late"), strict=True):
+        assert (entry.name, entry.matcher, entry.sequential) == (name, "read", True)
+        assert (entry.hook.timeout, entry.hook.on_failure) == (50, "block")

@@ -10,7 +10,7 @@ import pytest
 from hookline.bus import InProcessMessageBus, request_hook_execution
 from hookline.config import Config
 from hookline.pipeline.planner import HookPlanner
-from hookline.system import HookSystem
+from hookline.system import HookSystem, HookSystemStatus, SettingsRefusedError
 from hookline.wire.events import HookEventName
 from tests.eleven import Json, command, until
 from tests.harness.scratch import Project
@@ -177,3 +177,46 @@ async def test_who_switches_hooks_off_switches_them_all_off_and_on_again(
     await system.reload()
     assert config.get_hook_system() is system
     assert await reasons(system) == ["code", "file"]
+
+
+class Gate:
+    """Accepts settings until it is told why not."""
+
+    refused: str | None = None
+
+    def __call__(self, _settings: object) -> str | None:
+        return self.refused
+
+
+async def test_settings_that_are_not_accepted_never_come_into_force(project: Project) -> None:
+    project.settings(before_tool(saying("old")))
+    gate = Gate()
+    gate.refused = "it lacks the guard"
+    system = HookSystem(Config.load(project.path, trusted=True), accept=gate)
+    for load in (system.initialize, system.reload):
+        with pytest.raises(SettingsRefusedError, match="it lacks the guard"):
+            await load()
+        assert system.get_status() == HookSystemStatus(False, 0)
+    gate.refused = None
+    assert (await system.reload()).refused == ""
+    assert system.get_status() == HookSystemStatus(True, 1)
+
+
+async def test_settings_that_are_not_accepted_later_leave_the_last_good_ones_in_force(
+    project: Project, caplog: pytest.LogCaptureFixture
+) -> None:
+    project.settings(before_tool(saying("old")))
+    gate, config = Gate(), Config.load(project.path, trusted=True)
+    async with HookSystem(config, accept=gate) as system:
+        good = config.get_settings()
+        gate.refused = "it lacks the guard"
+        project.settings(before_tool(saying("new"), saying("more")))
+        report = await system.reload()
+        assert (report.refused, report.total_hooks) == ("it lacks the guard", 1)
+        assert config.get_settings() is good
+        assert await reasons(system) == ["old"]
+        told = "the changed settings are not used: it lacks the guard; the last good ones stay"
+        assert told in caplog.text
+        gate.refused = None
+        assert (await system.reload()).total_hooks == 2
+        assert await reasons(system) == ["new", "more"]

@@ -82,7 +82,7 @@ def test_raw_responses_and_stream_helpers_are_refused() -> None:
             with pytest.raises(TypeError, match="cannot read raw responses"):
                 Hooks().sync.model_call(create, model="m")
         for create in (client.chat.completions.stream, other.messages.stream):
-            with pytest.raises(TypeError, match=r"give it create\(…, stream=True\)"):
+            with pytest.raises(TypeError, match=r"pass create\(…, stream=True\)"):
                 Hooks().sync.model_call(create, model="m")
 
 
@@ -227,7 +227,7 @@ def test_genais_generate_content_works_as_well() -> None:
             create = client.models.generate_content
             answer = hooks.sync.model_call(create, model="gemini", contents="who?")
             denied = hooks.sync.model_call(create, model="gemini", contents="the ledger")
-            with pytest.raises(TypeError, match="give it generate_content"):
+            with pytest.raises(TypeError, match="pass generate_content"):
                 hooks.sync.model_call(client.models.generate_content_stream, model="g")
 
         async def call_it() -> Any:

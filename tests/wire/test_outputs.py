@@ -282,3 +282,70 @@ def test_an_output_made_without_a_translator_says_so_when_it_needs_one() -> None
     assert isinstance(read, BeforeModelHookOutput)
     with pytest.raises(HooklineError, match="without a translator"):
         read.apply_llm_request_modifications(REQUEST)
+
+
+def with_tools(**calling: Any) -> Any:
+    return {
+        "model": "m",
+        "contents": "q",
+        "config": {"toolConfig": {"functionCallingConfig": calling}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("request_", "said", "allowed"),
+    [
+        (REQUEST, {}, None),
+        (REQUEST, {"mode": "AUTO"}, None),
+        (REQUEST, {"mode": "none"}, set()),
+        (REQUEST, {"mode": "NONE", "allowedFunctionNames": ["a"]}, set()),
+        (REQUEST, {"allowedFunctionNames": ["a", "b"]}, {"a", "b"}),
+        (REQUEST, {"allowedFunctionNames": []}, set()),
+        (REQUEST, {"allowedFunctionNames": "a"}, None),
+        (REQUEST, "a", None),
+        (with_tools(allowedFunctionNames=["own"]), {}, {"own"}),
+        (with_tools(allowedFunctionNames=["own"]), {"allowedFunctionNames": None}, {"own"}),
+        (with_tools(allowedFunctionNames=["own"]), {"allowedFunctionNames": ["a"]}, {"a"}),
+        (with_tools(allowedFunctionNames=["own"]), {"allowedFunctionNames": [1]}, {"own"}),
+        (with_tools(mode="NONE"), {"mode": "AUTO"}, None),
+        (5, {"allowedFunctionNames": ["a"]}, {"a"}),
+    ],
+)
+def test_the_tools_that_may_be_called_are_those_that_request_and_hooks_leave(
+    request_: Any, said: Any, allowed: set[str] | None
+) -> None:
+    read = specific(HookEventName.BEFORE_TOOL_SELECTION, toolConfig=said)
+    assert read.get_allowed_tools(request_) == allowed
+
+
+@pytest.mark.parametrize(
+    ("event", "field", "use"),
+    [
+        (HookEventName.BEFORE_MODEL, "llm_response", lambda read: read.get_synthetic_response()),
+        (
+            HookEventName.BEFORE_MODEL,
+            "llm_request",
+            lambda read: read.apply_llm_request_modifications(None),
+        ),
+        (HookEventName.AFTER_MODEL, "llm_response", lambda read: read.get_modified_response()),
+        (
+            HookEventName.BEFORE_TOOL_SELECTION,
+            "toolConfig",
+            lambda read: read.apply_tool_config_modifications(None, None).tool_config,
+        ),
+        (HookEventName.BEFORE_TOOL_SELECTION, "toolConfig", lambda read: read.restrict_tools(None)),
+    ],
+)
+def test_a_malformed_change_has_no_effect_and_is_told(
+    event: HookEventName, field: str, use: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = {"allowedFunctionNames": 5, "messages": 5, "candidates": 5}
+    assert use(specific(event, **{field: said})) is None
+    assert f"a hook's {field} was ignored: " in caplog.text
+
+
+def test_a_rejected_response_is_replaced_in_its_own_form_if_it_can_be_read() -> None:
+    read = create_hook_output(HookEventName.AFTER_MODEL, {"decision": "deny"}, CALL)
+    for rejected in (RESPONSE, None, 5):
+        made = read.get_empty_response("why", rejected)
+        assert made["candidates"][0]["content"]["parts"] == [{"text": "why"}]

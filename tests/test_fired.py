@@ -7,14 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookline.errors import InvalidPayloadError, TranslationError
-from hookline.fired import FiredEvent, build_payload, read_fired_event
+from hookline.fired import Facts, FiredEvent, build_payload, read_fired_event
 from hookline.pipeline.runner.context import RunContext
 from hookline.translate import HookTranslator
 from hookline.translate.genai import GenAITranslator
 from hookline.wire import codec
+from hookline.wire.claude_events import ClaudeEventName
 from hookline.wire.events import EVENTS, HookEventName
 from tests.arbitrary import JSON_PAYLOADS
-from tests.eleven import FIRINGS, REQUEST, Firing, Json, label
+from tests.eleven import FIRINGS, REQUEST, WITH_TOOLS, Firing, Json, label
 
 BASE = ["session_id", "transcript_path", "cwd", "hook_event_name", "timestamp"]
 
@@ -160,3 +161,61 @@ def test_a_second_request_under_the_other_name_hides_nothing() -> None:
         read_fired_event(HookEventName.BEFORE_MODEL, given)
     same = {"model_request": REQUEST, "llm_request": dict(REQUEST)}
     assert read_fired_event(HookEventName.BEFORE_MODEL, same).values == (REQUEST,)
+
+
+SERVER: Json = {"server_name": "git hub"}
+
+
+@pytest.mark.parametrize(
+    ("fired", "elsewhere"),
+    [
+        (FiredEvent(HookEventName.BEFORE_TOOL, "t", ("t", {}, SERVER, None)), "mcp__git_hub__t"),
+        (FiredEvent(HookEventName.BEFORE_TOOL, "t", ("t", {}, None, None)), None),
+        (FiredEvent(HookEventName.BEFORE_TOOL, "t", ("t", {}, {}, None)), None),
+        (FiredEvent(HookEventName.BEFORE_TOOL, "t", ("t", {}, {"a": 1}, None)), None),
+        (FiredEvent(HookEventName.BEFORE_TOOL, "t"), None),
+        (
+            FiredEvent(HookEventName.AFTER_TOOL, "t", ("t", {}, {}, None, SERVER, None)),
+            "mcp__git_hub__t",
+        ),
+        (FiredEvent(HookEventName.AFTER_TOOL, "t", ("t", {}, {}, SERVER, None, None)), None),
+        (
+            FiredEvent(ClaudeEventName.PERMISSION_REQUEST, "t", ("t", {}, [], {"name": "s"})),
+            "mcp__s__t",
+        ),
+        (
+            FiredEvent(ClaudeEventName.PERMISSION_REQUEST, "t", ("t", {}), {"mcp_context": SERVER}),
+            "mcp__git_hub__t",
+        ),
+        (
+            FiredEvent(ClaudeEventName.PERMISSION_DENIED, "t", ("t", {}, "id", "r", {"name": "s"})),
+            "mcp__s__t",
+        ),
+        (FiredEvent(HookEventName.NOTIFICATION, "t", ("m", "t", SERVER)), None),
+        (
+            FiredEvent(HookEventName.BEFORE_TOOL, "t", facts=Facts(original={"tool_name": "Bash"})),
+            "Bash",
+        ),
+        (FiredEvent(HookEventName.BEFORE_TOOL, "t", facts=Facts(original={})), None),
+    ],
+)
+def test_an_event_says_what_claude_code_calls_its_target(
+    fired: FiredEvent, elsewhere: str | None
+) -> None:
+    matched = fired.matched
+    assert matched == fired.target
+    assert getattr(matched, "elsewhere", None) == elsewhere
+
+
+def test_an_event_has_its_own_fields_by_their_names() -> None:
+    fired = FiredEvent(HookEventName.BEFORE_TOOL, "t", ("t", {"a": 1}))
+    assert (fired.field("tool_input"), fired.field("mcp_context")) == ({"a": 1}, None)
+    assert fired.field("prompt") is None
+
+
+def test_the_tools_of_a_selection_are_the_requests_own_unless_they_are_named() -> None:
+    event, declared = HookEventName.BEFORE_TOOL_SELECTION, WITH_TOOLS
+    given = {"llm_request": declared}
+    assert payload(event, given)["available_tools"] == GenAITranslator().tool_names(declared) != []
+    assert payload(event, {**given, "available_tools": ["x"]})["available_tools"] == ["x"]
+    assert payload(event, {**given, "available_tools": []})["available_tools"] == []

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookline.pipeline.programs import plain_words, words_in
-from hookline.pipeline.shell import expand, quote_variables
+from hookline.pipeline.shell import Word, expand, quote_variables, read_tokens
 
 VALUES = {"HOOKLINE_CWD": "/a b/*$(x)", "EMPTY": "", "MODE": "-v"}
 
@@ -104,6 +104,46 @@ def test_every_word_is_found_wherever_it_stands(command: str) -> None:
     words = words_in(command, {})
     assert "the file" in {word.removeprefix("A=") for word in words}
     assert not set(words) & set("2;()|<>`")
+
+
+def commands_called_prog(command: str) -> int:
+    """How many commands called ``prog`` are read outside of here-documents."""
+    words = [token for token in read_tokens(command) if isinstance(token, Word)]
+    return [word.fill({}) for word in words if not word.is_body].count("prog")
+
+
+@pytest.mark.parametrize(
+    ("document", "count"),
+    [
+        (": <<E\na\\\nE\nprog in\nE\nprog out", 1),  # joined to the line before: no delimiter
+        (": <<'E'\na\\\nE\nprog out", 1),
+        (": <<E\na\\\\\nE\nprog out", 1),
+        (": <<E\na\\\\\\\nE\nprog in\nE", 0),
+        (": <<E\n\\\nE\nprog out\nE", 1),  # joined to an empty line: the delimiter
+        (": <<EE\nE\\\nE\nprog out\nEE", 1),
+        (": <<-E\n\ta\\\n\tE\nprog in\n\tE\nprog out", 1),
+        (": <<-E\n\t\\\n\tE\nprog out\n\tE", 1),
+        (": $(: <<EE\nE\\\nE)\nprog out", 1),
+        (": <<E\nE\\", 0),
+    ],
+)
+def test_a_backslash_joins_lines_of_a_here_document_unless_its_delimiter_is_quoted(
+    document: str, count: int
+) -> None:
+    assert commands_called_prog(document) == count == words_of_bash(document).count("prog")
+
+
+LINES = ["a\\", "a\\\\", "\\", "E", "\tE", "E\\", " E", "E ", "prog x", ""]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sampled_from(["<<E", "<<'E'", "<<-E", "<<-\\E", "<<E <<E", "<<'E' <<E"]),
+    st.lists(st.sampled_from(LINES), max_size=8),
+)
+def test_a_here_document_ends_where_bash_ends_it(opening: str, lines: list[str]) -> None:
+    document = "\n".join([f": {opening}", *lines])
+    assert commands_called_prog(document) == words_of_bash(document).count("prog")
 
 
 UNITS = ["${a:-", "${a-{", "''", "$'", "${a", "\\", "~ ", "2>", "$(", '"', "a=1 ", "${a:-${b"]

@@ -519,24 +519,39 @@ class _Reader:
         announced = self._pending[:]
         self._pending.clear()
         for delimiter, tabs_stripped, is_literal in announced:
-            start, continued, is_over = at, False, False
+            start, is_over = at, False
             while at < self.end and not is_over:
-                line = self.text[at : self._find("\n", at)]
+                line, after = self._body_line(at, is_literal=is_literal)
                 tabs = len(line) - len(line.lstrip("\t")) if tabs_stripped else 0
-                rest = line[tabs:].removeprefix(delimiter)
-                delimited = not continued and line.startswith(delimiter, tabs)
-                if delimited and self._in_substitution and ")" in rest:
+                is_delimited = line.startswith(delimiter, tabs)
+                is_over = is_delimited and len(line) == tabs + len(delimiter)
+                if is_delimited and self._in_substitution and ")" in line[tabs + len(delimiter) :]:
                     # Bash takes this for the end of both, though it warns.
-                    at += len(line) - len(rest)
+                    for _ in range(tabs + len(delimiter)):
+                        while self.text.startswith("\\\n", at):
+                            at += 2
+                        at += 1
                     break
-                at = min(at + len(line) + 1, self.end)
-                is_over = delimited and not rest
-                backslashes = len(line) - len(line.rstrip("\\"))
-                continued = not is_literal and backslashes % 2 == 1
+                at = after
             self.tokens.append(Word((self.text[start:at],), is_exact=False, is_body=True))
             if not is_literal:
                 self._nested(self.text[start:at], range(start, at + 1), quoted=True)
         return at
+
+    def _body_line(self, at: int, *, is_literal: bool) -> tuple[str, int]:
+        """Return a line of a here-document as the shell compares it, and where the next begins.
+
+        Unless the document is literal, a line that ends in a backslash goes on in the next one.
+        """
+        parts: list[str] = []
+        while True:
+            end = self._find("\n", at)
+            part = self.text[at:end]
+            is_joined = not is_literal and (len(part) - len(part.rstrip("\\"))) % 2 == 1
+            parts.append(part[:-1] if is_joined else part)
+            at = min(end + 1, self.end)
+            if not is_joined or at == self.end:
+                return "".join(parts), at
 
     def _case(self, at: int) -> int:
         at = self._word(self._blank(at))

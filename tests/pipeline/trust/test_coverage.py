@@ -149,6 +149,8 @@ WAYS = [
     "sh <<< tools/x.sh",
     "bash <<E\ncd tools\n./x.sh\nE",
     "cat <<E | cat\n$(tools/x.sh)\nE",
+    "cat <<E\n\\\nE\ntools/x.sh",
+    "cat <<'E'\na\\\nE\ntools/x.sh",
     ". tools/x.sh",
     "PATH=tools; . x.sh",
     "~+/tools/x.sh",

@@ -396,6 +396,24 @@ def test_a_block_stands_with_its_reason_whatever_a_later_hook_says(event: HookEv
         assert said["systemMessage"] == "ok"
 
 
+@pytest.mark.parametrize("event", HookEventName)
+@pytest.mark.parametrize("word", ["deny", "block"])
+def test_a_block_keeps_the_message_that_came_with_it(event: HookEventName, word: str) -> None:
+    block: Json = {"decision": word, "reason": "no", "systemMessage": "ask Ann"}
+    others: list[Json] = [{"suppressOutput": True}, {"hookSpecificOutput": {"x": 1}}]
+    for answers in ([block], [block, *others], [*others, block]):
+        said = merged(event, *answers)
+        assert (said["decision"], said["reason"]) == (word, "no")
+        assert said["systemMessage"] == "ask Ann"
+
+
+@pytest.mark.parametrize("event", [*DECIDING, E.BEFORE_TOOL_SELECTION])
+def test_a_block_and_a_message_of_two_hooks_are_both_kept(event: HookEventName) -> None:
+    block: Json = {"decision": "deny", "reason": "no", "systemMessage": "one"}
+    said = merged(event, block, {"systemMessage": "two"})
+    assert (said["decision"], said["systemMessage"]) == ("deny", "one\ntwo")
+
+
 @pytest.mark.parametrize("event", MODEL)
 def test_a_stop_stands_with_its_reason_whatever_a_later_hook_says(event: HookEventName) -> None:
     stop: Json = {"continue": False, "reason": "enough"}

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from hookline.pipeline.programs import hook_variables
 from hookline.pipeline.trust.coverage import Coverage, FileState, cover, lines_of, read_state
+from hookline.pipeline.trust.review import TrustError, read_states
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource
 from tests.harness.scratch import Project
@@ -818,3 +819,91 @@ def test_a_state_never_mixes_two_files_that_a_link_leads_to_in_turn(project: Pro
     finally:
         is_over.set()
         thread.join()
+
+
+def at_step(
+    monkeypatch: pytest.MonkeyPatch, step: str, change: Callable[[], object], times: int = 1
+) -> None:
+    """Have something happen before or after a call of the system, as if another process did it."""
+    when, name = step.split()
+    real, left = getattr(os, name), [None] * times
+
+    def call(*arguments: Any) -> Any:
+        if when == "before" and left:
+            left.pop()
+            change()
+        done = real(*arguments)
+        if when == "after" and left:
+            left.pop()
+            change()
+        return done
+
+    monkeypatch.setattr(os, name, call)
+
+
+STEPS = ["before open", "after open", "after read"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_file_that_changes_while_it_is_read_is_read_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch, step: str, is_replaced: bool
+) -> None:
+    file, other = project.write("x.sh", "before"), project.write("other", "behind")
+
+    def change() -> None:
+        if is_replaced:
+            os.replace(other, file)
+        else:
+            file.write_text("behind")
+        os.utime(file, ns=(1, 1))
+
+    at_step(monkeypatch, step, change)
+    state = read_state(str(file), str(project.path))
+    assert state == FileState(kind="file", leads_to="x.sh", content="text:behind")
+
+
+def test_a_file_that_changes_at_every_look_is_an_error(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = project.write("x.sh", "")
+    at_step(monkeypatch, "before open", lambda: file.write_text(file.read_text() + "x"), times=4)
+    state = read_state(str(file), str(project.path))
+    assert state is not None
+    assert state.content == "text:xxxx"
+    at_step(monkeypatch, "before open", lambda: file.write_text(file.read_text() + "x"), times=5)
+    with pytest.raises(TrustError, match=r"x.sh cannot be read \(it changes while it is read\)"):
+        read_states({"x.sh": str(file)}, str(project.path))
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_link_that_is_led_elsewhere_while_it_is_read_is_read_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    for name in ("a", "b"):
+        project.write(name, name)
+    link = project.path / "link"
+    link.symlink_to("a")
+    (project.path / "next").symlink_to("b")
+    at_step(monkeypatch, step, lambda: os.replace(project.path / "next", link))
+    state = read_state(str(link), str(project.path))
+    assert state == FileState(kind="file", leads_to="b", content="text:b")
+
+
+def test_a_file_that_becomes_something_else_before_it_is_opened_is_read_as_that(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, target = project.write("x", ""), project.write("target", "text")
+    os.mkfifo(project.path / "fifo")
+    (project.path / "link").symlink_to(target)
+    at_step(monkeypatch, "before open", lambda: os.replace(project.path / "fifo", file))
+    assert read_state(str(file), str(project.path)) == FileState(kind="other", leads_to="x")
+    file.unlink()
+    file.write_text("")
+    at_step(monkeypatch, "before open", lambda: os.replace(project.path / "link", file))
+    state = read_state(str(file), str(project.path))
+    assert state == FileState(kind="file", leads_to="target", content="text:text")
+    file.unlink()
+    file.write_text("")
+    at_step(monkeypatch, "before open", file.unlink)
+    assert read_state(str(file), str(project.path)) is None

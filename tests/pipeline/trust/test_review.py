@@ -4,15 +4,23 @@ import json
 import os
 import stat
 import threading
+import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from hookline.config import Config
-from hookline.pipeline.trust import store
-from hookline.pipeline.trust.review import TrustError
+from hookline.files import signature
+from hookline.pipeline.settings import read_layer
+from hookline.pipeline.trust import folder, review, store
+from hookline.pipeline.trust.coverage import Coverage, FileState
+from hookline.pipeline.trust.folder import FolderTrust
+from hookline.pipeline.trust.review import Review, TrustError
 from hookline.pipeline.trust.store import TrustStore
+from hookline.wire.hooks import HookSource
 from tests.harness.scratch import Project
 
 
@@ -36,8 +44,21 @@ def is_trusted(project: Project) -> bool:
     return Config.load(project.path).is_trusted_folder()
 
 
+def use_trust(project: Project, kept: TrustStore) -> FolderTrust:
+    """The trust in a project whose hooks were looked at once."""
+    loaded = json.loads((project.path / ".hookline/settings.json").read_text())
+    trust = FolderTrust(kept, project_dir=str(project.path), cwd=str(project.path))
+    trust.use([read_layer(loaded, HookSource.PROJECT, "settings")], is_on=lambda _hook: True)
+    return trust
+
+
 def let_it(project: Project) -> str:
     return TrustStore().write(Config.load(project.path).review_project())
+
+
+def settle() -> None:
+    """Wait until what was written counts as unchanged, not as changed just now."""
+    time.sleep(0.03)
 
 
 def test_a_hook_with_arguments_is_trusted_as_it_was_reviewed(guarded: Project) -> None:
@@ -83,6 +104,46 @@ def test_any_change_of_a_file_that_a_word_names_asks_again(guarded: Project, fil
     assert not is_trusted(guarded)
     (guarded.path / file).write_text(before)
     assert is_trusted(guarded)
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"RULES": "lists/deny.txt"},
+        {"RULES": "/etc/hosts:lists/deny.txt"},
+        {"OPTIONS": "--strict --rules=lists/deny.txt"},
+        {"RULES": "denied"},
+        {"RULES": "lists/not this.txt"},
+        {"RULES": "{project}/lists/deny.txt"},
+        {"PYTHONSTARTUP": "./lists/deny.txt"},
+    ],
+)
+def test_a_file_that_only_a_hooks_env_names_is_reviewed(
+    project: Project, env: dict[str, str]
+) -> None:
+    files = [
+        project.write(name, "rule\n") for name in ("lists/deny.txt", "denied", "lists/not this.txt")
+    ]
+    env = {name: value.format(project=project.path) for name, value in env.items()}
+    project.settings(hooks(command("/usr/bin/guard", env=env)))
+    let_it(project)
+    assert is_trusted(project)
+    for file in files:
+        file.write_text("another\n")
+    assert not is_trusted(project)
+
+
+@pytest.mark.parametrize("name", ["lists/denied", "denied.txt"])
+def test_a_file_that_a_hooks_env_names_asks_again_when_it_appears(
+    project: Project, name: str
+) -> None:
+    project.settings(hooks(command("/usr/bin/guard", env={"RULES": name})))
+    let_it(project)
+    settle()
+    config = Config.load(project.path)
+    assert config.is_trusted_folder()
+    project.write(name, "")
+    assert not config.is_trusted_folder()
 
 
 @pytest.mark.parametrize(
@@ -191,6 +252,90 @@ async def test_a_script_that_changes_while_the_agent_runs_does_not_run(guarded: 
         second = await handler.fire_before_tool_event("write_file", {})
     assert [r.failed for r in (*first.results, *second.results)] == [None, "untrusted"]
     assert not (guarded.path / "ran").exists()
+
+
+def change_after_reading(monkeypatch: pytest.MonkeyPatch, module: ModuleType, file: Path) -> None:
+    """Have a file changed as soon as its state was read, long after it was last changed."""
+    monkeypatch.setattr(review, "_TICK_NS", -(10**12))
+    real = review.read_states
+
+    def read_then_change(places: Mapping[str, str], project: str) -> dict[str, FileState]:
+        states = real(places, project)
+        file.write_text("#!/bin/sh\nexit 0\n")
+        return states
+
+    monkeypatch.setattr(module, "read_states", read_then_change)
+
+
+def test_a_file_that_changes_just_after_a_look_at_it_is_noticed(
+    guarded: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_it(guarded)
+    with monkeypatch.context() as patch:
+        change_after_reading(patch, folder, guarded.path / "hooks/guard.sh")
+        config = Config.load(guarded.path)
+        (entry,) = config.get_settings().entries
+        assert entry.trusted
+    why = config.why_untrusted(entry.hook)
+    assert why is not None
+    assert why.startswith("hooks/guard.sh has changed since it was reviewed; ")
+
+
+def test_a_file_that_appears_during_a_look_at_its_folder_is_noticed(
+    guarded: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cover_then_add(*arguments: Any, **options: Any) -> Coverage:
+        found = review.cover_entry(*arguments, **options)
+        guarded.write("hooks/planted.py", "")
+        settle()
+        return found
+
+    let_it(guarded)
+    settle()
+    with monkeypatch.context() as patch:
+        patch.setattr(folder, "cover_entry", cover_then_add)
+        trust = use_trust(guarded, TrustStore())
+    assert not trust.is_all_trusted
+
+
+def test_a_policy_is_not_current_if_a_file_changed_just_after_it_was_read(
+    guarded: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = Config.load(guarded.path).get_settings().entries
+    places = {"project_dir": str(guarded.path), "cwd": str(guarded.path)}
+    with monkeypatch.context() as patch:
+        patch.setattr(review, "_TICK_NS", -(10**12))
+        assert review.Policy.read(entries, **places).is_current()
+        change_after_reading(patch, review, guarded.path / "hooks/guard.sh")
+        assert not review.Policy.read(entries, **places).is_current()
+
+
+def test_a_record_that_is_removed_just_after_it_was_read_trusts_nothing(
+    guarded: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Forgetful(TrustStore):
+        def read(self, project_dir: str) -> Review | None:
+            known = super().read(project_dir)
+            self.forget(project_dir)
+            return known
+
+    let_it(guarded)
+    monkeypatch.setattr(review, "_TICK_NS", -(10**12))
+    assert not use_trust(guarded, Forgetful()).is_all_trusted
+
+
+def test_what_was_changed_just_now_counts_as_changed_until_the_clock_has_moved_on(
+    guarded: Project,
+) -> None:
+    file = str(guarded.path / "hooks/guard.sh")
+    os.utime(file)
+    fresh = review.sign([file, f"{file}.none"])
+    assert fresh == {file: (), f"{file}.none": None}
+    assert not review.is_unchanged(fresh)
+    settle()
+    settled = review.sign([file])
+    assert settled == {file: signature(file)}
+    assert review.is_unchanged(settled)
 
 
 def test_hooks_given_in_code_need_no_trust(project: Project) -> None:

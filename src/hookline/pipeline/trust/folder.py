@@ -7,6 +7,7 @@ guard must not switch it off.
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -235,6 +236,8 @@ class FolderTrust:
 
     def _judge(self, entry: HookRegistryEntry, described: dict[str, Any], is_on: bool) -> _Verdict:
         """Look at a hook as it is now. What may change meanwhile is dated before it is read."""
+        began = time.time_ns()
+        seen = sign([self.file]) if self.file else {}
         known = self._read_known()
         project = os.path.realpath(self._project_dir)
         found = self._cover(entry)
@@ -242,7 +245,7 @@ class FolderTrust:
         places = dict(found.files)
         for name in reviewed.files if reviewed is not None else ():
             places.setdefault(name, os.path.join(project, name))
-        seen = sign([*found.watched, *places.values(), *([self.file] if self.file else [])])
+        seen |= sign([*found.watched, *places.values()], since=began)
         now = reviewed_now(entry, found, is_on)
         fault: str | None = "nobody has reviewed it"
         try:

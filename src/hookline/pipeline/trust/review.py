@@ -249,8 +249,9 @@ class Policy(msgspec.Struct, frozen=True):
             if isinstance(hook, CommandHook):
                 if hook.source is not HookSource.PROJECT and hook.directory is not None:
                     root = hook.plugin_root or hook.directory
+                began = time.time_ns()
                 found = cover_entry(entry, project_dir=root, cwd=cwd)
-                seen |= sign((*found.watched, *found.files.values()))
+                seen |= sign((*found.watched, *found.files.values()), since=began)
                 states = read_states(found.files, os.path.realpath(root))
                 said.append(sorted(msgspec.to_builtins(states).items()))
             known.append(codec.encode(said))
@@ -261,10 +262,14 @@ class Policy(msgspec.Struct, frozen=True):
         return is_unchanged(self.seen)
 
 
-def sign(places: Iterable[str]) -> dict[str, Signature | None]:
-    """The signature of each place. What was changed just now may change once more within the same
-    tick of the clock that dates it: it gets one that nothing ever has."""
-    unsettled = time.time_ns() - _TICK_NS
+def sign(places: Iterable[str], *, since: int | None = None) -> dict[str, Signature | None]:
+    """Return the signature of each place.
+
+    What changed after the look at it began, at ``since``, or just now, may have been seen as it
+    was before: a file can change twice within one tick of the clock that dates it. It gets a
+    signature that nothing ever has, so the next comparison finds it changed.
+    """
+    unsettled = (time.time_ns() if since is None else since) - _TICK_NS
     signed = {place: signature(place) for place in places}
     return {
         place: () if then is not None and max(then[:2]) > unsettled else then

@@ -86,13 +86,13 @@ def merge_outputs(
     if is_plain and len(answers) == 1 and "hookSpecificOutput" not in answers[0]:
         written = codec.encode(answers[0])
         if len(written) <= _LONGEST_REMEMBERED:
-            return _lone_output(event, written)
+            return _merge_one(event, written)
     outputs = [create_hook_output(event, answer) for answer in answers]
     return create_hook_output(event, MERGE_RULES.get(event, _decide)(outputs), call)
 
 
 @lru_cache(maxsize=256)
-def _lone_output(event: EventName, answer: bytes) -> DefaultHookOutput:
+def _merge_one(event: EventName, answer: bytes) -> DefaultHookOutput:
     """Most events have one hook, and most hooks have few things to say and say them every time.
 
     The output is handed out again and again, so there must be nothing in it that can be changed.
@@ -125,13 +125,13 @@ def _decide(outputs: Outputs) -> Merged:
     if word or not stopping:
         merged["decision"] = word or "allow"
     if stop_reasons:
-        merged["stopReason"] = _joined(stop_reasons)
+        merged["stopReason"] = _join_lines(stop_reasons)
     if reasons:
-        merged["reason"] = _joined(reasons)
+        merged["reason"] = _join_lines(reasons)
     if messages:
-        merged["systemMessage"] = _joined(messages)
+        merged["systemMessage"] = _join_lines(messages)
     if specifics:
-        merged["hookSpecificOutput"] = united = _united(specifics) or {}
+        merged["hookSpecificOutput"] = united = _unite_specifics(specifics) or {}
         if "decision" not in merged:
             # A word that its own hook overruled must not become the word of all.
             united.pop("permissionDecision", None)
@@ -146,7 +146,7 @@ def _replace(outputs: Outputs) -> Merged:
     specifics = [o.hook_specific_output for o in outputs if o.hook_specific_output is not None]
     if len(specifics) > 1:
         kept = ("userMessage", "keepHistory")
-        united = _united([{k: v for k, v in s.items() if k in kept} for s in specifics])
+        united = _unite_specifics([{k: v for k, v in s.items() if k in kept} for s in specifics])
         merged["hookSpecificOutput"] = {**specifics[-1], **(united or {})}
     return merged
 
@@ -171,15 +171,15 @@ def _replace_but_stand(outputs: Outputs) -> Merged:
         # A reason of any other hook would be shown as if it were that of the block or the stop.
         for name in _BINDING_FIELDS:
             merged.pop(name, None)
-        merged.update(_last_said(stopping, "continue", "stopReason", "reason"))
-        merged.update(_last_said(blocking, "decision", "reason"))
+        merged.update(_collect_last(stopping, "continue", "stopReason", "reason"))
+        merged.update(_collect_last(blocking, "decision", "reason"))
         if not stopping:
-            merged.update(_last_said(blocking, "stopReason"))
-    merged["hookSpecificOutput"] = _united([o.hook_specific_output for o in outputs]) or {}
+            merged.update(_collect_last(blocking, "stopReason"))
+    merged["hookSpecificOutput"] = _unite_specifics([o.hook_specific_output for o in outputs]) or {}
     return merged
 
 
-def _last_said(outputs: Outputs, *names: str) -> Merged:
+def _collect_last(outputs: Outputs, *names: str) -> Merged:
     said: Merged = {}
     for output in outputs:
         fields = output.to_wire().items()
@@ -212,11 +212,13 @@ def _select_tools(outputs: Outputs) -> Merged:
         specific["toolConfig"] = {"mode": _MODES[mode], **named}
     merged: Merged = {
         "continue": False if stopping else None,
-        "stopReason": _joined([o.stop_reason for o in stopping]),
+        "stopReason": _join_lines([o.stop_reason for o in stopping]),
         "suppressOutput": True if any(o.suppress_output for o in outputs) else None,
         "decision": blocking[-1].decision if blocking else None,
-        "reason": _joined([o.reason for o in outputs if _blocks(o) or o.should_stop_execution()]),
-        "systemMessage": _joined([o.system_message for o in outputs]),
+        "reason": _join_lines(
+            [o.reason for o in outputs if _blocks(o) or o.should_stop_execution()]
+        ),
+        "systemMessage": _join_lines([o.system_message for o in outputs]),
         "hookSpecificOutput": specific,
     }
     return {name: value for name, value in merged.items() if value is not None}
@@ -226,11 +228,11 @@ def _blocks(output: DefaultHookOutput) -> bool:
     return output.decision in BLOCKING_WORDS
 
 
-def _joined(texts: Sequence[str | None]) -> str | None:
+def _join_lines(texts: Sequence[str | None]) -> str | None:
     return "\n".join(filter(None, texts)) or None
 
 
-def _united(specifics: Sequence[dict[str, Any] | None]) -> Merged | None:
+def _unite_specifics(specifics: Sequence[dict[str, Any] | None]) -> Merged | None:
     """All keys of all hooks; a later value replaces an earlier one unless its key has a rule."""
     given = [specific for specific in specifics if specific is not None]
     if not given:
@@ -243,11 +245,11 @@ def _united(specifics: Sequence[dict[str, Any] | None]) -> Merged | None:
                 united[key] = value
             elif (merged := rule(united.get(key), value)) is not None:
                 united[key] = merged
-        _take_away(united, specific)
+        _forget_removed(united, specific)
     return united
 
 
-def _take_away(united: Merged, specific: dict[str, Any]) -> None:
+def _forget_removed(united: Merged, specific: dict[str, Any]) -> None:
     """Forget what earlier hooks gave a field that this one removes."""
     before, own = united.get("tool_input"), specific.get("tool_input")
     if "removeToolInput" in specific and isinstance(before, dict):
@@ -256,11 +258,11 @@ def _take_away(united: Merged, specific: dict[str, Any]) -> None:
             united["tool_input"] = {n: value for n, value in before.items() if n not in gone}
 
 
-def _joined_names(before: list[Any], value: list[Any]) -> list[str]:
+def _join_names(before: list[Any], value: list[Any]) -> list[str]:
     return [*dict.fromkeys(name for name in (*before, *value) if isinstance(name, str))]
 
 
-def _joined_if(kind: type, join: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _join_if(kind: type, join: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Join two values of a type; where only one is of it, that one stands."""
 
     def merge(before: Any, value: Any) -> Any:
@@ -279,28 +281,28 @@ def _merge_requests(before: Any, value: Any) -> Any:
     return merge_llm_request(before, value)
 
 
-def _answers(value: object) -> bool:
+def _is_response(value: object) -> bool:
     # The model's format is loaded by the events of a model alone.
     from hookline.wire.model import is_llm_response
 
     return is_llm_response(value)
 
 
-def _last_good(good: Callable[[object], bool]) -> Callable[[Any, Any], Any]:
+def _keep_last_good(good: Callable[[object], bool]) -> Callable[[Any, Any], Any]:
     return lambda before, value: before if good(before) and not good(value) else value
 
 
 _KEY_RULES: dict[str, Callable[[Any, Any], Any]] = {
-    "additionalContext": _joined_if(str, "{}\n{}".format),
+    "additionalContext": _join_if(str, "{}\n{}".format),
     "clearContext": lambda before, value: before is True or value is True or None,
     "llm_request": _merge_requests,
-    "llm_response": _last_good(_answers),
-    "exports": _joined_if(dict, or_),
+    "llm_response": _keep_last_good(_is_response),
+    "exports": _join_if(dict, or_),
     "keepHistory": lambda before, value: before is True or value is True or None,
-    "userMessage": _joined_if(str, "{}\n{}".format),
-    "removeToolInput": _joined_if(list, _joined_names),
-    "tailToolCallRequest": _last_good(is_tail_tool_call),
-    "tool_input": _joined_if(dict, or_),
+    "userMessage": _join_if(str, "{}\n{}".format),
+    "removeToolInput": _join_if(list, _join_names),
+    "tailToolCallRequest": _keep_last_good(is_tail_tool_call),
+    "tool_input": _join_if(dict, or_),
 }
 
 # Events that Claude Code alone has are decided as tool events are, but for one.

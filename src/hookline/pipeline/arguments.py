@@ -69,7 +69,7 @@ def _asks_to_split(word: str) -> bool:
     return is_short or word.startswith("--split-string")
 
 
-def _of_shell(words: Sequence[str], at: int) -> Iterator[int]:
+def _find_shell_code(words: Sequence[str], at: int) -> Iterator[int]:
     """With -c the first word that is neither an option nor the value of one."""
     reads_code = False
     at += 1
@@ -88,7 +88,7 @@ def _of_shell(words: Sequence[str], at: int) -> Iterator[int]:
         yield at
 
 
-def _of_interpreter(
+def _find_interpreter_code(
     words: Sequence[str], at: int, *, code: Sequence[str], valued: Sequence[str] = ()
 ) -> Iterator[int]:
     """What follows an option for code, or is joined to it, up to the script.
@@ -120,16 +120,18 @@ def _of_interpreter(
                 is_script_sure = False
 
 
-def _of_option(words: Sequence[str], at: int, *, code: Sequence[str]) -> Iterator[int]:
+def _find_option_code(words: Sequence[str], at: int, *, code: Sequence[str]) -> Iterator[int]:
     """What follows an option for code, or is joined to it, wherever it stands."""
     for place in range(at + 1, len(words)):
         if words[place].startswith(tuple(code)):
             yield from (place, place + 1)
 
 
-def _of_filter(words: Sequence[str], at: int, *, code: Sequence[str] = ("-e",)) -> Iterator[int]:
+def _find_filter_code(
+    words: Sequence[str], at: int, *, code: Sequence[str] = ("-e",)
+) -> Iterator[int]:
     """The first word that is no option, unless a file has the program, and all that is no path."""
-    yield from _of_option(words, at, code=code)
+    yield from _find_option_code(words, at, code=code)
     is_known = False
     for place in range(at + 1, len(words)):
         word = words[place]
@@ -146,52 +148,60 @@ def _of_filter(words: Sequence[str], at: int, *, code: Sequence[str] = ("-e",)) 
             yield place
 
 
-def _of_rest(words: Sequence[str], at: int) -> Iterator[int]:
+def _find_all_behind(words: Sequence[str], at: int) -> Iterator[int]:
     yield from range(at + 1, len(words))
 
 
-def _of_make(words: Sequence[str], at: int) -> Iterator[int]:
+def _find_assignments(words: Sequence[str], at: int) -> Iterator[int]:
     """What is assigned is expanded once more."""
     yield from (place for place in range(at + 1, len(words)) if "=" in words[place])
 
 
-def _interpreter(code: str, valued: str = "") -> _FindCode:
-    return functools.partial(_of_interpreter, code=code.split(), valued=valued.split())
+def _make_interpreter_finder(code: str, valued: str = "") -> _FindCode:
+    return functools.partial(_find_interpreter_code, code=code.split(), valued=valued.split())
 
 
-def _option(code: str) -> _FindCode:
-    return functools.partial(_of_option, code=code.split())
+def _make_option_finder(code: str) -> _FindCode:
+    return functools.partial(_find_option_code, code=code.split())
 
 
 _BY_NAMES: tuple[tuple[str, _FindCode], ...] = (
-    ("sh bash rbash dash ash zsh ksh mksh yash csh tcsh", _of_shell),
-    ("fish", _interpreter("-c -C --command --init-command", "-d -o -f -p")),
-    ("nu xonsh elvish", _option("-c -e --commands --execute")),
-    ("python pythonw pypy ipython", _interpreter("-c", "-W -X -m")),
+    ("sh bash rbash dash ash zsh ksh mksh yash csh tcsh", _find_shell_code),
+    ("fish", _make_interpreter_finder("-c -C --command --init-command", "-d -o -f -p")),
+    ("nu xonsh elvish", _make_option_finder("-c -e --commands --execute")),
+    ("python pythonw pypy ipython", _make_interpreter_finder("-c", "-W -X -m")),
     (
         "node nodejs bun tsx ts-node",
-        _interpreter("-e -p --eval --print", "-r -C --require --import --loader --conditions"),
+        _make_interpreter_finder(
+            "-e -p --eval --print", "-r -C --require --import --loader --conditions"
+        ),
     ),
-    ("deno", _option("eval")),
-    ("perl", _interpreter("-e -E -M -m -F", "-I")),
-    ("ruby", _interpreter("-e", "-I -r -C -E")),
-    ("php", _interpreter("-r -B -R -E -F --run", "-c -d -f -z -S -t")),
-    ("lua luajit", _interpreter("-e", "-l")),
-    ("r rscript", _interpreter("-e", "-f")),
-    ("julia", _interpreter("-e -E --eval --print", "-J -C -p -t -L")),
-    ("osascript", _interpreter("-e", "-l -s")),
-    ("elixir erl groovy scala ghc guile clojure clj swift", _option("-e -c --eval -eval")),
-    ("su runuser script flock", _option("-c --command --session-command")),
-    ("npx npm pnpm yarn", _option("-c --call")),
-    ("nix nix-shell", _option("-c --run --command")),
-    ("vi vim nvim ex", _option("-c + --cmd")),
-    ("emacs emacsclient gdb lldb", _option("-e -o -iex --eval --execute --eval-command")),
-    ("psql mysql mariadb", _option("-c -e --command --execute")),
-    ("git", _option("-c")),
-    ("awk gawk mawk nawk", functools.partial(_of_filter, code=("-e", "--source"))),
-    ("sed gsed", functools.partial(_of_filter, code=("-e", "--expression"))),
-    ("jq gojq yq sqlite3", _of_filter),
-    ("make gmake", _of_make),
-    ("eval ssh watch parallel tmux screen pwsh powershell cmd", _of_rest),
+    ("deno", _make_option_finder("eval")),
+    ("perl", _make_interpreter_finder("-e -E -M -m -F", "-I")),
+    ("ruby", _make_interpreter_finder("-e", "-I -r -C -E")),
+    ("php", _make_interpreter_finder("-r -B -R -E -F --run", "-c -d -f -z -S -t")),
+    ("lua luajit", _make_interpreter_finder("-e", "-l")),
+    ("r rscript", _make_interpreter_finder("-e", "-f")),
+    ("julia", _make_interpreter_finder("-e -E --eval --print", "-J -C -p -t -L")),
+    ("osascript", _make_interpreter_finder("-e", "-l -s")),
+    (
+        "elixir erl groovy scala ghc guile clojure clj swift",
+        _make_option_finder("-e -c --eval -eval"),
+    ),
+    ("su runuser script flock", _make_option_finder("-c --command --session-command")),
+    ("npx npm pnpm yarn", _make_option_finder("-c --call")),
+    ("nix nix-shell", _make_option_finder("-c --run --command")),
+    ("vi vim nvim ex", _make_option_finder("-c + --cmd")),
+    (
+        "emacs emacsclient gdb lldb",
+        _make_option_finder("-e -o -iex --eval --execute --eval-command"),
+    ),
+    ("psql mysql mariadb", _make_option_finder("-c -e --command --execute")),
+    ("git", _make_option_finder("-c")),
+    ("awk gawk mawk nawk", functools.partial(_find_filter_code, code=("-e", "--source"))),
+    ("sed gsed", functools.partial(_find_filter_code, code=("-e", "--expression"))),
+    ("jq gojq yq sqlite3", _find_filter_code),
+    ("make gmake", _find_assignments),
+    ("eval ssh watch parallel tmux screen pwsh powershell cmd", _find_all_behind),
 )
 _READERS = {name: find for names, find in _BY_NAMES for name in names.split()}

@@ -82,7 +82,7 @@ def read_claude_layer(
     entries = parsed.entries
     if source is HookSource.SYSTEM:
         managed = [msgspec.structs.replace(entry.hook, managed=True) for entry in entries]
-        entries = tuple(map(_with_hook, entries, managed))
+        entries = tuple(map(_replace_hook, entries, managed))
     return Layer(
         source=source,
         entries=entries,
@@ -104,7 +104,7 @@ def _read_env(words: Words) -> Iterator[tuple[str, str]]:
             words.report(("env", name), "bad-field", message)
 
 
-def _with_hook(entry: HookRegistryEntry, hook: HookConfig) -> HookRegistryEntry:
+def _replace_hook(entry: HookRegistryEntry, hook: HookConfig) -> HookRegistryEntry:
     return msgspec.structs.replace(entry, hook=hook)
 
 
@@ -141,7 +141,7 @@ def read_plugin(
 
     def add(file: str, document: Document, base: Path, value: Mapping[str, Any]) -> None:
         origin = Origin(file, document, base, plugin_root=root, plugin_data=data)
-        layers.append(_read_hooks(value, source, origin, tools))
+        layers.append(_read_plugin_hooks(value, source, origin, tools))
         places.append((file, (*base, "hooks") if "hooks" in value else base))
 
     def report(error: _PluginError) -> None:
@@ -157,12 +157,12 @@ def read_plugin(
     try:
         if not os.path.isdir(root):
             raise _PluginError(f"{folder} is no folder", "name the folder of a plugin")
-        document = _read_object(root, manifest)
+        document = _read_plugin_file(root, manifest)
         described = {} if document is None else document.value
-        data = _data_folder(described.get("name") or os.path.basename(root))
+        data = _find_data_folder(described.get("name") or os.path.basename(root))
         said = described.get("hooks")
         if document is None or said is None:
-            hooks = _read_object(root, default)
+            hooks = _read_plugin_file(root, default)
             if hooks is not None:
                 add(default, hooks, (), hooks.value)
             elif document is None:
@@ -185,7 +185,7 @@ def read_plugin(
             relative = each.removeprefix(_ROOT).lstrip("/") if each.startswith(_ROOT) else each
             file = os.path.normpath(os.path.join(root, relative))
             files[file] = None
-            hooks = _read_object(root, file, at)
+            hooks = _read_plugin_file(root, file, at)
             if hooks is None:
                 raise _PluginError(f"there is no file {each} in it", "correct the path", at)
             add(file, hooks, (), hooks.value)
@@ -202,7 +202,7 @@ def find_root(folder: str) -> str:
         return os.path.abspath(folder)
 
 
-def _read_object(root: str, file: str, at: Problem | None = None) -> Document | None:
+def _read_plugin_file(root: str, file: str, at: Problem | None = None) -> Document | None:
     """The object in a file of a plugin, None if there is no file; raises _PluginError."""
     try:
         is_inside = os.path.realpath(file).startswith(os.path.join(root, ""))
@@ -218,7 +218,7 @@ def _read_object(root: str, file: str, at: Problem | None = None) -> Document | 
     return None if found is None else found[1]
 
 
-def _read_hooks(
+def _read_plugin_hooks(
     value: Mapping[str, Any],
     source: HookSource,
     origin: Origin,
@@ -235,7 +235,7 @@ def _read_hooks(
     )
 
 
-def _data_folder(name: object) -> str | None:
+def _find_data_folder(name: object) -> str | None:
     """Where a plugin keeps what it writes, None for a user who has no place for it."""
     state = user_state_dir()
     # A name must not lead out of there.
@@ -253,9 +253,9 @@ def apply_rules(layers: Sequence[Layer]) -> tuple[list[Layer], dict[str, str]]:
     """
     ruling = [(layer.source, layer.rules) for layer in layers if layer.rules is not None]
     # The first file of a layer counts.
-    of_project = _merge(rules.env for source, rules in ruling if source is HookSource.PROJECT)
-    of_user = _merge(rules.env for source, rules in ruling if source is HookSource.USER)
-    of_system = _merge(rules.env for source, rules in ruling if source is HookSource.SYSTEM)
+    of_project = _merge_env(rules.env for source, rules in ruling if source is HookSource.PROJECT)
+    of_user = _merge_env(rules.env for source, rules in ruling if source is HookSource.USER)
+    of_system = _merge_env(rules.env for source, rules in ruling if source is HookSource.SYSTEM)
     shared = {**of_user, **of_system}
 
     def apply(hook: HookConfig) -> HookConfig:
@@ -282,14 +282,14 @@ def apply_rules(layers: Sequence[Layer]) -> tuple[list[Layer], dict[str, str]]:
         layer
         if layer.rules is None
         else msgspec.structs.replace(
-            layer, entries=tuple(_with_hook(entry, apply(entry.hook)) for entry in layer.entries)
+            layer, entries=tuple(_replace_hook(entry, apply(entry.hook)) for entry in layer.entries)
         )
         for layer in layers
     ]
     return applied, shared
 
 
-def _merge(envs: Iterable[Mapping[str, str]]) -> dict[str, str]:
+def _merge_env(envs: Iterable[Mapping[str, str]]) -> dict[str, str]:
     merged: dict[str, str] = {}
     for env in envs:
         merged = {**env, **merged}

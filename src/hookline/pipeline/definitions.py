@@ -239,7 +239,7 @@ def parse_hooks(
     if isinstance(raw, Mapping):
         reader.read_events(raw)
     elif raw is not None:
-        reader.skip((), f"hooks must be an object of events, not {_kind(raw)}")
+        reader.skip((), f"hooks must be an object of events, not {_name_kind(raw)}")
     return Parsed(tuple(reader.entries), tuple(reader.problems))
 
 
@@ -326,7 +326,7 @@ class _Reader:
                     hint = did_you_mean(nearest(str(key), self.dialect.event_names()))
                 self.report((str(key),), "unknown-event", message, consequence, hint)
             elif not isinstance(definitions, list | tuple):
-                self.skip((key,), f"must be a list of definitions, not {_kind(definitions)}")
+                self.skip((key,), f"must be a list of definitions, not {_name_kind(definitions)}")
             else:
                 for index, definition in enumerate(definitions):
                     self.read_definition(event, definition, (key, index))
@@ -345,7 +345,7 @@ class _Reader:
         if problem is not None:
             self.report(at_matcher, problem.kind, problem.message, problem.consequence)
         self.report_slips(definition, path, "definition")
-        sequential = self._field(definition, "sequential", path, bool, False)
+        sequential = self._read_field(definition, "sequential", path, bool, False)
         file = self.origin.label if self.origin.document else None
         for index, config in enumerate(hooks):
             here = (*path, "hooks", index)
@@ -366,7 +366,7 @@ class _Reader:
         """The hook that an object stands for; None, with a problem, if it stands for none. ``key``
         is the settings key of its event."""
         if not isinstance(config, Mapping):
-            self.skip(path, f"must be an object, not {_kind(config)}")
+            self.skip(path, f"must be an object, not {_name_kind(config)}")
             return None
         kind: Any = config.get("type")
         read = self._READERS.get(kind) if isinstance(kind, str) else None
@@ -379,12 +379,12 @@ class _Reader:
             said = f"has the unknown type {kind!r}" if "type" in config else "has no type"
             *names, last = (f'"{name}"' for name in self._READERS)
             self.skip(path, f"{said}; the type must be {', '.join(names)} or {last}")
-        elif self._remark(config, path, key):
+        elif self._report_remarks(config, path, key):
             self.report_slips(config, path, "hook" if path else "registered")
             return read(self, config, path, key)
         return None
 
-    def _remark(self, config: Mapping[str, Any], path: Path, key: str) -> bool:
+    def _report_remarks(self, config: Mapping[str, Any], path: Path, key: str) -> bool:
         """Report what the dialect has to say about a hook; False if it must be skipped."""
         is_fatal = False
         for remark in self.dialect.find_remarks(key, config):
@@ -409,18 +409,18 @@ class _Reader:
             self.report((*path, "args"), "bad-field", "must be a list of strings", "it was ignored")
         common = self.read_common(config, path, key, name=" ".join((command, *(words or ()))))
         env: dict[str, str] = {}
-        for name, value in self._field(config, "env", path, dict, {}).items():
+        for name, value in self._read_field(config, "env", path, dict, {}).items():
             is_text = isinstance(name, str) and isinstance(value, str)
             if is_text and name and "=" not in name and "\0" not in name + value:
                 env[name] = value
             else:
                 message = "must be a variable's name with a string, neither with NUL"
                 self.report((*path, "env", name), "bad-field", message, "it was ignored")
-        warm = self._field(config, "warm", path, bool, False)
+        warm = self._read_field(config, "warm", path, bool, False)
         in_background = [
             key
             for key in self.dialect.background_keys
-            if self._field(config, key, path, bool, False)
+            if self._read_field(config, key, path, bool, False)
         ]
         if in_background and common["on_failure"] == "block":
             message = "is not for a hook that fails closed: nobody would wait for its answer"
@@ -429,8 +429,8 @@ class _Reader:
             in_background = []
         directory = self.origin.directory
         if self.source is HookSource.EXTENSIONS:
-            command, env = _with_separators(command), {n: _with_separators(env[n]) for n in env}
-            words = None if words is None else tuple(map(_with_separators, words))
+            command, env = _fill_separators(command), {n: _fill_separators(env[n]) for n in env}
+            words = None if words is None else tuple(map(_fill_separators, words))
             texts = (command, *(words or ()), *env.values())
             if directory is None and any("extensionPath" in text for text in texts):
                 message = "names ${extensionPath}, and its extension has no path"
@@ -452,7 +452,7 @@ class _Reader:
         if not isinstance(url, str) or not _WEB_ADDRESS.match(url.strip()):
             self.skip(path, "an http hook needs a url that begins with https:// or http://")
             return None
-        headers = self._field(config, "headers", path, dict, {})
+        headers = self._read_field(config, "headers", path, dict, {})
         texts = {
             name: value
             for name, value in headers.items()
@@ -486,8 +486,8 @@ class _Reader:
         return PromptHook(
             **self.read_common(config, path, key, name=name, kind="prompt"),
             prompt=prompt,
-            model=self._field(config, "model", path, str, None),
-            continue_on_block=self._field(config, "continueOnBlock", path, bool, False),
+            model=self._read_field(config, "model", path, str, None),
+            continue_on_block=self._read_field(config, "continueOnBlock", path, bool, False),
         )
 
     def read_common(
@@ -501,7 +501,7 @@ class _Reader:
     ) -> dict[str, Any]:
         """What every kind of hook has; ``name`` is for one that does not say its own."""
         dialect = self.dialect
-        managed = self._field(config, "managed", path, bool, False)
+        managed = self._read_field(config, "managed", path, bool, False)
         if managed and self.source is not HookSource.SYSTEM:
             message = "counts only in the system's settings"
             self.report((*path, "managed"), "overreach", message, "it was ignored")
@@ -517,8 +517,8 @@ class _Reader:
             message = f'"{said}" has no effect on {key}'
             self.report((*path, "onFailure"), "bad-field", message, f'"{usual}" is used instead')
             said = usual
-        own_name = self._field(config, "name", path, str, "")
-        description = self._field(config, "description", path, str, None)
+        own_name = self._read_field(config, "name", path, str, "")
+        description = self._read_field(config, "description", path, str, None)
         default = dialect.default_timeout_ms(key, kind)
         timeout: Any = config.get("timeout", default)
         is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
@@ -529,7 +529,9 @@ class _Reader:
             message = f"must be a number of {dialect.time_unit} above 0"
             used = f"{default / dialect.timeout_ms(1):g} is used instead"
             self.report((*path, "timeout"), "bad-field", message, used)
-        condition = self._field(config, "if", path, str, None) if dialect.has_conditions else None
+        condition = (
+            self._read_field(config, "if", path, str, None) if dialect.has_conditions else None
+        )
         return {
             "name": own_name or name,
             "source": self.source,
@@ -549,7 +551,7 @@ class _Reader:
         "prompt": read_prompt,
     }
 
-    def _field(
+    def _read_field(
         self, config: Mapping[str, Any], key: str, path: Path, kind: type, default: Any
     ) -> Any:
         if key not in config or isinstance(config[key], kind):
@@ -558,10 +560,10 @@ class _Reader:
         return default
 
 
-def _with_separators(text: str) -> str:
+def _fill_separators(text: str) -> str:
     """What an extension writes for the character between two parts of a path, as that."""
     return text.replace("${/}", os.sep).replace("${pathSeparator}", os.sep)
 
 
-def _kind(value: object) -> str:
+def _name_kind(value: object) -> str:
     return next((name for kind, name in _KINDS if isinstance(value, kind)), type(value).__name__)

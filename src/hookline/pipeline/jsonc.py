@@ -94,12 +94,12 @@ class Document:
 
     def span(self, path: Path) -> Span | None:
         """Where the value at a path stands, None where there is none."""
-        span, left = self._nearest(path)
+        span, left = self._find_nearest(path)
         return None if left else span
 
     def place(self, path: Path) -> tuple[int, int]:
         """Line and column, 1-based, of the value at a path or of its nearest known parent."""
-        return self.place_of(self._nearest(path)[0].start)
+        return self.place_of(self._find_nearest(path)[0].start)
 
     def place_of(self, offset: int) -> tuple[int, int]:
         """The 1-based line and column of an offset."""
@@ -108,7 +108,7 @@ class Document:
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
-    def _nearest(self, path: Path) -> tuple[Span, int]:
+    def _find_nearest(self, path: Path) -> tuple[Span, int]:
         """The span that a path leads to, and how many of its steps lead nowhere."""
         span = self.root
         for taken, step in enumerate(path):
@@ -198,20 +198,20 @@ class _Reader:
         span.start, first = self.start, token[:1]
         value: Any
         if first == '"':
-            value = self._string(token)
+            value = self._read_string(token)
         elif first in ("{", "["):
-            value = self._members("}" if first == "{" else "]", span)
+            value = self._read_members("}" if first == "{" else "]", span)
         elif token in _WORDS:
             value = _WORDS[token]
         elif first == "-" or first.isdigit():
-            value = self._decoded(token)
+            value = self._decode(token)
         else:
             problem = f"expected a value, found {self._found!r}"
             raise self.error(problem, at_end="the file ends here")
         span.end = self.at
         return value
 
-    def _members(self, bracket: str, span: Span) -> Any:
+    def _read_members(self, bracket: str, span: Span) -> Any:
         """An object or a list, which ``bracket`` closes."""
         is_object = bracket == "}"
         values: dict[str | int, Any] = {}
@@ -224,16 +224,18 @@ class _Reader:
         while token != bracket:
             if is_object:
                 if token[:1] != '"':
-                    raise self._unclosed(bracket, "expected a key in double quotes, or '}'")
-                key: str | int = self._string(token)
+                    raise self._make_unclosed_error(
+                        bracket, "expected a key in double quotes, or '}'"
+                    )
+                key: str | int = self._read_string(token)
                 member = Span(self.start, self.at, 0)
                 if self.token() != ":":
-                    raise self._unclosed(bracket, "expected ':' after the key")
+                    raise self._make_unclosed_error(bracket, "expected ':' after the key")
                 token = self.token()
             elif token:
                 key, member = len(values), Span(self.start, self.start, 0)
             else:
-                raise self._unclosed(bracket, f"expected a value, found {self._found!r}")
+                raise self._make_unclosed_error(bracket, f"expected a value, found {self._found!r}")
             self.path[-1] = key
             is_known = key in values
             values[key] = self.value(token, member)
@@ -249,10 +251,10 @@ class _Reader:
         span.members = members if is_object else list(members.values())
         return values if is_object else list(values.values())
 
-    def _string(self, token: str) -> str:
-        return str(self._decoded(token)) if "\\" in token else token[1:-1]
+    def _read_string(self, token: str) -> str:
+        return str(self._decode(token)) if "\\" in token else token[1:-1]
 
-    def _decoded(self, token: str) -> Any:
+    def _decode(self, token: str) -> Any:
         try:
             return codec.decode(token)
         except codec.DecodeError:
@@ -262,7 +264,7 @@ class _Reader:
     def _found(self) -> str:
         return self.text[self.start : self.start + 1]
 
-    def _unclosed(self, bracket: str, problem: str) -> JsoncError:
+    def _make_unclosed_error(self, bracket: str, problem: str) -> JsoncError:
         return self.error(problem, at_end=f"the file ends here, but a {bracket!r} is missing")
 
     def error(self, problem: str, *, at_end: str = "") -> JsoncError:

@@ -207,11 +207,11 @@ def resolve_relative(
     place; a hook of a settings file or an extension beside that, then in the working directory,
     then in the project. What is in the working directory, or nowhere, is called as written.
     """
-    base = _base_of(word, hook, cwd=cwd, project_dir=project_dir, endings=endings)
+    base = _find_base(word, hook, cwd=cwd, project_dir=project_dir, endings=endings)
     return word if base == cwd else os.path.join(base, word.removeprefix("./"))
 
 
-def _base_of(
+def _find_base(
     word: str, hook: CommandHook, *, cwd: str, project_dir: str, endings: Sequence[str] = ("",)
 ) -> str:
     if os.path.isabs(word):
@@ -244,7 +244,7 @@ def resolve_words(
     resolved = list(words)
     if len(words) > 1 or not words[0].startswith("/"):
         places = {"cwd": cwd, "project_dir": project_dir}
-        for at, endings in _files_in(words):
+        for at, endings in _find_files(words):
             if endings is None:
                 resolved[at] = resolve_in_command(words[at], {}, hook, **places)
             else:
@@ -252,7 +252,7 @@ def resolve_words(
     return resolved
 
 
-def _files_in(words: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...] | None]]:
+def _find_files(words: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...] | None]]:
     """Which words of a command are paths of what it starts, and endings that they may lack; None
     with a word that is itself a command for a shell."""
     at = 0
@@ -311,7 +311,7 @@ def resolve_in_command(
     edits: dict[tuple[int, int], str] = {}
     # By depth of parentheses: the relative paths that cd has followed, None where it is not known.
     trails: list[list[Word] | None] = [[]]
-    for depth, words in _simple_commands(command):
+    for depth, words in _split_commands(command):
         trails = [*trails[: depth + 1], *trails[-1:] * (depth + 1 - len(trails))]
         trail, texts = trails[depth], [word.fill(values) for word in words]
         if trail is None or not texts:
@@ -321,20 +321,20 @@ def resolve_in_command(
             is_followed = is_plain and _is_settled(words[1], command, values)
             trails[depth] = [*trail, words[1]] if is_followed and len(trail) < 16 else None
             continue
-        for at, endings in _files_in(texts):
+        for at, endings in _find_files(texts):
             if endings is None:
                 place, inner = words[at].place, texts[at]
                 if not trail and _is_settled(words[at], command, values):
                     inner = resolve_in_command(inner, {}, hook, cwd=cwd, project_dir=project_dir)
                 if place and inner != texts[at]:
-                    edits[place] = _quoted(inner)
+                    edits[place] = _quote(inner)
                 continue
             path = os.path.join(*(word.fill(values) for word in trail), texts[at])
-            base = _base_of(path, hook, cwd=cwd, project_dir=project_dir, endings=endings)
+            base = _find_base(path, hook, cwd=cwd, project_dir=project_dir, endings=endings)
             changed = (trail or words[at:])[0]
             if base != cwd and changed.place and _is_settled(words[at], command, values):
                 file = os.path.join(base, changed.fill(values).removeprefix("./"))
-                edits.setdefault(changed.place, _quoted(file))
+                edits.setdefault(changed.place, _quote(file))
     pieces, done = [], 0
     for (start, end), text in sorted(edits.items()):
         if "`" in command and not _QUOTING_IN_BACKTICKS.isdisjoint(text[1:-1]):
@@ -345,7 +345,7 @@ def resolve_in_command(
     return "".join([*pieces, command[done:]])
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """What a shell reads as just this text."""
     escaped = text.replace("'", "'\\''")
     return f"'{escaped}'"
@@ -364,7 +364,7 @@ def _is_only_read(name: str, command: str) -> bool:
     return name not in command.replace(f"${{{name}}}", "").replace(f"${name}", "")
 
 
-def _simple_commands(command: str) -> "Iterator[tuple[int, list[Word]]]":
+def _split_commands(command: str) -> "Iterator[tuple[int, list[Word]]]":
     """The words of each command in a command, without assignments in front and redirections; none
     where it only ends. With each its depth of parentheses; what is inside comes first."""
     from hookline.pipeline.shell import REDIRECTIONS, read_tokens
@@ -520,16 +520,16 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def script_file(self) -> str | None:
         """Where the script should be."""
-        return None if self.script is None else self._place(self.script)
+        return None if self.script is None else self._locate(self.script)
 
     @property
     def program_file(self) -> str | None:
         """The file that is executed, None where none is found."""
         file = find_program(self.program, self.path, cwd=self.cwd)
-        place = None if file is None else self._place(file)
+        place = None if file is None else self._locate(file)
         return place if place is not None and _is_executable(place) else None
 
-    def _place(self, file: str) -> str:
+    def _locate(self, file: str) -> str:
         return os.path.normpath(os.path.join(self.cwd, file))
 
 
@@ -552,7 +552,7 @@ def started_by(
         argv = resolve_words(
             argv_of(hook, variables) or [""], hook, cwd=cwd, project_dir=project_dir
         )
-        return _started(argv, values, cwd, by_shell=False)
+        return _describe_start(argv, values, cwd, by_shell=False)
     command = resolve_in_command(hook.command, variables, hook, cwd=cwd, project_dir=project_dir)
     words: list[str] = []
     # What is assigned in front of a command is not there yet when its words are made.
@@ -580,11 +580,11 @@ def started_by(
         elif words[0] in _OF_THE_SHELL:
             return None
         else:
-            return _started(words, values | assigned, cwd, by_shell=True)
+            return _describe_start(words, values | assigned, cwd, by_shell=True)
     return None
 
 
-def _started(
+def _describe_start(
     words: Sequence[str], values: Mapping[str, str], cwd: str, *, by_shell: bool
 ) -> Started | None:
     if not words or not words[0]:

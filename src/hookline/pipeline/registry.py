@@ -52,7 +52,7 @@ class HookRegistry:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._rules = Rules()
-        self._snapshot = _snapshot((), self._rules)
+        self._snapshot = _make_snapshot((), self._rules)
         self._loaded = False
 
     @property
@@ -65,13 +65,13 @@ class HookRegistry:
         with self._lock:
             kept = [e for e in self._snapshot.entries if e.hook.source is HookSource.RUNTIME]
             self._rules = self._rules if rules is None else rules
-            self._snapshot = _snapshot((*kept, *entries), self._rules)
+            self._snapshot = _make_snapshot((*kept, *entries), self._rules)
             self._loaded = True
 
     def register(self, entry: HookRegistryEntry) -> Callable[[], None]:
         """Add one entry; the returned function takes it out again."""
         with self._lock:
-            self._snapshot = _snapshot((*self._snapshot.entries, entry), self._rules)
+            self._snapshot = _make_snapshot((*self._snapshot.entries, entry), self._rules)
 
         def is_same(other: HookRegistryEntry) -> bool:
             # Even if it was switched on or off since, which made another entry of it.
@@ -81,7 +81,7 @@ class HookRegistry:
         def unregister() -> None:
             with self._lock:
                 left = (other for other in self._snapshot.entries if not is_same(other))
-                self._snapshot = _snapshot(left, self._rules)
+                self._snapshot = _make_snapshot(left, self._rules)
 
         return unregister
 
@@ -113,7 +113,7 @@ class HookRegistry:
                 msgspec.structs.replace(e, enabled=enabled) if id(e) in meant else e
                 for e in entries
             )
-            self._snapshot = _snapshot(switched, self._rules)
+            self._snapshot = _make_snapshot(switched, self._rules)
             return len(meant)
 
     def fails_closed(self, event: EventName) -> bool:
@@ -154,7 +154,7 @@ def explain_missing(
     return missing
 
 
-def _snapshot(entries: Iterable[HookRegistryEntry], rules: Rules) -> HookSnapshot:
+def _make_snapshot(entries: Iterable[HookRegistryEntry], rules: Rules) -> HookSnapshot:
     entries = tuple(entries)
     ordered = sorted(entries, key=lambda entry: LAYER_ORDER[entry.hook.source])
     by_event: dict[str, list[HookRegistryEntry]] = {}

@@ -156,7 +156,7 @@ def find_project_dir(working_dir: str, home: str | None, *, claude: bool = False
     for folders in (_PROJECT_FOLDERS, *([(_CLAUDE_FOLDER,)] if claude else [])):
         directory, parent = working_dir, ""
         while directory != parent:
-            has_settings = any(map(os.path.isdir, _below(directory, folders)))
+            has_settings = any(map(os.path.isdir, _join_each(directory, folders)))
             if has_settings and os.path.realpath(directory) != real_home:
                 return directory
             directory, parent = os.path.dirname(directory), directory
@@ -175,8 +175,8 @@ def find_settings_files(
     the user's, ``system`` in place of the system's own; one that is given in a folder called
     ``.claude`` is of Claude Code's dialect."""
     own_folder = os.path.join(project_dir, ".hookline")
-    project = _below(own_folder, _OWN_FILES) + _below(project_dir, _PROJECT_FILES)
-    user = _below(user_config_dir(), _OWN_FILES) + _below(home, _HOME_FILES)
+    project = _join_each(own_folder, _OWN_FILES) + _join_each(project_dir, _PROJECT_FILES)
+    user = _join_each(user_config_dir(), _OWN_FILES) + _join_each(home, _HOME_FILES)
     if given is not None:
         project, user = [], [os.path.abspath(path) for path in given]
     found = [SettingsFile(path, HookSource.PROJECT) for path in project]
@@ -191,8 +191,8 @@ def find_settings_files(
 def find_claude_files(project_dir: str, home: str | None) -> list[SettingsFile]:
     """Every place to look at for settings of Claude Code's, highest priority first."""
     named = (
-        (HookSource.PROJECT, _below(project_dir, _CLAUDE_PROJECT_FILES)),
-        (HookSource.USER, _below(home, _CLAUDE_HOME_FILES)),
+        (HookSource.PROJECT, _join_each(project_dir, _CLAUDE_PROJECT_FILES)),
+        (HookSource.USER, _join_each(home, _CLAUDE_HOME_FILES)),
         (HookSource.SYSTEM, [managed_settings_file()]),
     )
     return [SettingsFile(path, source, "claude") for source, paths in named for path in paths]
@@ -219,7 +219,7 @@ def is_foreign_file(path: str) -> bool:
     return os.path.basename(os.path.dirname(path)) in _FOREIGN_FOLDERS
 
 
-def _below(directory: str | None, names: Iterable[str]) -> list[str]:
+def _join_each(directory: str | None, names: Iterable[str]) -> list[str]:
     return [] if directory is None else [os.path.join(directory, name) for name in names]
 
 

@@ -39,7 +39,7 @@ def expand(text: str, values: Mapping[str, str]) -> str:
     """``$NAME`` and ``${NAME}`` of ``values`` replaced by their text, once; others stay."""
     pieces, done, at = [], 0, text.find("$")
     while at >= 0:
-        name, end = _name_behind(text, at)
+        name, end = _read_name(text, at)
         if name is not None and name in values:
             pieces += [text[done:at], values[name]]
             done = end
@@ -47,17 +47,17 @@ def expand(text: str, values: Mapping[str, str]) -> str:
     return "".join([*pieces, text[done:]])
 
 
-def _name_behind(text: str, dollar: int) -> tuple[str | None, int]:
+def _read_name(text: str, dollar: int) -> tuple[str | None, int]:
     """The variable that a dollar sign begins, and where it ends; None where it begins none."""
     in_braces = text.startswith("{", dollar + 1)
     start = dollar + 1 + in_braces
-    end = _run_end(text, start, _OF_NAMES)
+    end = _find_run_end(text, start, _OF_NAMES)
     if start == end or text[start].isdigit() or (in_braces and not text.startswith("}", end)):
         return None, dollar + 1
     return text[start:end], end + in_braces
 
 
-def _run_end(text: str, at: int, characters: Collection[str]) -> int:
+def _find_run_end(text: str, at: int, characters: Collection[str]) -> int:
     while at < len(text) and text[at] in characters:
         at += 1
     return at
@@ -139,13 +139,13 @@ Token: TypeAlias = Word | str
 
 def read_tokens(command: str) -> Sequence[Token]:
     """The words and operators of a command; those inside a word come before it."""
-    return _read(command).tokens
+    return _parse(command).tokens
 
 
 def is_readable(command: str) -> bool:
     """Whether the words of a command are what a shell makes of it: all that is opened in it is
     closed, and it is not nested too deep to be read here."""
-    return _read(command).is_whole
+    return _parse(command).is_whole
 
 
 def quote_variables(command: str, names: Collection[str]) -> str:
@@ -158,20 +158,24 @@ def quote_variables(command: str, names: Collection[str]) -> str:
     itself.
     """
     pieces, done = [], 0
-    for start, end, name in _read(command).bare:
+    for start, end, name in _parse(command).bare:
         if name in names:
             pieces += [command[done:start], '"', command[start:end], '"']
             done = end
     return "".join([*pieces, command[done:]])
 
 
-def _read(command: str) -> "_Reader":
+def _parse(command: str) -> "_Reader":
     # The words of a long one take a hundred times its room, and nobody writes many of these.
-    return _remembered(command) if len(command) <= _LONGEST_REMEMBERED else _Reader(command).run()
+    return (
+        _parse_remembered(command)
+        if len(command) <= _LONGEST_REMEMBERED
+        else _Reader(command).run()
+    )
 
 
 @functools.lru_cache(maxsize=256)
-def _remembered(command: str) -> "_Reader":
+def _parse_remembered(command: str) -> "_Reader":
     return _Reader(command).run()
 
 
@@ -199,13 +203,13 @@ class _Reader:
     def run(self) -> "_Reader":
         """Read all of it; what is nested too deep stays one word."""
         try:
-            self.commands(0)
+            self.read_commands(0)
         except RecursionError:
             self.tokens, self.bare = [Word((self.text,), is_exact=False)], []
             self.is_whole = False
         return self
 
-    def commands(self, at: int, *, closer: str = "") -> int:
+    def read_commands(self, at: int, *, closer: str = "") -> int:
         """A list of commands, up to and with ``closer``: ``)``, or ``;;`` for a case clause."""
         begins = True
         while at < self.end:
@@ -215,10 +219,10 @@ class _Reader:
             if closer == ";;":
                 if self.text.startswith((";;", ";&"), at):
                     return at + (3 if self.text.startswith(";;&", at) else 2)
-                if begins and self._reserved(at) == "esac":
+                if begins and self._peek_word(at) == "esac":
                     return at
             if char in "<>" and self.text.startswith("(", at + 1):
-                start, at = at, self._substitution(at + 2)
+                start, at = at, self._read_substitution(at + 2)
                 written = self.text[start:at]
                 made = (Unmade(written, "output"),)
                 self.tokens.append(Word(made, is_exact=False, written=written))
@@ -227,66 +231,66 @@ class _Reader:
                 self.tokens.append(operator)
                 at += len(operator)
                 if operator == "<<":
-                    at = self._here_document(at)
+                    at = self._read_here_document(at)
             elif char in "\n;&|)":
                 self.tokens.append(char)
-                at, begins = self._separator(at), True
-            elif (after := self._space(at)) != at:
+                at, begins = self._skip_separator(at), True
+            elif (after := self._skip_space(at)) != at:
                 at = after
             elif char == "(":
                 self.tokens.append("(")
                 is_double = begins and self.text.startswith("((", at)
-                end = self._arithmetic(at + 2) if is_double else None
+                end = self._read_arithmetic(at + 2) if is_double else None
                 if end is None:
-                    end = self.commands(at + 1, closer=")")
+                    end = self.read_commands(at + 1, closer=")")
                 self.tokens.append(")")
                 at, begins = end, True
             else:
-                word = self._reserved(at)
+                word = self._peek_word(at)
                 if begins and word in ("case", "[["):
                     self.tokens.append(word)
-                    at = (self._case if word == "case" else self._test)(at + len(word))
+                    at = (self._read_case if word == "case" else self._read_test)(at + len(word))
                     begins = False
                 else:
-                    at = self._word(at, begins=begins)
+                    at = self._read_word(at, begins=begins)
                     begins = word == "{" or (begins and word in _OPENING_WORDS)
         self.is_whole &= not closer
         return self.end
 
-    def _reserved(self, at: int) -> str:
+    def _peek_word(self, at: int) -> str:
         end = at
         while end < self.end and self.text[end] not in _WORD_END:
             end += 1
         return self.text[at:end]
 
-    def _separator(self, at: int) -> int:
-        return self._bodies(at + 1) if self.text[at] == "\n" else at + 1
+    def _skip_separator(self, at: int) -> int:
+        return self._read_bodies(at + 1) if self.text[at] == "\n" else at + 1
 
-    def _space(self, at: int) -> int:
+    def _skip_space(self, at: int) -> int:
         """What stands between two words of a line, or behind the last: blanks and comments."""
         while at < self.end:
             if self.text[at] in " \t":
                 at += 1
             elif self.text[at] == "#":
-                at = self._find("\n", at)
+                at = self._find_or_end("\n", at)
             elif self.text.startswith("\\\n", at):
                 at += 2
             else:
                 break
         return at
 
-    def _blank(self, at: int) -> int:
+    def _skip_blank(self, at: int) -> int:
         """The same over several lines, where a newline ends no command."""
-        at = self._space(at)
+        at = self._skip_space(at)
         while self.text.startswith("\n", at):
-            at = self._space(self._separator(at))
+            at = self._skip_space(self._skip_separator(at))
         return at
 
-    def _find(self, what: str, at: int) -> int:
+    def _find_or_end(self, what: str, at: int) -> int:
         found = self.text.find(what, at)
         return self.end if found < 0 else found
 
-    def _word(self, at: int, *, wrap: bool = True, begins: bool = False) -> int:
+    def _read_word(self, at: int, *, wrap: bool = True, begins: bool = False) -> int:
         start, around = at, (self._pieces, self._is_exact, self._in_braces)
         self._pieces, self._is_exact, self._in_braces = [], True, False
         after = self.text[at + 1 : at + 2]
@@ -294,7 +298,7 @@ class _Reader:
             self._pieces.append(Variable("HOME", "~"))
             at += 1
         while at < self.end and self.text[at] not in _WORD_END:
-            at = self._piece(at, wrap=wrap)
+            at = self._read_piece(at, wrap=wrap)
         written = self.text[start:at]
         # A number in front of an arrow is no word.
         if written and not (written.isdigit() and self.text[at : at + 1] in ("<", ">")):
@@ -313,7 +317,7 @@ class _Reader:
         self._pieces, self._is_exact, self._in_braces = around
         return at
 
-    def _add(self, text: str, *, exact: bool) -> None:
+    def _add_text(self, text: str, *, exact: bool) -> None:
         self._pieces.append(text)
         self._is_exact &= exact
 
@@ -323,49 +327,51 @@ class _Reader:
         self._is_exact = False
         return end
 
-    def _piece(self, at: int, *, wrap: bool) -> int:
+    def _read_piece(self, at: int, *, wrap: bool) -> int:
         """Some characters or a quoted thing where quotes have their meaning."""
         char, after = self.text[at], self.text[at + 1 : at + 2]
         if char == "\\":
             if after != "\n":
-                self._add(after or char, exact=after not in ("", "\0"))
+                self._add_text(after or char, exact=after not in ("", "\0"))
             return at + 2
         if char == "'":
-            end = self._find("'", at + 1)
+            end = self._find_or_end("'", at + 1)
             text = self.text[at + 1 : end]
-            self._add(text, exact=end < self.end and "\0" not in text)
+            self._add_text(text, exact=end < self.end and "\0" not in text)
             self.is_whole &= end < self.end
             return end + 1
         if char == '"':
-            return self._double_quoted(at + 1)
+            return self._read_double_quoted(at + 1)
         if char == "$" and after in ("'", '"'):
             self._is_exact = False
             if after == '"':
-                return self._double_quoted(at + 2)
+                return self._read_double_quoted(at + 2)
             end = at + 2
             while end < self.end and self.text[end] != "'":
                 end += 2 if self.text[end] == "\\" else 1
-            self._add(_without_escapes(self.text[at + 2 : end]), exact=False)
+            self._add_text(_replace_escapes(self.text[at + 2 : end]), exact=False)
             self.is_whole &= end < self.end
             return end + 1
-        return self._expansion(at, wrap=wrap, quoted=False)
+        return self._read_expansion(at, wrap=wrap, quoted=False)
 
-    def _double_quoted(self, at: int) -> int:
+    def _read_double_quoted(self, at: int) -> int:
         while at < self.end and self.text[at] != '"':
-            at = self._quoted_piece(at)
+            at = self._read_quoted_piece(at)
         self._is_exact &= at < self.end
         self.is_whole &= at < self.end
         return at + 1
 
-    def _quoted_piece(self, at: int) -> int:
+    def _read_quoted_piece(self, at: int) -> int:
         if self.text[at] != "\\":
-            return self._expansion(at, wrap=False, quoted=True)
+            return self._read_expansion(at, wrap=False, quoted=True)
         after = self.text[at + 1 : at + 2]
         if after != "\n":
-            self._add(after if after and after in '$`"\\' else f"\\{after}", exact=after != "\0")
+            self._add_text(
+                after if after and after in '$`"\\' else f"\\{after}", exact=after != "\0"
+            )
         return at + 2
 
-    def _expansion(self, at: int, *, wrap: bool, quoted: bool) -> int:
+    def _read_expansion(self, at: int, *, wrap: bool, quoted: bool) -> int:
         """What begins with a dollar sign or a backtick; any other characters are themselves."""
         char, after = self.text[at], self.text[at + 1 : at + 2]
         end, mark = at + 1, len(self._pieces)
@@ -376,8 +382,8 @@ class _Reader:
             return end
         if char not in "$`":
             bare = _BARE_IN_BRACES if self._in_braces and not quoted else _BARE
-            end = max(end, _run_end(self.text, at, bare))
-            self._add(self.text[at:end], exact=char in _BARE or (quoted and char != "\0"))
+            end = max(end, _find_run_end(self.text, at, bare))
+            self._add_text(self.text[at:end], exact=char in _BARE or (quoted and char != "\0"))
             return end
         if char == "`":
             # A command, less the backslashes that the shell removes before reading it.
@@ -389,41 +395,44 @@ class _Reader:
                     end += 1
                 inner.append(self.text[end])
                 end += 1
-            self._nested("".join(inner), [*origins, end], quoted=False)
+            self._read_nested("".join(inner), [*origins, end], quoted=False)
             self.is_whole &= end < self.end
             return self._add_unmade(mark, at, end + 1, "output")
-        name, end = _name_behind(self.text, at)
+        name, end = _read_name(self.text, at)
         if name is not None:
             self._pieces.append(Variable(name, self.text[at:end], is_quoted=quoted))
             if wrap:
                 self.bare.append((at, end, name))
             return end
         kind = "number"
-        if self.text.startswith("((", at + 1) and (found := self._arithmetic(at + 3)) is not None:
+        if (
+            self.text.startswith("((", at + 1)
+            and (found := self._read_arithmetic(at + 3)) is not None
+        ):
             end = found
         elif after == "(":
-            end, kind = self._substitution(at + 2), "output"
+            end, kind = self._read_substitution(at + 2), "output"
         elif after == "[":
-            end = self._matched(at + 2, "[]")
+            end = self._read_matched(at + 2, "[]")
         elif after == "{":
-            return self._braced(at, wrap=wrap, quoted=quoted)
+            return self._read_braced(at, wrap=wrap, quoted=quoted)
         elif after in _SPECIAL:
             end, kind = at + 2, "number" if after in ("?", "$", "#", "!") else "value"
         else:
-            self._add("$", exact=False)
+            self._add_text("$", exact=False)
             return end
         return self._add_unmade(mark, at, end, kind)
 
-    def _braced(self, start: int, *, wrap: bool, quoted: bool) -> int:
+    def _read_braced(self, start: int, *, wrap: bool, quoted: bool) -> int:
         """``${...}`` with more in it than a name."""
         mark = len(self._pieces)
         # A mark for indirection or length, and a name or a sign that stands for one.
         at = start + 2 + self.text.startswith(("!", "#"), start + 2)
-        end = _run_end(self.text, at, _OF_NAMES)
+        end = _find_run_end(self.text, at, _OF_NAMES)
         at = end if end > at else at + (self.text[at : at + 1] in _SPECIAL)
         name = self.text[start + 2 : at]
         if self.text.startswith("[", at):
-            at, name = self._matched(at + 1, "[]"), ""
+            at, name = self._read_matched(at + 1, "[]"), ""
         if self.text.startswith(":", at) and self.text[at + 1 : at + 2] not in set("-=?+"):
             # A place in the value is arithmetic.
             wrap = False
@@ -434,9 +443,9 @@ class _Reader:
         while at < self.end and self.text[at] != "}":
             # Even inside double quotes, bash pairs the quotes it finds in the braces.
             if quoted and self.text[at] not in "\"'":
-                at = self._quoted_piece(at)
+                at = self._read_quoted_piece(at)
             else:
-                at = self._piece(at, wrap=wrap and not quoted)
+                at = self._read_piece(at, wrap=wrap and not quoted)
         other = Word(tuple(self._pieces[mark:]), is_exact=False)
         self.is_whole &= at < self.end
         self._add_unmade(mark, start, at + 1, "number" if name.startswith("#") else "value")
@@ -447,13 +456,13 @@ class _Reader:
             self._pieces[mark] = Variable(name, written, default, is_quoted=quoted)
         return at + 1
 
-    def _arithmetic(self, at: int) -> int | None:
+    def _read_arithmetic(self, at: int) -> int | None:
         """The end behind ``))`` of what begins behind ``((``; None if it is two parentheses."""
         is_vain = self._guessed_text > _MAX_GUESSED_TEXT or len(self._not_arithmetic) > _MAX_GUESSES
         if is_vain or at in self._not_arithmetic:
             return None
         bare, tokens, is_whole = len(self.bare), len(self.tokens), self.is_whole
-        end = self._matched(at, "()")
+        end = self._read_matched(at, "()")
         if self.text.startswith(")", end):
             return end + 1
         del self.bare[bare:], self.tokens[tokens:]
@@ -462,34 +471,34 @@ class _Reader:
         self._guessed_text += end - at
         return None
 
-    def _matched(self, at: int, pair: str) -> int:
+    def _read_matched(self, at: int, pair: str) -> int:
         depth = 1
         while at < self.end:
             char = self.text[at]
             depth += (char == pair[0]) - (char == pair[1])
             if depth == 0:
                 return at + 1
-            at = self._piece(at, wrap=False)
+            at = self._read_piece(at, wrap=False)
         return self.end
 
-    def _substitution(self, at: int) -> int:
+    def _read_substitution(self, at: int) -> int:
         outside = self._pending, self._in_substitution
         self._pending, self._in_substitution = [], True
         self.tokens.append("(")
-        end = self.commands(at, closer=")")
+        end = self.read_commands(at, closer=")")
         self.tokens.append(")")
         self._pending, self._in_substitution = outside
         return end
 
-    def _nested(self, text: str, origins: Sequence[int], *, quoted: bool) -> None:
+    def _read_nested(self, text: str, origins: Sequence[int], *, quoted: bool) -> None:
         """Read a text of its own whose characters stand at ``origins`` in this one.
 
         It is commands, or text as in double quotes: then only commands inside it are commands.
         """
         reader, at = _Reader(text), 0
         while quoted and at < reader.end:
-            at = reader._quoted_piece(at)
-        reader.commands(at)
+            at = reader._read_quoted_piece(at)
+        reader.read_commands(at)
         self.is_whole &= reader.is_whole
         inner: list[Token] = []
         for token in reader.tokens:
@@ -500,13 +509,13 @@ class _Reader:
         self.tokens += ["(", *inner, ")"]
         self.bare += [(origins[start], origins[end], name) for start, end, name in reader.bare]
 
-    def _here_document(self, at: int) -> int:
+    def _read_here_document(self, at: int) -> int:
         tabs_stripped = self.text.startswith("-", at)
         start = at + tabs_stripped
         while self.text.startswith((" ", "\t"), start):
             start += 1
         mark = len(self.bare)
-        end = self._word(start, wrap=False)
+        end = self._read_word(start, wrap=False)
         del self.bare[mark:]
         word = self.tokens[-1]
         delimiter = word.fill({}) if isinstance(word, Word) and end > start else ""
@@ -514,14 +523,14 @@ class _Reader:
         self._pending.append((delimiter, tabs_stripped, is_literal))
         return end
 
-    def _bodies(self, at: int) -> int:
+    def _read_bodies(self, at: int) -> int:
         """The here-documents announced on the line that ended before ``at``."""
         announced = self._pending[:]
         self._pending.clear()
         for delimiter, tabs_stripped, is_literal in announced:
             start, is_over = at, False
             while at < self.end and not is_over:
-                line, after = self._body_line(at, is_literal=is_literal)
+                line, after = self._read_body_line(at, is_literal=is_literal)
                 tabs = len(line) - len(line.lstrip("\t")) if tabs_stripped else 0
                 is_delimited = line.startswith(delimiter, tabs)
                 is_over = is_delimited and len(line) == tabs + len(delimiter)
@@ -535,17 +544,17 @@ class _Reader:
                 at = after
             self.tokens.append(Word((self.text[start:at],), is_exact=False, is_body=True))
             if not is_literal:
-                self._nested(self.text[start:at], range(start, at + 1), quoted=True)
+                self._read_nested(self.text[start:at], range(start, at + 1), quoted=True)
         return at
 
-    def _body_line(self, at: int, *, is_literal: bool) -> tuple[str, int]:
+    def _read_body_line(self, at: int, *, is_literal: bool) -> tuple[str, int]:
         """Return a line of a here-document as the shell compares it, and where the next begins.
 
         Unless the document is literal, a line that ends in a backslash goes on in the next one.
         """
         parts: list[str] = []
         while True:
-            end = self._find("\n", at)
+            end = self._find_or_end("\n", at)
             part = self.text[at:end]
             is_joined = not is_literal and (len(part) - len(part.rstrip("\\"))) % 2 == 1
             parts.append(part[:-1] if is_joined else part)
@@ -553,14 +562,14 @@ class _Reader:
             if not is_joined or at == self.end:
                 return "".join(parts), at
 
-    def _case(self, at: int) -> int:
-        at = self._word(self._blank(at))
-        clauses = self._blank(at)
-        if self._reserved(clauses) != "in":
+    def _read_case(self, at: int) -> int:
+        at = self._read_word(self._skip_blank(at))
+        clauses = self._skip_blank(at)
+        if self._peek_word(clauses) != "in":
             return clauses
         at = clauses + 2
-        while (at := self._blank(at)) < self.end:
-            if self._reserved(at) == "esac":
+        while (at := self._skip_blank(at)) < self.end:
+            if self._peek_word(at) == "esac":
                 return at + 4
             # The patterns of one clause, up to and with the parenthesis that ends them.
             depth = 0 if self.text[at] == "(" else 1
@@ -569,31 +578,31 @@ class _Reader:
                 if depth == 0:
                     at += 1
                     break
-                at = self._piece(at, wrap=True)
+                at = self._read_piece(at, wrap=True)
             self.tokens.append(";")
-            at = self.commands(at, closer=";;")
+            at = self.read_commands(at, closer=";;")
         self.is_whole = False
         return self.end
 
-    def _test(self, at: int) -> int:
+    def _read_test(self, at: int) -> int:
         """What is between ``[[`` and ``]]``: no redirections, and no splitting either."""
         while at < self.end:
-            after = self._blank(at)
-            word_end = self._word(after)
+            after = self._skip_blank(at)
+            word_end = self._read_word(after)
             word = self.text[after:word_end]
             if word == "]]":
                 return word_end
             if word == "=~":
-                at, depth = self._blank(word_end), 0
+                at, depth = self._skip_blank(word_end), 0
                 while at < self.end and (depth or self.text[at] not in " \t\n)"):
                     depth += (self.text[at] == "(") - (self.text[at] == ")")
-                    at = self._piece(at, wrap=False)
+                    at = self._read_piece(at, wrap=False)
             else:
                 at = max(word_end, after + 1)
         return self.end
 
 
-def _without_escapes(text: str) -> str:
+def _replace_escapes(text: str) -> str:
     """What a shell makes of the text between ``$'`` and ``'``."""
     import re
 

@@ -67,7 +67,7 @@ class _Simple:
         self.has_body = False
 
 
-def _split(tokens: Sequence[Token]) -> tuple[list[_Simple], list[Word]]:
+def _split_commands(tokens: Sequence[Token]) -> tuple[list[_Simple], list[Word]]:
     """The commands of a text, those inside a word before its own; and the here-documents."""
     found: list[_Simple] = []
     bodies: list[Word] = []
@@ -141,13 +141,13 @@ class Commands(Words):
         if not is_readable(text):
             self._report(text, "not complete, or nested too deep", "write it as a script")
         tokens = read_tokens(text)
-        simples, bodies = _split(tokens)
+        simples, bodies = _split_commands(tokens)
         commands = [simple for simple in simples if simple.words]
         self.is_single &= len(commands) == 1 and not commands[0].words[0].assigned
         self.repeats |= any(word.written in kinds.REPEATING for s in simples for word in s.words)
         self._depth += 1
         for simple in simples:
-            self._run(simple, bodies)
+            self._follow_command(simple, bodies)
         self._depth -= 1
 
     def read_command(self, command: str) -> None:
@@ -173,7 +173,7 @@ class Commands(Words):
         self._text += sum(len(field.text) for field in fields)
         if self._text > _MOST_TEXT:
             raise TooMuchError
-        self._start(list(fields), _Simple(), [], by_shell=by_shell)
+        self._follow_program(list(fields), _Simple(), [], by_shell=by_shell)
 
     def assign(self, name: str, value: str) -> None:
         """A variable of this value; what it names may be loaded or read."""
@@ -191,10 +191,10 @@ class Commands(Words):
         _, use = kinds.LOADERS.get(
             name, ("", Use.SEEN if "/" in value or "." in value else Use.MAYBE)
         )
-        self._name(value, use)
+        self._add_name(value, use)
         for part in value.replace(":", " ").split():
-            self._name(part, use)
-            self._parts(part)
+            self._add_name(part, use)
+            self._add_parts(part)
 
     def _report(self, what: str, why: str, remedy: str) -> None:
         self.uncovered[Uncovered(shorten(what), why, remedy)] = None
@@ -210,31 +210,33 @@ class Commands(Words):
     def _report_matching(self, what: str) -> None:
         self._report(what, "names are matched in another way", "name the files themselves")
 
-    def _run(self, simple: _Simple, bodies: Sequence[Word]) -> None:
+    def _follow_command(self, simple: _Simple, bodies: Sequence[Word]) -> None:
         words = simple.words
         while words and words[0].written in kinds.OPENING:
             has_option = words[0].written == "time" and words[1:2] and words[1].written == "-p"
             words = words[2:] if has_option else words[1:]
         for word in simple.writes:
-            for fields in self.fields_of(word):
-                self._operands(fields, Use.WRITTEN)
+            for fields in self.make_fields(word):
+                self._add_operands(fields, Use.WRITTEN)
         if words and words[0].written in ("for", "select"):
             if len(words) > 1:
-                self._set(words[1].written, [f for w in words[3:] for f in self.fields_of(w)])
+                self._assign_each(
+                    words[1].written, [f for w in words[3:] for f in self.make_fields(w)]
+                )
             return
         if words and words[0].written == "function":
             words = words[3:] if len(words) > 2 and words[2].written == "{" else []
         if words and words[0].written in ("case", "[["):
             # What is compared; a file that is looked for may decide.
             for word in words[1:]:
-                for fields in self.fields_of(word):
+                for fields in self.make_fields(word):
                     use = Use.SEEN if words[0].written == "[[" else Use.MAYBE
-                    self._operands(fields, use, is_text=True)
+                    self._add_operands(fields, use, is_text=True)
             words = []
         while words and words[0].assigned:
-            self._assigned(words[0], is_lasting=all(word.assigned for word in words))
+            self._follow_assignment(words[0], is_lasting=all(word.assigned for word in words))
             words = words[1:]
-        slots = [self.fields_of(word) for word in words]
+        slots = [self.make_fields(word) for word in words]
         size = 1
         for slot in slots:
             size = min(size * len(slot), MOST_CHOICES + 1)
@@ -251,23 +253,23 @@ class Commands(Words):
             fields = [field for made in argv for field in made]
             self.spend(len(fields))
             if fields:
-                self._start(fields, simple, bodies, by_shell=True)
+                self._follow_program(fields, simple, bodies, by_shell=True)
             else:
-                self._input(simple, Use.DATA)
+                self._follow_input(simple, Use.DATA)
 
-    def _set(self, name: str, choices: Iterable[Sequence[Field]]) -> None:
+    def _assign_each(self, name: str, choices: Iterable[Sequence[Field]]) -> None:
         for field in itertools.chain.from_iterable(choices):
             if field.unknown:
                 self.unknown[name] = field.unknown
             else:
                 self.assign(name, field.text)
 
-    def _assigned(self, word: Word, *, is_lasting: bool) -> None:
+    def _follow_assignment(self, word: Word, *, is_lasting: bool) -> None:
         name = word.assigned
         if name == "IFS" and not is_lasting:
             return
         olds = tuple(self.values.get(name, ())) if word.written.startswith(f"{name}+=") else ("",)
-        for made in self.texts_of(word.pieces, word.written):
+        for made in self.make_texts(word.pieces, word.written):
             value = made.text.partition("=")[2]
             if made.unknown:
                 self._forget(name, made)
@@ -281,13 +283,13 @@ class Commands(Words):
         if name in kinds.LOADERS or name in ("PATH", "CDPATH", "IFS"):
             self._report_unknown(field)
 
-    def _input(self, simple: _Simple, use: Use) -> None:
+    def _follow_input(self, simple: _Simple, use: Use) -> None:
         """What a command is given to read."""
         for word in simple.reads:
-            for fields in self.fields_of(word):
-                self._operands(fields, use)
+            for fields in self.make_fields(word):
+                self._add_operands(fields, use)
 
-    def _start(
+    def _follow_program(
         self, fields: list[Field], simple: _Simple, bodies: Sequence[Word], *, by_shell: bool
     ) -> None:
         """Follow the program that is the first of some words."""
@@ -295,15 +297,15 @@ class Commands(Words):
         program, rest = fields[0], fields[1:]
         name = os.path.basename(program.text)
         if program.unknown:
-            self._code(program)
-            self._operands(rest, Use.DATA)
-            self._input(simple, Use.DATA)
+            self._add_code(program)
+            self._add_operands(rest, Use.DATA)
+            self._follow_input(simple, Use.DATA)
             return
-        self._program(program, by_shell=by_shell)
+        self._add_program(program, by_shell=by_shell)
         # What a project calls cat may do anything.
         is_known = "/" not in program.text or program.text.startswith(("/bin/", "/usr/"))
         if program.text in kinds.OF_THE_SHELL and by_shell and self._run_built_in(name, rest):
-            self._input(simple, Use.DATA)
+            self._follow_input(simple, Use.DATA)
             return
         if name in kinds.WRAPPERS and is_known:
             self._unwrap(name, rest, simple, bodies)
@@ -319,25 +321,25 @@ class Commands(Words):
         if found is not None:
             self._interpret(found.kind, found.options, found.script_at, fields, simple, bodies)
             return
-        self._input(simple, Use.DATA)
+        self._follow_input(simple, Use.DATA)
         if name in kinds.INTERPRETERS and rest:
             self._interpret_any(name, rest)
         elif not is_known:
-            self._operands(rest, Use.DATA)
+            self._add_operands(rest, Use.DATA)
         elif name == "find":
             self._follow_find(rest)
         elif name in kinds.TEXT_ONLY:
             use = Use.WRITTEN if name in kinds.WRITING else Use.MAYBE
             named = [f for f in rest if use is Use.WRITTEN or "/" in f.text]
-            self._operands(named, use, is_text=True)
+            self._add_operands(named, use, is_text=True)
         elif name in kinds.READING:
             use = Use.SEEN if name in kinds.LOOKING else Use.DATA
-            first = _pattern_in(name, rest)
+            first = _find_pattern(name, rest)
             for field in rest:
                 is_text = field is first or field.text.isdecimal() or field.text == "]"
-                self._operand(field, Use.MAYBE if is_text else use, is_text=True)
+                self._add_operand(field, Use.MAYBE if is_text else use, is_text=True)
         else:
-            self._operands(rest, Use.DATA)
+            self._add_operands(rest, Use.DATA)
             if name in kinds.CONFIGURED:
                 self.remarks[f"{name}: what its configuration starts"] = None
             for before, field in itertools.pairwise(rest if name in kinds.EVALUATING else ()):
@@ -353,9 +355,9 @@ class Commands(Words):
             if not operands:
                 self._report(name, "reads commands from elsewhere", "name the file")
             for field in operands[:1]:
-                self._code(field)
-                self._program(field, by_shell=False)
-            self._operands(operands[1:], Use.DATA)
+                self._add_code(field)
+                self._add_program(field, by_shell=False)
+            self._add_operands(operands[1:], Use.DATA)
         elif name == "eval":
             self._evaluate(name, rest)
         elif name == "trap":
@@ -436,7 +438,7 @@ class Commands(Words):
             if not text.startswith("-") or text == "-":
                 if not before:
                     break
-                self._operand(rest[at], Use.MAYBE, is_text=True)
+                self._add_operand(rest[at], Use.MAYBE, is_text=True)
                 before, at = before - 1, at + 1
                 continue
             at += 1
@@ -462,19 +464,19 @@ class Commands(Words):
             elif option in ("-I", "-J", "--replace") and name in kinds.FROM_INPUT:
                 replaced = field.text or replaced
             elif option in with_value:
-                self._operand(field, Use.DATA)
+                self._add_operand(field, Use.DATA)
         fields = rest[at:]
         if name in kinds.FROM_INPUT:
             unknown = Field(f"{name} {fields[0].text if fields else ''}".strip(), "found")
-            fields = [_with_unknown(field, replaced, unknown) for field in fields]
+            fields = [_mark_unknown(field, replaced, unknown) for field in fields]
             fields = [*(fields or [Field("echo")]), unknown]
         if name == "watch":
             self._evaluate(name, fields)
         elif fields:
             is_shells = name in ("command", "builtin", "time", "noglob", "exec")
-            self._start(fields, simple, bodies, by_shell=is_shells)
+            self._follow_program(fields, simple, bodies, by_shell=is_shells)
         else:
-            self._input(simple, Use.DATA)
+            self._follow_input(simple, Use.DATA)
 
     def _interpret(
         self,
@@ -496,19 +498,19 @@ class Commands(Words):
                 for field in (field for field in fields if field.unknown):
                     self._report_unknown(field)
             elif option in kinds.LOADING_OPTIONS and value:
-                self._code(Field(value))
+                self._add_code(Field(value))
             elif value:
-                self._operand(Field(value), Use.DATA)
+                self._add_operand(Field(value), Use.DATA)
         if kind == "sh" and "-c" in told:
-            at = _text_of_shell(fields)
+            at = _find_shell_text(fields)
             self._evaluate(f"{name} -c", fields[at : at + 1])
-            self._operands(fields[at + 1 :], Use.DATA)
-            self._input(simple, Use.DATA)
+            self._add_operands(fields[at + 1 :], Use.DATA)
+            self._follow_input(simple, Use.DATA)
         elif script_at is not None:
             script = fields[script_at]
-            self._code(script, suffixes=kind == "node")
-            self._operands(fields[script_at + 1 :], Use.DATA)
-            self._input(simple, Use.DATA)
+            self._add_code(script, suffixes=kind == "node")
+            self._add_operands(fields[script_at + 1 :], Use.DATA)
+            self._follow_input(simple, Use.DATA)
             if kind == "python" and told & {"-I", "-E"} and not _has_cache_prefix(options):
                 what = f"{name} {' '.join(sorted(told & {'-I', '-E'}))} {script.text}"
                 why = "reads compiled copies in __pycache__"
@@ -520,24 +522,26 @@ class Commands(Words):
             self._report(f"{name} -m {module}", "it finds what it runs", "name the script itself")
             inside = module.replace(".", "/")
             for place in (f"{inside}.py", f"{inside}/__main__.py", f"{inside}/__init__.py"):
-                self._name(place, Use.CODE)
-            self._operands(fields[at + 2 :], Use.DATA)
+                self._add_name(place, Use.CODE)
+            self._add_operands(fields[at + 2 :], Use.DATA)
         elif inline := told & kinds.CODE_OPTIONS_OF[kind]:
             self.remarks[f"{name} {min(inline)}: what its code loads"] = None
-            self._operands(fields[1:], Use.MAYBE)
-            self._input(simple, Use.DATA)
+            self._add_operands(fields[1:], Use.MAYBE)
+            self._follow_input(simple, Use.DATA)
         elif simple.reads:
-            self._input(simple, Use.CODE)
+            self._follow_input(simple, Use.CODE)
         elif simple.texts or simple.has_body:
             if kind != "sh":
                 self.remarks[f"{name}: what its code loads"] = None
-            fields = [f for word in simple.texts for f in self.texts_of(word.pieces, word.written)]
+            fields = [
+                f for word in simple.texts for f in self.make_texts(word.pieces, word.written)
+            ]
             fields += [Field(word.fill({})) for word in bodies if simple.has_body]
             for field in fields:
                 if kind == "sh":
                     self._evaluate(name, [field])
                 else:
-                    self._operand(field, Use.MAYBE)
+                    self._add_operand(field, Use.MAYBE)
         elif not told & {"--version", "-V", "--help", "-h", "-v"}:
             what, why = name, "it runs what comes on its standard input"
             self._report(what, why, "name the script itself")
@@ -549,12 +553,12 @@ class Commands(Words):
         is_filter = name.endswith(("awk", "sed"))
         for before, field in itertools.pairwise(rest):
             if before.text in ("-f", "--file"):
-                self._code(field)
+                self._add_code(field)
         if is_filter or options & kinds.CODE_OPTIONS:
-            first = _pattern_in(name, rest) if is_filter else None
+            first = _find_pattern(name, rest) if is_filter else None
             for field in rest:
                 is_text = field is first or not is_filter
-                self._operand(field, Use.MAYBE if is_text else Use.DATA)
+                self._add_operand(field, Use.MAYBE if is_text else Use.DATA)
             if name.endswith("sed"):
                 import re
 
@@ -568,85 +572,85 @@ class Commands(Words):
             return
         scripts = [field for field in rest if not field.text.startswith("-")][:2]
         for field in scripts:
-            self._code(field)
-        self._operands([field for field in rest if field not in scripts], Use.DATA)
+            self._add_code(field)
+        self._add_operands([field for field in rest if field not in scripts], Use.DATA)
 
     def _follow_find(self, rest: Sequence[Field]) -> None:
         starts = ("-exec", "-execdir", "-ok", "-okdir")
         at = next((i for i, field in enumerate(rest) if field.text in starts), len(rest))
         for field in rest[:at]:
-            self._operand(field, Use.MAYBE, is_text=True)
+            self._add_operand(field, Use.MAYBE, is_text=True)
         while at < len(rest):
             end = at + 1
             while end < len(rest) and rest[end].text not in (";", "+"):
                 end += 1
             found = Field(" ".join(["find", *(f.text for f in rest[at:end])]), "found")
-            fields = [_with_unknown(field, "{}", found) for field in rest[at + 1 : end]]
+            fields = [_mark_unknown(field, "{}", found) for field in rest[at + 1 : end]]
             if fields:
                 self.start(fields)
             at = next((i for i in range(end, len(rest)) if rest[i].text in starts), len(rest))
 
-    def _name(self, text: str, use: Use) -> None:
+    def _add_name(self, text: str, use: Use) -> None:
         if text and "\0" not in text:
             self.names.setdefault(Name(text, use, self.bases))
             if len(self.names) > _MOST_NAMES:
                 raise TooMuchError
 
-    def _program(self, field: Field, *, by_shell: bool) -> None:
+    def _add_program(self, field: Field, *, by_shell: bool) -> None:
         if "/" in field.text:
-            self._code(field)
+            self._add_code(field)
         elif not (by_shell and field.text in kinds.OF_THE_SHELL):
-            self._name(field.text, Use.PROGRAM)
+            self._add_name(field.text, Use.PROGRAM)
 
-    def _code(self, field: Field, *, suffixes: bool = False) -> None:
+    def _add_code(self, field: Field, *, suffixes: bool = False) -> None:
         """A word that names what is executed."""
         if field.unknown:
             self._report_unknown(field)
             # What can be told of it is covered nevertheless.
-            self._name(field.tail.lstrip("/"), Use.CODE)
+            self._add_name(field.tail.lstrip("/"), Use.CODE)
             return
         text = field.text
         if text == "-" or _is_of_a_process(text):
             self._report(text, "it is another file in every process", "name the script itself")
             return
-        self._name(text, Use.CODE)
+        self._add_name(text, Use.CODE)
         for suffix in (".js", ".cjs", ".mjs", ".json") if suffixes else ():
-            self._name(text.rstrip("/") + suffix, Use.CODE)
+            self._add_name(text.rstrip("/") + suffix, Use.CODE)
 
-    def _operands(self, fields: Iterable[Field], use: Use, *, is_text: bool = False) -> None:
+    def _add_operands(self, fields: Iterable[Field], use: Use, *, is_text: bool = False) -> None:
         for field in fields:
-            self._operand(field, use, is_text=is_text)
+            self._add_operand(field, use, is_text=is_text)
 
-    def _operand(self, field: Field, use: Use, *, is_text: bool = False) -> None:
+    def _add_operand(self, field: Field, use: Use, *, is_text: bool = False) -> None:
         """A word that a program gets; one that only reads text minds no unknown one."""
         text = field.text
         if field.unknown:
             is_minded = use not in (Use.SEEN, Use.WRITTEN) and field.unknown not in HARMLESS
             if use is Use.CODE or (is_minded and not is_text):
                 self._report_unknown(field)
-            self._name(field.tail.lstrip("/"), Use.MAYBE)
+            self._add_name(field.tail.lstrip("/"), Use.MAYBE)
             return
         if use is Use.CODE:
-            self._code(field)
+            self._add_code(field)
             return
         if text.startswith("-"):
             option, _, value = text.partition("=")
-            self._name(value if not option.startswith("--") or value else "", use)
+            self._add_name(value if not option.startswith("--") or value else "", use)
             if not text.startswith("--"):
-                self._name(text[2:], Use.MAYBE)
+                self._add_name(text[2:], Use.MAYBE)
         else:
-            self._name(text, use)
+            self._add_name(text, use)
         if use is not Use.WRITTEN:
-            self._parts(text)
+            self._add_parts(text)
 
-    def _parts(self, text: str) -> None:
+    def _add_parts(self, text: str) -> None:
         """What may be a name inside a word: a list, an option's value, code for another program."""
         parts = text.translate(kinds.WITHOUT_SYNTAX).split()
         for part in parts if parts != [text] else ():
             if "/" in part or "." in part:
-                self._name(part, Use.MAYBE)
+                self._add_name(part, Use.MAYBE)
         for part in text.partition("=")[2].split(","):
-            self._name(part, Use.MAYBE)
+            self._add_name(part, Use.MAYBE)
 
 
 def expand_home(text: str) -> str:
@@ -670,7 +674,7 @@ def _is_of_a_process(path: str) -> bool:
     return plain == "/dev/stdin" or plain.startswith(("/dev/fd/", "/proc/"))
 
 
-def _pattern_in(name: str, fields: Sequence[Field]) -> Field | None:
+def _find_pattern(name: str, fields: Sequence[Field]) -> Field | None:
     """The word that is a pattern or a filter, and no file; None where options have it."""
     options = ("-e", "-f", "--file", "--from-file", "--regexp", "--expression")
     if name not in kinds.PATTERN_FIRST and not name.endswith("awk"):
@@ -680,13 +684,13 @@ def _pattern_in(name: str, fields: Sequence[Field]) -> Field | None:
     return next((field for field in fields if not field.text.startswith("-")), None)
 
 
-def _with_unknown(field: Field, mark: str, unknown: Field) -> Field:
+def _mark_unknown(field: Field, mark: str, unknown: Field) -> Field:
     """A word in which a mark will be replaced by what is unknown; its text may be code."""
     is_marked = mark in field.text
     return msgspec.structs.replace(unknown, code=field.text) if is_marked else field
 
 
-def _text_of_shell(fields: Sequence[Field]) -> int:
+def _find_shell_text(fields: Sequence[Field]) -> int:
     """Which word is the command of a shell with ``-c``: the first that is no option."""
     at = 1
     while at < len(fields) and fields[at].text.startswith(("-", "+")):

@@ -111,7 +111,7 @@ def cover(
         commands.uncovered[Uncovered(shorten(hook.command), why, remedy)] = None
         finder.find_known()
     ground.add_folders()
-    covered = ground.covered(commands.uncovered, commands.remarks)
+    covered = ground.make_coverage(commands.uncovered, commands.remarks)
     if hook.dialect == "native":
         return covered
     # Where the hook comes from, the project goes by that name alone.
@@ -128,7 +128,7 @@ def cover_plugin(hook: HookConfig, *, project_dir: str, cwd: str) -> Coverage:
     """What a hook that is no process leads to in a project: the plugin it comes from, if any."""
     ground = _Ground(project_dir, cwd)
     ground.add_plugin_of(hook)
-    return ground.covered()
+    return ground.make_coverage()
 
 
 class _Finder:
@@ -226,19 +226,19 @@ class _Ground:
         self._scanned = 0
         # Where a path begins that lies in the project, and what it is called there.
         roots = {self._real: "", os.path.normpath(project_dir): ""}
-        inside = self._inside(os.path.realpath(cwd))
+        inside = self._find_inside(os.path.realpath(cwd))
         if inside is not None:
             roots.setdefault(os.path.normpath(cwd), inside)
         self._roots = [(f"{root.rstrip('/')}/", name) for root, name in roots.items()]
 
-    def _inside(self, real: str) -> str | None:
+    def _find_inside(self, real: str) -> str | None:
         """The path in the project of a real path, None for one outside."""
         if real == self._real:
             return ""
         prefix = f"{self._real.rstrip('/')}/"
         return real[len(prefix) :] if real.startswith(prefix) else None
 
-    def name_of(self, place: str) -> str | None:
+    def find_name(self, place: str) -> str | None:
         """The path in the project of a place, None for one outside; "" for the project itself. In
         a plugin that lies elsewhere it is the whole path."""
         try:
@@ -247,14 +247,14 @@ class _Ground:
                 for prefix, name in self._roots:
                     if f"{path}/".startswith(prefix):
                         return os.path.join(name, path[len(prefix) :]).rstrip("/")
-            parent = self._inside(os.path.realpath(os.path.dirname(place.rstrip("/"))))
+            parent = self._find_inside(os.path.realpath(os.path.dirname(place.rstrip("/"))))
             last = os.path.basename(place.rstrip("/"))
             if parent is not None and last not in ("", ".", ".."):
                 return os.path.join(parent, last)
             real = os.path.realpath(place)
             if self._outside is not None and f"{real}/".startswith(self._outside):
                 return real
-            return self._inside(real)
+            return self._find_inside(real)
         except (OSError, ValueError):  # no file can be called that
             return None
 
@@ -265,7 +265,7 @@ class _Ground:
         """Take up what is at a place that a command names; whether it is a file to cover."""
         if "/../" not in f"{place}/":
             place = os.path.normpath(place)
-        name = self.name_of(place)
+        name = self.find_name(place)
         if name is None:
             is_shown = use is Use.CODE and "/" in text and not place.startswith(_SYSTEM)
             if is_shown and os.path.isfile(place):
@@ -286,7 +286,7 @@ class _Ground:
         if stat.S_ISDIR(known.st_mode):
             self._take_directory(name, place, use)
             return False
-        self._add(name, place, known, is_code=use is Use.CODE)
+        self._add_file(name, place, known, is_code=use is Use.CODE)
         return stat.S_ISREG(known.st_mode)
 
     def _is_kept_by_hooks(self, name: str, known: os.stat_result) -> bool:
@@ -301,7 +301,7 @@ class _Ground:
 
     def add_own(self, written: str, place: str) -> None:
         """Take up what a variable of the user's own environment loads from the project."""
-        name = self.name_of(place)
+        name = self.find_name(place)
         if name is None:
             return
         if os.path.isdir(place):
@@ -309,19 +309,21 @@ class _Ground:
         else:
             self.take(place, Use.CODE, place)
 
-    def _add(self, name: str, place: str, known: os.stat_result, *, is_code: bool) -> None:
+    def _add_file(self, name: str, place: str, known: os.stat_result, *, is_code: bool) -> None:
         self.files.setdefault(name, place)
         self.watch(place)
         if is_code:
             self.code.add(name)
-        inside = self._inside(os.path.realpath(place))
+        inside = self._find_inside(os.path.realpath(place))
         if inside != name:
             # A link that is led elsewhere shows in its directory.
             self.watch(os.path.dirname(place))
         if inside is not None and stat.S_ISREG(known.st_mode) and known.st_size > _MOST_READ:
-            self._leave(name, f"it is larger than {_MOST_READ >> 20} MiB", "keep it smaller")
+            self._report_uncovered(
+                name, f"it is larger than {_MOST_READ >> 20} MiB", "keep it smaller"
+            )
 
-    def _leave(self, name: str, why: str, remedy: str) -> None:
+    def _report_uncovered(self, name: str, why: str, remedy: str) -> None:
         self.uncovered[Uncovered(shorten(name), why, remedy)] = None
 
     def _take_directory(self, name: str, place: str, use: Use) -> None:
@@ -350,9 +352,9 @@ class _Ground:
                 further: list[str] = []
                 for each in reached:
                     directory = os.path.join(base, each)
-                    if self.name_of(directory) is not None:
+                    if self.find_name(directory) is not None:
                         self.watch(directory)
-                    for entry in self._list(directory) or ():
+                    for entry in self._list_names(directory) or ():
                         # A shell matches no hidden file unless it is asked for it.
                         is_shown = not entry.startswith(".") or part.startswith(".")
                         if is_shown and matches(entry):
@@ -363,7 +365,7 @@ class _Ground:
             found |= dict.fromkeys(e for e in reached if os.path.lexists(os.path.join(base, e)))
         return sorted(found) if len(found) <= _MOST_MATCHES else None
 
-    def _list(self, directory: str) -> list[str] | None:
+    def _list_names(self, directory: str) -> list[str] | None:
         """The names in a directory, in order; None where it cannot be listed."""
         names = []
         try:
@@ -391,7 +393,7 @@ class _Ground:
                     entry = entry[2:].lstrip("/") if is_relative else expand_home(entry)
                     if not os.path.isabs(entry):
                         known += [(base, entry) for base in bases]
-                    elif self.name_of(os.path.join(entry, "x")) is not None:
+                    elif self.find_name(os.path.join(entry, "x")) is not None:
                         known.append(("/", entry))
             found |= dict.fromkeys(known)
         return list(found)
@@ -399,11 +401,11 @@ class _Ground:
     def add_folders(self) -> None:
         """Take up the hook folders that files live in, with all they hold, and name the rest."""
         for name, place in list(self.files.items()):
-            names = dict.fromkeys((name, self._inside(os.path.realpath(place)) or name))
+            names = dict.fromkeys((name, self._find_inside(os.path.realpath(place)) or name))
             if name in self._directories or os.path.isabs(name):
                 continue
             for each in names:
-                folder = self._folder_of(each)
+                folder = self._find_hook_folder(each)
                 if folder is not None:
                     self._walk(folder, os.path.join(self._project_dir, folder), is_code=False)
                 elif name in self.code and not self._is_held(each) and not os.path.isdir(place):
@@ -411,21 +413,21 @@ class _Ground:
         for name in sorted(self._directories):
             if not self._is_held(f"{name}/"):
                 remedy = "name the files in it, or keep it in a folder called hooks"
-                self._leave(name, "a directory of which not all is covered", remedy)
+                self._report_uncovered(name, "a directory of which not all is covered", remedy)
 
     def add_plugin_of(self, hook: HookConfig) -> None:
         """Take up all that the folder of a hook's plugin holds, as its scripts load each other by
         whatever way. A project's plugin is covered wherever it lies, others where they lie in the
         project."""
         root = hook.plugin_root
-        name = None if root is None else self.name_of(root)
+        name = None if root is None else self.find_name(root)
         if root is None or (name is None and hook.source is not HookSource.PROJECT):
             return
         if name is None:
             name, self._outside = root, f"{root}/"
         self._walk(name, root, is_code=True, is_plugin=True)
 
-    def covered(
+    def make_coverage(
         self, uncovered: Mapping[Uncovered, None] = {}, remarks: Mapping[str, None] = {}
     ) -> Coverage:
         """All that was taken up, with what else is to be said of it."""
@@ -440,7 +442,7 @@ class _Ground:
     def _is_held(self, name: str) -> bool:
         return any(name.startswith(f"{folder}/") or not folder for folder in self._folders)
 
-    def _folder_of(self, name: str) -> str | None:
+    def _find_hook_folder(self, name: str) -> str | None:
         """The nearest hook folder that a file lives in."""
         folder = os.path.dirname(name)
         while folder:
@@ -468,9 +470,11 @@ class _Ground:
         while todo:
             name, at, depth = todo.pop()
             directories[name] = at
-            entries = self._list(at)
+            entries = self._list_names(at)
             if entries is None or depth > _MOST_DEPTH or self._scanned > _MOST_ENTRIES:
-                self._leave(f"{name}/", "a folder that cannot be listed", "make it readable")
+                self._report_uncovered(
+                    f"{name}/", "a folder that cannot be listed", "make it readable"
+                )
                 return
             for entry in entries:
                 inner, where = os.path.join(name, entry), os.path.join(at, entry)
@@ -498,7 +502,9 @@ class _Ground:
                     todo.append((inner, where, depth + 1))
             if len(files) > _MOST_FILES or size > _MOST_READ:
                 more = f"more than {_MOST_FILES} files or {_MOST_READ >> 20} MiB"
-                self._leave(f"{folder or '.'}/", more, "keep hooks in a folder of their own")
+                self._report_uncovered(
+                    f"{folder or '.'}/", more, "keep hooks in a folder of their own"
+                )
                 return
         self._folders.add(folder)
         for directory in directories.values():
@@ -508,9 +514,11 @@ class _Ground:
             self.watch(where)
             self.code |= {inner} if is_code else set()
         for inner in links:
-            to = self._inside(os.path.realpath(files[inner][0]))
+            to = self._find_inside(os.path.realpath(files[inner][0]))
             if to is None or not self._is_held(f"{to}/"):
-                self._leave(f"{inner}/", "a link to a directory", "copy what it leads to")
+                self._report_uncovered(
+                    f"{inner}/", "a link to a directory", "copy what it leads to"
+                )
 
 
 def _is_state(name: str) -> bool:
@@ -601,7 +609,7 @@ def _read_file(place: str, known: os.stat_result) -> tuple[str, bool]:
         return "", False
     try:
         opened = os.fstat(descriptor)
-        if _mark(opened) != _mark(known):
+        if _identify(opened) != _identify(known):
             return "", False
         if known.st_size > _MOST_READ:
             return f"too large to cover ({known.st_size} bytes)", True
@@ -610,7 +618,7 @@ def _read_file(place: str, known: os.stat_result) -> tuple[str, bool]:
         while size <= _MOST_READ and (chunk := os.read(descriptor, _CHUNK)):
             chunks.append(chunk)
             size += len(chunk)
-        is_same = size == known.st_size and _mark(os.fstat(descriptor)) == _mark(known)
+        is_same = size == known.st_size and _identify(os.fstat(descriptor)) == _identify(known)
     finally:
         os.close(descriptor)
     content = b"".join(chunks)
@@ -630,7 +638,7 @@ def _read_file(place: str, known: os.stat_result) -> tuple[str, bool]:
     return f"escaped:{digest}\n{content.decode(errors='backslashreplace')}", is_same
 
 
-def _mark(known: os.stat_result) -> tuple[int, ...]:
+def _identify(known: os.stat_result) -> tuple[int, ...]:
     times = known.st_mtime_ns, known.st_ctime_ns
     return (known.st_mode, known.st_dev, known.st_ino, known.st_size, *times)
 

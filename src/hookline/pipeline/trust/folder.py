@@ -25,9 +25,9 @@ from hookline.pipeline.trust.review import (
     TrustError,
     cover_entry,
     describe_entry,
+    describe_hook,
     is_unchanged,
     read_states,
-    reviewed_now,
     sign,
 )
 from hookline.pipeline.trust.store import TrustStore, is_inside
@@ -246,7 +246,7 @@ class FolderTrust:
         for name in reviewed.files if reviewed is not None else ():
             places.setdefault(name, os.path.join(project, name))
         seen |= sign([*found.watched, *places.values()], since=began)
-        now = reviewed_now(entry, found, is_on)
+        now = describe_hook(entry, found, is_on)
         fault: str | None = "nobody has reviewed it"
         try:
             if known is not None:

@@ -152,7 +152,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         for name in sorted({*now.files, *known.files}):
             if name not in known.files:
                 return f"{name} was not there when it was reviewed"
-            fault = _compare(name, self.files.get(name), files.get(name))
+            fault = _explain_difference(name, self.files.get(name), files.get(name))
             if fault is not None:
                 return fault
         accepted = {each.what for each in known.uncovered}
@@ -160,7 +160,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"what it runs cannot be reviewed: {new[0]}" if new else None
 
 
-def _compare(name: str, then: FileState | None, now: FileState | None) -> str | None:
+def _explain_difference(name: str, then: FileState | None, now: FileState | None) -> str | None:
     if then == now:
         return None
     if then is None or now is None:
@@ -213,7 +213,7 @@ def review(
     hooks = []
     for entry in entries:
         found = cover_entry(entry, project_dir=project_dir, cwd=cwd, shared_env=shared_env)
-        hooks.append(reviewed_now(entry, found, is_on(entry.hook)))
+        hooks.append(describe_hook(entry, found, is_on(entry.hook)))
         files |= read_states(found.files, real)
     named = {os.path.relpath(os.path.realpath(file), real): file for file in tests}
     return Review(
@@ -298,7 +298,7 @@ def cover_entry(
     return cover(hook, entry.event, project_dir=project_dir, cwd=cwd, environ=found)
 
 
-def reviewed_now(entry: HookRegistryEntry, found: Coverage, enabled: bool) -> ReviewedHook:
+def describe_hook(entry: HookRegistryEntry, found: Coverage, enabled: bool) -> ReviewedHook:
     """A hook as it is now; ``enabled`` is whether the project lets it run."""
     return ReviewedHook(
         entry=describe_entry(entry),

@@ -21,7 +21,7 @@ class TrustStore:
 
     def read(self, project_dir: str) -> Review | None:
         """What was trusted of a project, None if nothing was; raises TrustError."""
-        file = self._place(project_dir)
+        file = self._locate(project_dir)
         if file is None:
             return None
         try:
@@ -50,7 +50,7 @@ class TrustStore:
     def write(self, reviewed: Review) -> str:
         """Keep a review; gives the file. Raises TrustError, and then what was there before still
         is."""
-        file = self._place(reviewed.project)
+        file = self._locate(reviewed.project)
         if file is None:
             raise TrustError(f"there is no home to keep it in; set HOME or {STATE_VARIABLE}")
         kept = msgspec.structs.replace(reviewed, version=VERSION, trusted_at=timestamp())
@@ -66,7 +66,7 @@ class TrustStore:
 
     def forget(self, project_dir: str) -> bool:
         """Trust a project no more; whether it was. Raises TrustError."""
-        file = self._place(project_dir)
+        file = self._locate(project_dir)
         try:
             if file is None:
                 return False
@@ -89,7 +89,7 @@ class TrustStore:
         number = zlib.crc32(os.fsencode(path))
         return os.path.join(self._directory, f"{readable[-100:]}-{number:08x}.json")
 
-    def _place(self, project_dir: str) -> str | None:
+    def _locate(self, project_dir: str) -> str | None:
         """The same; raises TrustError for a place that the project itself could write to."""
         named = os.environ.get(STATE_VARIABLE, "")
         if named and not os.path.isabs(named):

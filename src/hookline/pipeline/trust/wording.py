@@ -89,7 +89,7 @@ class Words:
         if self._steps > _MOST_STEPS:
             raise TooMuchError
 
-    def _choices(self, piece: Piece, *, is_alone: bool) -> list[_Part]:
+    def _list_choices(self, piece: Piece, *, is_alone: bool) -> list[_Part]:
         """All that a piece may be, alone or beside others in a word."""
         if isinstance(piece, str):
             return [_Part(piece)]
@@ -108,22 +108,22 @@ class Words:
             parts.append(_Part(piece.written, unknown=self.unknown[name]))
         if other is not None:
             is_sure = name in self.inert and all(known) and name not in self.unknown
-            for text in self.texts_of(other.pieces):
+            for text in self.make_texts(other.pieces):
                 if not (text.unknown and is_sure and known):
                     parts.append(_Part(text.text, text.unknown, is_active=not piece.is_quoted))
                 if not text.unknown and piece.written.startswith((f"${{{name}:=", f"${{{name}=")):
                     self.assign(name, text.text)
         return parts or [_Part(piece.written, unknown="unset")]
 
-    def texts_of(self, pieces: Sequence[Piece], written: str = "") -> list[Field]:
+    def make_texts(self, pieces: Sequence[Piece], written: str = "") -> list[Field]:
         """The texts that some pieces may make where nothing is split."""
         return [
-            Field("".join(p.text for p in parts), *_unknown_in(parts), written)
-            for parts in self._products(pieces)
+            Field("".join(p.text for p in parts), *_find_unknown(parts), written)
+            for parts in self._combine_choices(pieces)
         ]
 
-    def _products(self, pieces: Sequence[Piece]) -> list[Sequence[_Part]]:
-        choices = [self._choices(piece, is_alone=len(pieces) == 1) for piece in pieces]
+    def _combine_choices(self, pieces: Sequence[Piece]) -> list[Sequence[_Part]]:
+        choices = [self._list_choices(piece, is_alone=len(pieces) == 1) for piece in pieces]
         size = 1
         for each in choices:
             size *= len(each)
@@ -133,17 +133,17 @@ class Words:
         self.spend(size)
         return list(itertools.product(*choices))
 
-    def fields_of(self, word: Word) -> list[list[Field]]:
+    def make_fields(self, word: Word) -> list[list[Field]]:
         """All the words that a shell may make of one."""
-        variants = _without_braces(word.pieces)
+        variants = _expand_braces(word.pieces)
         made = [
-            self._divide(parts, _unquoted(word.written)) if pieces else [Field("")]
+            self._split_fields(parts, _strip_quotes(word.written)) if pieces else [Field("")]
             for pieces in variants
-            for parts in self._products(pieces)
+            for parts in self._combine_choices(pieces)
         ]
         return made if len(variants) == 1 else [[field for fields in made for field in fields]]
 
-    def _divide(self, parts: Sequence[_Part], written: str) -> list[Field]:
+    def _split_fields(self, parts: Sequence[_Part], written: str) -> list[Field]:
         """Split what is active into words, and match them with files."""
         fields: list[list[_Part]] = []
         is_open = False
@@ -158,15 +158,17 @@ class Words:
                 fields[-1].append(_Part(chunk, part.unknown, part.is_active))
                 is_open = chunk is chunks[-1]
             is_open &= not blank.endswith(" ")
-        return [made for field in fields for made in self._match(field, written)]
+        return [made for field in fields for made in self._match_files(field, written)]
 
-    def _match(self, parts: Sequence[_Part], written: str) -> list[Field]:
+    def _match_files(self, parts: Sequence[_Part], written: str) -> list[Field]:
         text = "".join(part.text for part in parts)
         signs = "".join(part.text for part in parts if part.is_active)
         is_pattern = "*" in signs or "?" in signs or ("[" in signs and "]" in text)
         if not is_pattern or any(part.unknown for part in parts):
-            return [Field(text, *_unknown_in(parts), written)]
-        pattern = "".join(part.text if part.is_active else _as_it_is(part.text) for part in parts)
+            return [Field(text, *_find_unknown(parts), written)]
+        pattern = "".join(
+            part.text if part.is_active else _escape_pattern(part.text) for part in parts
+        )
         if any(sign in pattern for sign in ("[:", "[.", "[=")):
             return [Field(text, "value", written=written)]
         matches = self._find(pattern.replace("[^", "[!"), self.bases)
@@ -176,7 +178,7 @@ class Words:
         return [*map(Field, matches)] or [Field(text)]
 
 
-def _unknown_in(parts: Sequence[_Part]) -> tuple[str, str]:
+def _find_unknown(parts: Sequence[_Part]) -> tuple[str, str]:
     """Why parts cannot be told, the gravest reason, and what stands behind the last of these."""
     reasons = [part.unknown for part in parts if part.unknown]
     if not reasons:
@@ -186,16 +188,16 @@ def _unknown_in(parts: Sequence[_Part]) -> tuple[str, str]:
     return grave, "".join(part.text for part in parts[last + 1 :])
 
 
-def _unquoted(written: str) -> str:
+def _strip_quotes(written: str) -> str:
     is_quoted = len(written) > 1 and written[0] == written[-1] == '"' and written.count('"') == 2
     return written[1:-1] if is_quoted else written
 
 
-def _as_it_is(text: str) -> str:
+def _escape_pattern(text: str) -> str:
     return "".join(f"[{char}]" if char in "*?[" else char for char in text)
 
 
-def _without_braces(pieces: Sequence[Piece]) -> list[Sequence[Piece]]:
+def _expand_braces(pieces: Sequence[Piece]) -> list[Sequence[Piece]]:
     """The words that braces make of one, each as its pieces."""
     signs = [(at, p.text) for at, p in enumerate(pieces) if isinstance(p, Pattern)]
     if sum(text == "{" for _, text in signs) > _MOST_BRACES:
@@ -219,13 +221,13 @@ def _without_braces(pieces: Sequence[Piece]) -> list[Sequence[Piece]]:
         else:
             kept = ["{", *pieces[opened + 1 : end]]
             kept[-1:] = ["}"] if not depth else kept[-1:]
-        rest = _without_braces([*kept[1:], *pieces[end:]])
+        rest = _expand_braces([*kept[1:], *pieces[end:]])
         return [[*pieces[:opened], kept[0], *each] for each in rest]
-    tails = _without_braces(pieces[marks[-1] + 1 :])
+    tails = _expand_braces(pieces[marks[-1] + 1 :])
     inner = [
         each
         for start, end in itertools.pairwise(marks)
-        for each in _without_braces(pieces[start + 1 : end])
+        for each in _expand_braces(pieces[start + 1 : end])
     ]
     if len(inner) * len(tails) > MOST_CHOICES:
         raise TooMuchError

@@ -102,7 +102,7 @@ def test_a_store_inside_the_project_is_refused(guarded: Project, where: str) -> 
     for variables in ({"HOOKLINE_STATE_DIR": place}, {"XDG_STATE_HOME": place}):
         done = hookline("trust", "--yes", cwd=guarded.path, **variables)
         assert done.status == 1
-        assert "set HOOKLINE_STATE_DIR to a directory outside of it" in done.err
+        assert "set HOOKLINE_STATE_DIR to a directory outside the project" in done.err
         fired = hookline(*WRITE, cwd=guarded.path, **variables)
         assert fired.status == 0
         assert "not trusted and did not run" in fired.err

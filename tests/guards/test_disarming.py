@@ -346,7 +346,7 @@ def test_a_record_of_an_earlier_version_is_explained_and_nothing_runs_on_it(
     Path(file).write_text(json.dumps(old))
     answer = fire(guarded.path)
     assert answer.results == ()
-    assert "another version of hookline, which looked at less" in caplog.text
+    assert "another version of hookline, which reviewed less" in caplog.text
     assert "`hookline trust`" in caplog.text
     trust(guarded.path)
     assert fire(guarded.path).reason == "no"

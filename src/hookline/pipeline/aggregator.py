@@ -1,7 +1,7 @@
 """Merges the answers of an event's hooks into one; a table gives each event its rule.
 
-What holds wherever a block or a stop has an effect: it stands whatever a later hook says. A value
-of the wrong shape never displaces another hook's good one.
+Wherever a block or a stop has an effect, no later hook can undo it. A malformed value never
+replaces another hook's good one.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ _LONGEST_REMEMBERED = 4_096
 
 
 class HookAggregator:
-    """Makes one result of many; stateless."""
+    """Merges many results into one; stateless."""
 
     def aggregate_results(
         self,
@@ -79,7 +79,7 @@ def merge_outputs(
     *,
     call: ModelCall | None = None,
 ) -> DefaultHookOutput | None:
-    """The one answer that several make; None when there was none."""
+    """Merge several answers into one; None if there are none."""
     if not answers:
         return None
     is_plain = call is None and event in _PLAIN_EVENTS
@@ -93,20 +93,20 @@ def merge_outputs(
 
 @lru_cache(maxsize=256)
 def _merge_one(event: EventName, answer: bytes) -> DefaultHookOutput:
-    """Most events have one hook, and most hooks have few things to say and say them every time.
+    """Make the output of a single answer, remembered because most hooks repeat a few answers.
 
-    The output is handed out again and again, so there must be nothing in it that can be changed.
+    The same output is returned again and again, so nothing in it may be mutable.
     """
     output = create_hook_output(event, codec.decode(answer))
     return create_hook_output(event, MERGE_RULES[event]([output]))
 
 
 def _decide(outputs: Outputs) -> Merged:
-    """Tool, agent and session-start events: the strictest word, everything said is kept."""
+    """Tool, agent and session-start events: the strictest decision wins, all texts are kept."""
     word = None
     stopping = suppressing = False
     stop_reasons, reasons, messages, specifics = [], [], [], []
-    # One pass that looks at what is there: nearly every event comes through here.
+    # One pass, because nearly every event comes through here.
     for output in outputs:
         if output.decision in BLOCKING_WORDS or (output.decision == "ask" and word is None):
             word = output.decision
@@ -133,7 +133,7 @@ def _decide(outputs: Outputs) -> Merged:
     if specifics:
         merged["hookSpecificOutput"] = united = _unite_specifics(specifics) or {}
         if "decision" not in merged:
-            # A word that its own hook overruled must not become the word of all.
+            # A decision that its own hook overruled must not become everyone's.
             united.pop("permissionDecision", None)
     return merged
 
@@ -152,7 +152,7 @@ def _replace(outputs: Outputs) -> Merged:
 
 
 def _permit(outputs: Outputs) -> Merged:
-    """A question to the user: it is answered only where a hook says so, with the strictest word."""
+    """A question to the user: answered only if a hook decides, with the strictest decision."""
     merged = _decide(outputs)
     if not any(output.decision for output in outputs):
         merged.pop("decision", None)
@@ -168,7 +168,7 @@ def _replace_but_stand(outputs: Outputs) -> Merged:
     blocking = [o for o in outputs if _blocks(o)]
     stopping = [o for o in outputs if o.should_stop_execution()]
     if blocking or stopping:
-        # A reason of any other hook would be shown as if it were that of the block or the stop.
+        # Another hook's reason would look like the reason of the block or the stop.
         for name in _BINDING_FIELDS:
             merged.pop(name, None)
         merged.update(_collect_last(stopping, "continue", "stopReason", "reason"))
@@ -187,7 +187,7 @@ def _collect_last(outputs: Outputs, *names: str) -> Merged:
     return said
 
 
-# Each narrower than the one before it.
+# From the widest to the narrowest.
 _MODES = ("AUTO", "ANY", "NONE")
 
 
@@ -250,7 +250,7 @@ def _unite_specifics(specifics: Sequence[dict[str, Any] | None]) -> Merged | Non
 
 
 def _forget_removed(united: Merged, specific: dict[str, Any]) -> None:
-    """Forget what earlier hooks gave a field that this one removes."""
+    """Drop the values that earlier hooks gave to fields that this one removes."""
     before, own = united.get("tool_input"), specific.get("tool_input")
     if "removeToolInput" in specific and isinstance(before, dict):
         gone = read_removed(specific).difference(own if isinstance(own, dict) else ())
@@ -263,7 +263,7 @@ def _join_names(before: list[Any], value: list[Any]) -> list[str]:
 
 
 def _join_if(kind: type, join: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Join two values of a type; where only one is of it, that one stands."""
+    """Join two values of a type; if only one is of that type, keep that one."""
 
     def merge(before: Any, value: Any) -> Any:
         if not isinstance(before, kind):
@@ -282,7 +282,7 @@ def _merge_requests(before: Any, value: Any) -> Any:
 
 
 def _is_response(value: object) -> bool:
-    # The model's format is loaded by the events of a model alone.
+    # The model's format is imported for model events only.
     from hookline.wire.model import is_llm_response
 
     return is_llm_response(value)
@@ -305,7 +305,7 @@ _KEY_RULES: dict[str, Callable[[Any, Any], Any]] = {
     "tool_input": _join_if(dict, or_),
 }
 
-# Events that Claude Code alone has are decided as tool events are, but for one.
+# Events that only Claude Code has are merged like tool events, except for one.
 MERGE_RULES: dict[str, Callable[[Outputs], Merged]] = {
     "PermissionRequest": _permit,
     HookEventName.BEFORE_TOOL: _decide,
@@ -320,5 +320,5 @@ MERGE_RULES: dict[str, Callable[[Outputs], Merged]] = {
     HookEventName.PRE_COMPRESS: _replace,
     HookEventName.NOTIFICATION: _replace,
 }
-# Those whose merged output has a hookSpecificOutput only if a hook gave one.
+# Events whose merged output has a hookSpecificOutput only if a hook gave one.
 _PLAIN_EVENTS = frozenset(e for e, rule in MERGE_RULES.items() if rule in (_decide, _replace))

@@ -1,10 +1,10 @@
 """Puts directories into the words of a command that runs without a shell, as plain text.
 
-A word that a shell, an interpreter or the like reads as code stays as written: there a directory
-called ``$(touch x)`` would be run. The code finds the variable in its environment.
+A word that a shell, an interpreter or a similar program reads as code stays as written: it would
+run a directory called ``$(touch x)``. The code can read the variable from its environment.
 
-Programs are known by their names, wherever in a command they stand, so it does not matter what
-starts them. In doubt a word counts as code: a variable that stays as written is seen at once.
+Programs are recognized by name anywhere in a command, so it does not matter what starts them. In
+doubt a word counts as code: a variable that was not replaced is noticed at once.
 """
 
 import functools
@@ -14,33 +14,32 @@ from typing import TypeAlias
 
 from hookline.pipeline.shell import expand
 
-# Which of the words behind a program are code, given the place of the program.
+# Finds the indexes of words that are code, given the words and the index of the program.
 _FindCode: TypeAlias = Callable[[Sequence[str], int], Iterator[int]]
 
-# Beyond that many words no directory is put in: to tell code from text takes a look at all of them
-# for each.
+# With more words nothing is replaced: finding the code takes time quadratic in their number.
 _MOST_WORDS = 1000
-# Words of other characters are programs to those who take either a program or a file.
+# Awk, sed and the like take a program or files: a word with other characters is a program.
 _OF_PATHS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=-${}")
 
 
 def fill_arguments(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
-    """Replace ``$NAME`` and ``${NAME}`` of ``values``, once, in every word that is not code."""
+    """Replace ``$NAME`` and ``${NAME}`` of ``values`` once, in every word that is not code."""
     code = code_in(words)
     return [word if at in code else expand(word, values) for at, word in enumerate(words)]
 
 
 def code_in(words: Sequence[str]) -> set[int]:
-    """Which of a command's words are read as code."""
+    """The indexes of a command's words that are read as code."""
     if len(words) > _MOST_WORDS:
         return set(range(1, len(words)))
     texts: list[str] = []
-    # Where each of the texts stands among the words.
+    # The index among the words of each text.
     places: list[int] = []
     code = set()
     is_behind_env = False
     for at, word in enumerate(words):
-        # What env splits at blanks may name an interpreter, with options, for the words behind it.
+        # env -S splits a word at blanks; it may name an interpreter for the words behind it.
         split = _split_by_env(words[at - 1], word) if is_behind_env else [word]
         if split != [word]:
             code.add(at)
@@ -56,7 +55,7 @@ def code_in(words: Sequence[str]) -> set[int]:
 
 
 def _split_by_env(before: str, word: str) -> list[str]:
-    """The words that ``env -S`` makes of a word; the word alone where there is nothing to split."""
+    """Split a word as ``env -S`` does; the word alone if it is not to be split."""
     if _asks_to_split(word):
         joined = word.partition("=" if word.startswith("--") else "S")[2]
         return ["-S", *joined.split()] if joined else [word]
@@ -70,7 +69,7 @@ def _asks_to_split(word: str) -> bool:
 
 
 def _find_shell_code(words: Sequence[str], at: int) -> Iterator[int]:
-    """With -c the first word that is neither an option nor the value of one."""
+    """Find the code behind -c: the first word that is neither an option nor its value."""
     reads_code = False
     at += 1
     while at < len(words) and words[at].startswith(("-", "+")):
@@ -91,9 +90,9 @@ def _find_shell_code(words: Sequence[str], at: int) -> Iterator[int]:
 def _find_interpreter_code(
     words: Sequence[str], at: int, *, code: Sequence[str], valued: Sequence[str] = ()
 ) -> Iterator[int]:
-    """What follows an option for code, or is joined to it, up to the script.
+    """Find what follows an option for code, or is joined to it, up to the script.
 
-    Behind an option that is not known here, a word may be its value instead of the script.
+    Behind an option that is not in the tables, a word may be its value instead of the script.
     """
     yield from (place for place in range(at, len(words)) if "data:" in words[place])
     is_script_sure = True
@@ -105,7 +104,7 @@ def _find_interpreter_code(
                 return
             continue
         option, equals, _ = word.partition("=")
-        # Letters may be joined, and the last may have its value joined to it.
+        # Letters may be joined, and the value may follow the last one directly.
         options = [option] if word.startswith("--") else [f"-{letter}" for letter in word[1:]]
         for place, each in enumerate(options, 2):
             is_joined = bool(equals if word.startswith("--") else word[place:])
@@ -121,7 +120,7 @@ def _find_interpreter_code(
 
 
 def _find_option_code(words: Sequence[str], at: int, *, code: Sequence[str]) -> Iterator[int]:
-    """What follows an option for code, or is joined to it, wherever it stands."""
+    """Find what follows an option for code, or is joined to it, anywhere behind the program."""
     for place in range(at + 1, len(words)):
         if words[place].startswith(tuple(code)):
             yield from (place, place + 1)
@@ -130,7 +129,8 @@ def _find_option_code(words: Sequence[str], at: int, *, code: Sequence[str]) -> 
 def _find_filter_code(
     words: Sequence[str], at: int, *, code: Sequence[str] = ("-e",)
 ) -> Iterator[int]:
-    """The first word that is no option, unless a file has the program, and all that is no path."""
+    """Find the first word that is not an option, unless an option names a file with the program,
+    and every word that is not a path."""
     yield from _find_option_code(words, at, code=code)
     is_known = False
     for place in range(at + 1, len(words)):
@@ -153,7 +153,7 @@ def _find_all_behind(words: Sequence[str], at: int) -> Iterator[int]:
 
 
 def _find_assignments(words: Sequence[str], at: int) -> Iterator[int]:
-    """What is assigned is expanded once more."""
+    """Find assignments, whose values make expands once more."""
     yield from (place for place in range(at + 1, len(words)) if "=" in words[place])
 
 

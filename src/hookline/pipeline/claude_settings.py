@@ -1,9 +1,9 @@
-"""What Claude Code's own files say: its settings, the folders of its plugins, and how what one of
-them says reaches the hooks of the others.
+"""Reads Claude Code's own files: its settings and the folders of its plugins, and applies the
+rules of each file to the hooks of the others.
 
-Its settings are full of things that are no business of hooks; these pass without a word. A rule
-reaches the hooks of its own layer and of those that are trusted less: a project that could switch
-off or starve a hook of the user's would open what that guards.
+Keys that have nothing to do with hooks are ignored. A rule applies to the hooks of its own layer
+and of those trusted less: a project that could disable a user's hook, or take away its variables,
+would open what the hook guards.
 """
 
 import os
@@ -37,10 +37,9 @@ _ROOT = "${CLAUDE_PLUGIN_ROOT}"
 
 
 class ClaudeRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file of Claude Code's says about hooks beside them. ``env`` are variables for hooks;
-    with ``only_managed`` none run but those of the system. ``urls`` are patterns of the only URLs
-    that http hooks may call, ``header_env`` the only variables that their headers may name, None
-    for all."""
+    """The rules for hooks in a Claude Code file. ``env`` are variables for hooks; with
+    ``only_managed`` only the system's hooks run. ``urls`` are patterns of the only URLs that http
+    hooks may call, ``header_env`` the only variables that their headers may name, None for all."""
 
     env: Mapping[str, str] = {}
     only_managed: bool = False
@@ -54,8 +53,8 @@ def read_claude_layer(
     origin: Origin,
     tools: Mapping[str, ToolAlias] | None,
 ) -> Layer:
-    """What a settings object of Claude Code's says about hooks. Those of the system's file are
-    managed: nobody else switches them off."""
+    """Read the hooks and rules in a Claude Code settings object. Those of the system's file are
+    managed: no other layer can disable them."""
     words = Words(value, origin)
     words.problems += (p for p in origin.duplicate_keys() if p.path[0] in _KEYS)
     words.report_slips((), "claude", _KEYS)
@@ -63,7 +62,7 @@ def read_claude_layer(
     only_managed = source is HookSource.SYSTEM and words.find_switch(("allowManagedHooksOnly",))
 
     def find_list(key: str) -> tuple[str, ...] | None:
-        # What cannot be read must not allow more than it was meant to.
+        # A malformed list allows nothing, rather than more than was meant.
         return words.find_names((key,)) if value.get(key) is not None else None
 
     rules = ClaudeRules(
@@ -109,7 +108,7 @@ def _replace_hook(entry: HookRegistryEntry, hook: HookConfig) -> HookRegistryEnt
 
 
 class _PluginError(Exception):
-    """What is wrong with a plugin, and what to do; ``at`` is where, if not where it is named."""
+    """A problem with a plugin, and the remedy; ``at`` is its place, if not where it is named."""
 
     def __init__(self, message: str, remedy: str, at: Problem | None = None) -> None:
         self.message, self.remedy, self.at = message, remedy, at
@@ -117,9 +116,9 @@ class _PluginError(Exception):
 
 
 class Plugin(msgspec.Struct, frozen=True):
-    """A plugin's hooks, a layer for each place that has some, and the files that say so, whether
-    they are there or not; what is wrong with it. ``places`` are the objects of events: each with
-    its file and the path in it."""
+    """A plugin's hooks, a layer for each place that has some; the files that it reads, whether they
+    exist or not; and its problems. ``places`` are its objects of events: the file and the path of
+    each."""
 
     layers: tuple[Layer, ...]
     files: tuple[str, ...]
@@ -130,9 +129,9 @@ class Plugin(msgspec.Struct, frozen=True):
 def read_plugin(
     folder: str, source: HookSource, place: Problem, tools: Mapping[str, ToolAlias] | None
 ) -> Plugin:
-    """The hooks of a plugin's folder. What cannot be read of it is a problem, ``place`` is where
-    the folder is named; the rest of it counts."""
-    # Where its commands are looked for must not change between a review and a run.
+    """Read the hooks of a plugin's folder. What cannot be read is a problem, and the rest counts;
+    ``place`` is where settings name the folder."""
+    # The real path, so that the folder cannot change between a review and a run.
     root = find_root(folder)
     manifest, default = os.path.join(root, _MANIFEST), os.path.join(root, _DEFAULT_HOOKS)
     layers: list[Layer] = []
@@ -156,7 +155,7 @@ def read_plugin(
 
     try:
         if not os.path.isdir(root):
-            raise _PluginError(f"{folder} is no folder", "name the folder of a plugin")
+            raise _PluginError(f"{folder} is not a folder", "name the folder of a plugin")
         document = _read_plugin_file(root, manifest)
         described = {} if document is None else document.value
         data = _find_data_folder(described.get("name") or os.path.basename(root))
@@ -195,7 +194,7 @@ def read_plugin(
 
 
 def find_root(folder: str) -> str:
-    """Where a folder is; one that no file system can have is nowhere."""
+    """The real path of a folder; of an invalid name, its absolute path."""
     try:
         return os.path.realpath(folder)
     except ValueError:  # NUL, or half of a character
@@ -203,12 +202,12 @@ def find_root(folder: str) -> str:
 
 
 def _read_plugin_file(root: str, file: str, at: Problem | None = None) -> Document | None:
-    """The object in a file of a plugin, None if there is no file; raises _PluginError."""
+    """Read the object in a plugin's file, None if there is no file; raises _PluginError."""
     try:
         is_inside = os.path.realpath(file).startswith(os.path.join(root, ""))
         found = read_settings_file(file) if is_inside else None
     except ValueError:
-        message = "it names a file that no file system can have"
+        message = "it names a file with an invalid name"
         raise _PluginError(message, "correct the path", at) from None
     except SettingsFileError as error:
         raise _PluginError(error.problem.message, "correct it", error.problem) from None
@@ -224,7 +223,7 @@ def _read_plugin_hooks(
     origin: Origin,
     tools: Mapping[str, ToolAlias] | None,
 ) -> Layer:
-    """The hooks of an object of a plugin's: they are under ``hooks``, or the object itself."""
+    """Read the hooks in an object of a plugin: they are under ``hooks``, or the object itself."""
     if "hooks" in value:
         raw, origin = value["hooks"], msgspec.structs.replace(origin, base=(*origin.base, "hooks"))
     else:
@@ -236,20 +235,20 @@ def _read_plugin_hooks(
 
 
 def _find_data_folder(name: object) -> str | None:
-    """Where a plugin keeps what it writes, None for a user who has no place for it."""
+    """The folder where a plugin keeps what it writes, None if the user has no state directory."""
     state = user_state_dir()
-    # A name must not lead out of there.
+    # The name must not lead out of the folder.
     safe = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in str(name))
     safe = safe.strip(".")[:100] or "plugin"
     return None if state is None else os.path.join(state, "plugins", safe)
 
 
 def apply_rules(layers: Sequence[Layer]) -> tuple[list[Layer], dict[str, str]]:
-    """The layers with their hooks as the rules of all of them make them, and the variables that
-    the user and the system give all hooks of Claude Code.
+    """Apply the rules of all layers to their hooks; return the layers, and the variables that the
+    user and the system give to all hooks in Claude Code's settings.
 
-    Those are no part of a project's hooks: a review must not depend on who reviews. What the
-    system sets nobody sets otherwise.
+    Those variables are not part of a project's hooks: a review must not depend on who reviews. No
+    other layer can change what the system sets.
     """
     ruling = [(layer.source, layer.rules) for layer in layers if layer.rules is not None]
     # The first file of a layer counts.
@@ -302,10 +301,10 @@ def make_tools(
     given: Mapping[str, ToolAlias] | None,
     of_project: Mapping[str, Mapping[str, Any]],
 ) -> tuple[dict[str, ToolAlias], list[Problem]]:
-    """What the host's tools are in Claude Code, and the problems of what a project may not say.
+    """What the host's tools are in Claude Code, and the problems of what a project may not declare.
 
-    Code knows best, then the system, the user and the table; a project, as far as it is trusted,
-    may name what nobody else does. To call a tool otherwise would lead guards of others astray.
+    Code comes first, then the system, the user and the table; a trusted project may only add tools
+    that none of these declare. If it could rename others, guards would miss them.
     """
     tools, layers = dict(TOOLS), list(layers)
     for source in (HookSource.USER, HookSource.SYSTEM):
@@ -341,7 +340,7 @@ def _refuse_tool(tool: DeclaredTool) -> Problem:
 
 
 def _read_alias(said: Mapping[str, Any]) -> ToolAlias:
-    """The alias that settings declare; what they leave out is as the tool of that name has it."""
+    """The alias that settings declare; what they leave out is taken from the tool of that name."""
     name = said["name"]
     known = next((a for a in TOOLS.values() if name in (a.name, *a.also)), ToolAlias(name))
     return ToolAlias(

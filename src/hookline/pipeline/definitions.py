@@ -29,14 +29,14 @@ from hookline.wire.hooks import (
     RuntimeHook,
 )
 
-# Native hooks are spared the table.
+# Imported only for hooks of other dialects.
 if TYPE_CHECKING:
     from hookline.pipeline.dialects.tools import ToolAlias
     from hookline.pipeline.policykeys import Misread, Place
 
-# A prompt that says no name is called by its beginning.
+# A prompt hook without a name is named after the beginning of its prompt.
 _LONGEST_NAME = 60
-# What stands behind the address may be a key, and is nothing to be called by.
+# The query of a URL may hold a secret, so it is not part of a hook's name.
 _WEB_NAME = re.compile(r"[?#]")
 _WEB_ADDRESS = re.compile(r"https?://[^/?#\s]", re.IGNORECASE)
 _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
@@ -49,7 +49,7 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 # What a field of a type must be.
 _FIELD_KINDS = {bool: "true or false", str: "a string", dict: "an object of strings"}
-# What an object has beside slips: of these no key has to be looked at.
+# Known keys: these need no check for misspellings.
 _KNOWN: "dict[Place, frozenset[str]]" = {
     "definition": frozenset({"matcher", "sequential", "hooks", "description"}),
     "hook": frozenset(
@@ -61,16 +61,16 @@ _KNOWN: "dict[Place, frozenset[str]]" = {
     ),
 }
 _KNOWN["registered"] = _KNOWN["hook"] | {"function"}
-# So many unknown keys of an object are looked at; nobody has reviewed these yet.
+# At most this many unknown keys of an object are checked, as settings may be unreviewed.
 _MOST_UNKNOWN = 50
 
 
 class Origin(msgspec.Struct, frozen=True):
     """Where settings came from: a file with its text, or a name for settings given in code.
 
-    ``base`` leads to the object that paths are counted from. ``folder`` is the directory of an
-    extension whose settings are given in code, ``plugin_root`` and ``plugin_data`` those of a
-    plugin of Claude Code's.
+    ``base`` is the path of the object that paths are relative to. ``folder`` is the directory of
+    an extension whose settings are given in code, ``plugin_root`` and ``plugin_data`` those of a
+    Claude Code plugin.
     """
 
     label: str
@@ -82,17 +82,17 @@ class Origin(msgspec.Struct, frozen=True):
 
     @property
     def directory(self) -> str | None:
-        """Where files beside the settings are, None for settings that are nowhere."""
+        """The directory of the settings, None if they have none."""
         return os.path.dirname(self.label) if self.document is not None else self.folder
 
     def line(self, path: Path) -> int | None:
-        """The line of a value, None where there is no file."""
+        """The line of a value, None if there is no file."""
         return self.document.place((*self.base, *path))[0] if self.document else None
 
     def problem(
         self, path: Path, kind: str, message: str, consequence: str = "", remedy: str = ""
     ) -> Problem:
-        """A problem of the value at a path."""
+        """Make a problem of the value at a path."""
         whole = (*self.base, *path)
         line, column = self.document.place(whole) if self.document else (None, None)
         return Problem(
@@ -107,7 +107,7 @@ class Origin(msgspec.Struct, frozen=True):
         )
 
     def duplicate_keys(self) -> Iterator[Problem]:
-        """A problem for each key that one object has more than once."""
+        """Make a problem for each key that one object has more than once."""
         if self.document is None:
             return
         for path, offset in self.document.duplicates.items():
@@ -124,8 +124,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class Words:
-    """Looks single values of a settings object up; what is wrong with them is among the
-    problems."""
+    """Looks up single values of a settings object, and collects the problems with them."""
 
     def __init__(self, value: Mapping[str, Any], origin: Origin) -> None:
         self.value = value
@@ -140,12 +139,12 @@ class Words:
         consequence: str = "it was ignored",
         remedy: str = "",
     ) -> None:
-        """A problem of the value at a path."""
+        """Report a problem of the value at a path."""
         text = f"{spoken(path)} {message}"
         self.problems.append(self.origin.problem(path, kind, text, consequence, remedy))
 
     def report_slips(self, path: Path, place: "Place", known: frozenset[str]) -> None:
-        """A problem for each key of the object at a path that was meant to decide policy."""
+        """Report each unknown key of the object at a path that was meant to decide policy."""
         value = value_at(self.value, path)
         if isinstance(value, Mapping) and not value.keys() <= known:
             for key, found in find_slips(value, place, known):
@@ -154,7 +153,7 @@ class Words:
                 )
 
     def find(self, path: Path, kind: type, called: str) -> Any:
-        """The value at a path, None where there is none of that kind."""
+        """The value at a path, None if there is none of that type, which is reported."""
         found = value_at(self.value, path)
         if found is None or isinstance(found, kind):
             return found
@@ -162,7 +161,7 @@ class Words:
         return None
 
     def find_switch(self, path: Path) -> bool | None:
-        """What a switch says, None if nothing."""
+        """The value of a switch, None if it is not set."""
         word: bool | None = self.find(path, bool, "true or false")
         return word
 
@@ -171,7 +170,7 @@ class Words:
         listed = self.find(path, list, "a list of names") or []
         named = tuple(name for name in listed if isinstance(name, str))
         if len(named) < len(listed):
-            consequence = "what is no string was ignored"
+            consequence = "values that are not strings were ignored"
             self.report(path, "bad-field", "must be a list of names", consequence)
         return named
 
@@ -179,7 +178,7 @@ class Words:
 def find_slips(
     value: Mapping[Any, Any], place: "Place", known: frozenset[str], *, is_claude: bool = False
 ) -> "Iterator[tuple[str, Misread]]":
-    """The keys of an object that nothing reads and that were meant to decide policy."""
+    """The unknown keys of an object that were meant to decide policy."""
     from hookline.pipeline.policykeys import find_misread
 
     unknown = (key for key in value if key not in known and isinstance(key, str))
@@ -190,11 +189,10 @@ def find_slips(
 
 
 class HookRegistryEntry(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """One hook: on which event, for which names, from where, and whether it may run.
+    """One hook: its event, the names it matches, where it is from, and whether it may run.
 
-    ``file`` and ``line`` say where it was defined, if in a file. ``matcher`` is UNSET where the
-    definition has none, which is not the same as null to a reader of listings, though both match
-    all.
+    ``file`` and ``line`` say where it is defined, if in a file. ``matcher`` is UNSET if the
+    definition has none; listings tell that from null, though both match all names.
     """
 
     event: EventName
@@ -233,8 +231,8 @@ def parse_hooks(
     dialect: Dialect | None = None,
     tools: "Mapping[str, ToolAlias] | None" = None,
 ) -> Parsed:
-    """Read a ``hooks`` object; never raises. The host's ``tools`` are for matchers that know them
-    by other names."""
+    """Read a ``hooks`` object; never raises. The host's ``tools`` are for matchers that use other
+    names for them."""
     reader = _Reader(source, origin, dialect or DIALECTS["native"], tools)
     if isinstance(raw, Mapping):
         reader.read_events(raw)
@@ -244,8 +242,7 @@ def parse_hooks(
 
 
 def settings_hook(config: Mapping[str, Any], *, source: HookSource) -> HookConfig:
-    """A hook given in code as settings write it; raises InvalidHookError where a file's would be
-    skipped."""
+    """Read a hook that code gives in the form of settings; raises InvalidHookError."""
     reader = _Reader(source, Origin("code"), DIALECTS["native"])
     hook = reader.read_hook(config, (), "")
     reader.refuse_problems()
@@ -254,7 +251,7 @@ def settings_hook(config: Mapping[str, Any], *, source: HookSource) -> HookConfi
 
 
 def runtime_hook(config: Mapping[str, Any], *, source: HookSource) -> RuntimeHook:
-    """A function given in code as a hook; raises InvalidHookError for one that cannot run."""
+    """Read a function given in code as a hook; raises InvalidHookError if it cannot run."""
     from inspect import iscoroutinefunction
 
     function = config.get("function")
@@ -296,7 +293,7 @@ class _Reader:
         self.report(path, "skipped", message, consequence)
 
     def refuse_problems(self) -> None:
-        """Code is told of what settings would be read without."""
+        """Raise InvalidHookError if there is any problem: in code each one is an error."""
         if self.problems:
             said = (f"{p.message}; {p.remedy}" if p.remedy else p.message for p in self.problems)
             raise InvalidHookError("; ".join(said))
@@ -363,8 +360,8 @@ class _Reader:
                 self.entries.append(entry)
 
     def read_hook(self, config: object, path: Path, key: str) -> HookConfig | None:
-        """The hook that an object stands for; None, with a problem, if it stands for none. ``key``
-        is the settings key of its event."""
+        """Read a hook from an object; None, with a problem, if that fails. ``key`` is the settings
+        key of its event."""
         if not isinstance(config, Mapping):
             self.skip(path, f"must be an object, not {_name_kind(config)}")
             return None
@@ -385,7 +382,7 @@ class _Reader:
         return None
 
     def _report_remarks(self, config: Mapping[str, Any], path: Path, key: str) -> bool:
-        """Report what the dialect has to say about a hook; False if it must be skipped."""
+        """Report the dialect's remarks on a hook; False if the hook must be skipped."""
         is_fatal = False
         for remark in self.dialect.find_remarks(key, config):
             at = (*path, remark.field)
@@ -397,7 +394,7 @@ class _Reader:
         return not is_fatal
 
     def read_command(self, config: Mapping[str, Any], path: Path, key: str) -> CommandHook | None:
-        """A hook that is a process."""
+        """Read a hook that runs a command."""
         command: Any = config.get("command")
         args: Any = config.get("args")
         if not isinstance(command, str) or not command.strip():
@@ -447,7 +444,7 @@ class _Reader:
         )
 
     def read_http(self, config: Mapping[str, Any], path: Path, key: str) -> HttpHook | None:
-        """A hook that is a server."""
+        """Read a hook that calls a server."""
         url: Any = config.get("url")
         if not isinstance(url, str) or not _WEB_ADDRESS.match(url.strip()):
             self.skip(path, "an http hook needs a url that begins with https:// or http://")
@@ -460,7 +457,9 @@ class _Reader:
         }
         if len(texts) < len(headers):
             message = "must be an object of strings"
-            self.report((*path, "headers"), "bad-field", message, "what is no string was ignored")
+            self.report(
+                (*path, "headers"), "bad-field", message, "values that are not strings were ignored"
+            )
         allowed: Any = config.get("allowedEnvVars", [])
         is_list = isinstance(allowed, list | tuple) and all(isinstance(n, str) for n in allowed)
         if not is_list:
@@ -476,7 +475,7 @@ class _Reader:
         )
 
     def read_prompt(self, config: Mapping[str, Any], path: Path, key: str) -> PromptHook | None:
-        """A hook that is a question to a model."""
+        """Read a hook that asks a model."""
         prompt: Any = config.get("prompt")
         if not isinstance(prompt, str) or not prompt.strip():
             self.skip(path, "a prompt hook needs a prompt")
@@ -499,7 +498,7 @@ class _Reader:
         name: str,
         kind: str = "command",
     ) -> dict[str, Any]:
-        """What every kind of hook has; ``name`` is for one that does not say its own."""
+        """Read the fields that every kind of hook has; ``name`` is for a hook without one."""
         dialect = self.dialect
         managed = self._read_field(config, "managed", path, bool, False)
         if managed and self.source is not HookSource.SYSTEM:
@@ -561,7 +560,7 @@ class _Reader:
 
 
 def _fill_separators(text: str) -> str:
-    """What an extension writes for the character between two parts of a path, as that."""
+    """Replace the placeholders that extensions write for the separator in paths."""
     return text.replace("${/}", os.sep).replace("${pathSeparator}", os.sep)
 
 

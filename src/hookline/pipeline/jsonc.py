@@ -1,7 +1,7 @@
-"""Reads JSON with comments and trailing commas, and remembers where each key and value stands.
+"""Reads JSON with comments and trailing commas, and remembers where each key and value is.
 
-Positions are why this is not a library: a message about a settings file names line and column, and
-an edit changes one value and leaves the text around it alone. Both take their places from here.
+No library gives the positions: a message about a settings file names line and column, and an edit
+changes one value and leaves the text around it alone.
 """
 
 import errno
@@ -20,13 +20,13 @@ from hookline.wire import codec
 
 Path: TypeAlias = tuple[str | int, ...]
 
-# Settings that nobody has reviewed must not keep their reader busy.
+# Unreviewed settings must not keep their reader busy.
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 64
-# What some editors put before a text. By hand, as the codec that knows it is a module to load.
+# Some editors write it before a text. Stripped by hand, to avoid loading the codec for it.
 BOM = b"\xef\xbb\xbf"
 
-# The byte order mark is not in the class: that would make a table of all characters of it.
+# The byte order mark is not in the class, which would make re build a large table.
 _BLANKS = r"(?:[ \t\r\n]+|\ufeff|//[^\n]*|/\*.*?\*/)*"
 _STRING = r'"[^"\\\x00-\x1f]*(?:\\[^\n][^"\\\x00-\x1f]*)*"'
 _TOKEN = re.compile(rf"{_BLANKS}({_STRING}|[{{}}\[\]:,]|[\w.+-]+|)", re.DOTALL)
@@ -34,7 +34,7 @@ _WORDS = {"true": True, "false": False, "null": None}
 
 
 class JsoncError(ValueError):
-    """Text that is not JSON, or more of it than is read, with the place (1-based) where.
+    """Text that is not JSON, or is too large or too deep, with its 1-based line and column.
 
     ``kind`` is "not-json", "too-large" or "too-deep".
     """
@@ -47,7 +47,7 @@ class JsoncError(ValueError):
         super().__init__(f"{line}:{column}: {problem}")
 
     def problem_of(self, file: str) -> Problem:
-        """It as a problem of the file that the text is from."""
+        """The error as a problem of the file with this text."""
         is_json = self.kind != "not-json"
         return Problem(
             kind=self.kind,
@@ -59,7 +59,7 @@ class JsoncError(ValueError):
 
 
 class SettingsFileError(HooklineError):
-    """A settings file that cannot be read or written; it is as it was."""
+    """A settings file cannot be read or written; it is unchanged."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -67,9 +67,9 @@ class SettingsFileError(HooklineError):
 
 
 class Span(msgspec.Struct, gc=False):
-    """From where to where a value stands, and what is in it.
+    """The start and end of a value in the text, and the spans of its members.
 
-    ``key`` and ``key_end`` are those of its key, both ``start`` where it has none.
+    ``key`` and ``key_end`` are those of its key, both ``start`` if it has none.
     """
 
     key: int
@@ -80,9 +80,9 @@ class Span(msgspec.Struct, gc=False):
 
 
 class Document:
-    """A parsed text: its value and the span of everything in it.
+    """A parsed text: its value and the spans of all values in it.
 
-    ``duplicates`` are the keys that are given more than once, with the offset of the last.
+    ``duplicates`` are the keys that occur more than once, with the offset of the last.
     """
 
     def __init__(self, text: str, value: Any, root: Span, duplicates: dict[Path, int]) -> None:
@@ -93,7 +93,7 @@ class Document:
         self._line_starts: list[int] | None = None
 
     def span(self, path: Path) -> Span | None:
-        """Where the value at a path stands, None where there is none."""
+        """The span of the value at a path, None if there is none."""
         span, left = self._find_nearest(path)
         return None if left else span
 
@@ -109,7 +109,7 @@ class Document:
         return line, offset - self._line_starts[line - 1] + 1
 
     def _find_nearest(self, path: Path) -> tuple[Span, int]:
-        """The span that a path leads to, and how many of its steps lead nowhere."""
+        """The span at a path or of its nearest known parent, and how many steps are missing."""
         span = self.root
         for taken, step in enumerate(path):
             try:
@@ -131,8 +131,8 @@ def parse(text: str) -> Document:
 
 
 def text_of(content: bytes) -> str:
-    """The text of a file, without a byte order mark; raises JsoncError for what is not UTF-8 or
-    is too large."""
+    """Decode the text of a file, without a byte order mark; raises JsoncError if it is not UTF-8
+    or is too large."""
     if len(content) > MAX_BYTES:
         before = content[:MAX_BYTES].decode(errors="replace")
         problem = f"is larger than {MAX_BYTES:,} bytes, the most that is read"
@@ -145,19 +145,19 @@ def text_of(content: bytes) -> str:
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
-    """The 1-based place of an offset."""
+    """The 1-based line and column of an offset."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 def skip_blanks(text: str, offset: int) -> int:
-    """Where the next token begins, comments left out as well."""
+    """Where the next token begins, behind blanks and comments."""
     found = _TOKEN.match(text, offset)
     assert found is not None
     return found.start(1)
 
 
 def value_at(value: Any, path: Path) -> Any:
-    """What is at a path in a value, None where nothing is."""
+    """What is at a path in a value, None if nothing is."""
     for step in path:
         if isinstance(value, Mapping):
             value = value.get(step)
@@ -169,7 +169,7 @@ def value_at(value: Any, path: Path) -> Any:
 
 
 def spoken(path: Path) -> str:
-    """``hooks.BeforeTool[0].hooks[1].timeout`` for a path."""
+    """Write a path as ``hooks.BeforeTool[0].hooks[1].timeout``."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else (f".{step}" if text else step)
@@ -177,7 +177,7 @@ def spoken(path: Path) -> str:
 
 
 class _Reader:
-    """Reads on from token to token; the last one stands from ``start`` to ``at``."""
+    """Reads token by token; the last one is from ``start`` to ``at``."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -187,14 +187,14 @@ class _Reader:
         self.duplicates: dict[Path, int] = {}
 
     def token(self) -> str:
-        """The next string, sign or word; "" at the end of the text and at what is none of them."""
+        """Read the next string, sign or word; "" at the end of the text and at anything else."""
         found = _TOKEN.match(self.text, self.at)
         assert found is not None
         self.start, self.at = found.span(1)
         return found[1]
 
     def value(self, token: str, span: Span) -> Any:
-        """The value that begins with a token; its span is filled in."""
+        """Read the value that begins with a token, and fill in its span."""
         span.start, first = self.start, token[:1]
         value: Any
         if first == '"':
@@ -212,7 +212,7 @@ class _Reader:
         return value
 
     def _read_members(self, bracket: str, span: Span) -> Any:
-        """An object or a list, which ``bracket`` closes."""
+        """Read an object or a list up to its closing ``bracket``."""
         is_object = bracket == "}"
         values: dict[str | int, Any] = {}
         members: dict[str | int, Span] = {}
@@ -268,7 +268,7 @@ class _Reader:
         return self.error(problem, at_end=f"the file ends here, but a {bracket!r} is missing")
 
     def error(self, problem: str, *, at_end: str = "") -> JsoncError:
-        """What is wrong where the last token should be; ``at_end`` if the text ends there."""
+        """Make the error for the last token; ``at_end`` is its text if the file ends there."""
         if self.start == len(self.text) and at_end:
             problem = at_end
         elif self.text.startswith("/*", self.start):
@@ -279,9 +279,9 @@ class _Reader:
 
 
 def read_settings_file(path: str, *, blank: str = "") -> tuple[bytes, Document] | None:
-    """A file and the object in it, None if there is no file; ``blank`` is read for a file that
-    holds nothing. Raises SettingsFileError for one that cannot be used, and OSError where the
-    system has nothing left to read it with."""
+    """Read a file and the object in it, None if there is no file; an empty file is read as
+    ``blank``. Raises SettingsFileError for a file that cannot be used, and OSError if the system
+    has run out of memory or descriptors."""
     try:
         # Opening a pipe would wait for its writer, reading a device might never end.
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -294,7 +294,7 @@ def read_settings_file(path: str, *, blank: str = "") -> tuple[bytes, Document] 
         return None
     except OSError as error:
         if error.errno in EXHAUSTED:
-            # It says nothing about the file, whose hooks must not be taken for none.
+            # This is not about the file: it must not look as if it had no hooks.
             raise
         problem = Problem(
             kind="unreadable", message=f"cannot be read: {error.strerror or error}", file=path

@@ -1,6 +1,6 @@
-"""What a settings file is and all that it may say: the values that settings are put together of.
+"""The values that settings are combined from: a settings file, and the layer that it makes.
 
-They are the same for every dialect; a file of Claude Code's has rules of its own besides.
+They are the same for every dialect; a Claude Code file has rules of its own besides.
 """
 
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ from hookline.wire.hooks import HookSource, Redaction
 if TYPE_CHECKING:
     from hookline.pipeline.claude_settings import ClaudeRules
 
-# A plugin's folder as settings name it, and what a tool of the host's is in Claude Code; each with
-# its place, for what may be wrong with it.
+# A plugin's folder as settings name it, and what a host's tool is in Claude Code; each with its
+# place in the settings, for problems.
 NamedPlugin: TypeAlias = tuple[str, Problem]
 DeclaredTool: TypeAlias = tuple[Mapping[str, Any], Problem]
 
 
 class SettingsFile(msgspec.Struct, frozen=True):
-    """A place where settings may be, the layer they would belong to, and their dialect."""
+    """A file that may hold settings, the layer they belong to, and their dialect."""
 
     path: str
     source: HookSource
@@ -30,12 +30,12 @@ class SettingsFile(msgspec.Struct, frozen=True):
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
-    """What one file, or one argument in code, says. None: it says nothing about it.
+    """What one file, or one argument in code, says; None where it says nothing.
 
     ``claude`` is whether Claude Code's files are read, ``plugins`` are folders of its plugins, and
-    ``tools`` has what the host's tools are there; ``tool_names`` are all that it declares, also
-    those with nothing but a name. A layer with ``rules`` is a file of Claude Code's: whatever it
-    says is about hooks of that dialect.
+    ``tools`` maps the host's tools to Claude Code's; ``tool_names`` are all tools that the layer
+    declares, also those with only a name. A layer with ``rules`` is a Claude Code file: all that
+    it says is about hooks of that dialect.
     """
 
     source: HookSource
@@ -59,8 +59,7 @@ class ReadSources(msgspec.Struct, frozen=True, kw_only=True):
     """What was read: the layers of files and of the plugins that they name, highest priority
     first, and ``in_code`` those of plugins that code names.
 
-    ``claude`` is whether the project's files of Claude Code's are read, None where nobody has said
-    so.
+    ``claude`` is whether the project's Claude Code files are read, None if no settings say.
     """
 
     layers: list[Layer] = []

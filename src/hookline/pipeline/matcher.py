@@ -1,7 +1,7 @@
 """Decides whether a matcher picks a tool name or a trigger, in bounded time.
 
-Most matchers are plain words (``write_file|replace``) and need no regular expression at all, which
-spares the common start-up the import of the ``regex`` package.
+Most matchers are plain words (``write_file|replace``) and need no regular expression, so that most
+programs start without importing the ``regex`` package.
 """
 
 import math
@@ -17,21 +17,21 @@ NAME_LIST = re.compile(r"[A-Za-z0-9_\- ,|]*")
 
 Match: TypeAlias = Callable[[str], bool]
 
-# A counted repetition is unrolled when it is compiled: settings that nobody has trusted yet must
-# not fill the memory by being read.
+# Compiling unrolls counted repetitions: reading settings that are not trusted yet must not fill
+# the memory.
 _MAX_REPETITIONS = 10_000
 _COUNTED = r"\{(\d*),?(\d*)\}"
 
 
 class MatchTimeout(Exception):
-    """A matcher used up its time on a name."""
+    """A matcher took too long on a name."""
 
 
 def compile_matcher(text: str | None, *, search: bool) -> tuple[Match, Problem | None]:
-    """The test a matcher stands for, and what is wrong with it, if anything.
+    """The test for a matcher, and the problem with it, if any.
 
-    ``search`` finds the expression anywhere in a tool name; otherwise it must match a trigger
-    whole. What does not compile must equal the name.
+    ``search`` finds the expression anywhere in a tool name; otherwise it must match a whole
+    trigger. A matcher that does not compile must equal the name.
     """
     text = (text or "").strip()
     if text in ("", "*"):
@@ -56,9 +56,9 @@ def may_name_mcp_tools(text: object) -> bool:
 
 
 def compile_expression(text: str, *, whole: bool = False, ascii_only: bool = False) -> Match:
-    """The test that a regular expression stands for: it is searched in a name, or must match it
-    ``whole``. ``ascii_only`` is about what digits and letters are. Raises ValueError for what is
-    none; the test raises MatchTimeout."""
+    """The test for a regular expression, which is searched in a name, or must match the ``whole``
+    name. With ``ascii_only`` only ASCII digits and letters count as such. Raises ValueError for a
+    text that is not an expression; the test raises MatchTimeout."""
     import warnings
 
     import regex

@@ -1,7 +1,7 @@
 """Works out which hooks an event runs, once for each name, and remembers it.
 
-A plan depends on nothing but the registered hooks, the event and the name matchers look at, so the
-second event of a kind costs a dictionary lookup however many hooks there are.
+A plan depends only on the registered hooks, the event and the name that matchers look at, so the
+second event of a kind costs a dictionary lookup, however many hooks there are.
 """
 
 from collections.abc import Callable
@@ -17,9 +17,9 @@ from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.hooks import CommandHook, HookConfig, HookSource
 from hookline.wire.results import HookExecutionPlan
 
-# Tool names come from models: a bound keeps invented ones from filling the memory.
+# Models invent tool names: the bound keeps them from filling the memory.
 _MAX_CACHED_PLANS = 1_024
-# Above the others, whose hooks a project may bring.
+# Trusted more than the other layers, whose hooks a project may bring.
 _TRUST = {HookSource.USER: 1, HookSource.SYSTEM: 2}
 
 
@@ -29,11 +29,11 @@ class _Plans(msgspec.Struct, frozen=True, eq=False):
 
 
 def narrow_plan(plan: HookExecutionPlan, document: EventDocument) -> HookExecutionPlan | None:
-    """Those hooks of a plan that run on this very event, or may; None for none. Those of our own
-    dialect run on all that they match."""
+    """The hooks of a plan that run on this event, or may run; None if there are none. Native hooks
+    run on every event that they match."""
     if not any(hook.dialect_event for hook in plan.hooks):
         return plan
-    # A hook of a sequence may rewrite the call: which hooks behind it run shows in their turn.
+    # A hook of a sequence may rewrite the call, so later conditions are tested in their turn.
     is_chained = plan.sequential and document.event is HookEventName.BEFORE_TOOL
     hooks: list[HookConfig] = []
     for hook in plan.hooks:
@@ -44,8 +44,8 @@ def narrow_plan(plan: HookExecutionPlan, document: EventDocument) -> HookExecuti
 
 
 class HookPlanner:
-    """Plans events over a registry's hooks; ``warn`` hears of matchers that ran out of time, and
-    ``why_untrusted`` says whether a required hook may still run."""
+    """Plans events over a registry's hooks; ``warn`` is called for matchers that take too long,
+    and ``why_untrusted`` says why a required hook may not run any more."""
 
     def __init__(
         self,
@@ -60,9 +60,9 @@ class HookPlanner:
         self._plans: _Plans | None = None
 
     def create_execution_plan(self, event: str, target: str) -> HookExecutionPlan | None:
-        """The plan for an event and the name its matchers are compared with; None: nothing runs.
+        """The plan for an event and the name its matchers look at; None if nothing runs.
 
-        Raises EventHeldError for an event that may not go on, whatever its hooks would say.
+        Raises EventHeldError for an event that may not go on, whatever its hooks would answer.
         """
         plans = self._plans
         snapshot = self._registry.snapshot()
@@ -79,7 +79,7 @@ class HookPlanner:
             entry
             for entry in snapshot.by_event.get(event, ())
             if entry.enabled
-            # What blocks for want of trust is planned, and fails.
+            # A withheld hook is planned, and fails, so that it blocks.
             and (entry.trusted or snapshot.strict or entry.hook.type == "withheld")
             and self._matches(entry, target)
         ]
@@ -87,8 +87,8 @@ class HookPlanner:
         if len(matched) == 1:
             plan = HookExecutionPlan(matched[0].event, (matched[0].hook,), matched[0].sequential)
         elif matched:
-            # The first of equal hooks stays; if any of them fails closed, it does, and if any of
-            # them is waited for, it is.
+            # The first of equal hooks stays; it fails closed if any of them does, and is waited
+            # for if any of them is.
             kept: dict[object, HookConfig] = {}
             sequential = False
             for entry in matched:
@@ -100,7 +100,7 @@ class HookPlanner:
                     continue
                 same = entry.hook
                 if same.dialect_event and _TRUST.get(same.source, 0) > _TRUST.get(first.source, 0):
-                    # The user's guard stays the user's where a project has the same: with its
+                    # If a project has the same guard as the user, the user's stays: with its own
                     # timeout, and with questions that the project does not answer.
                     first, same = same, first
                 if same.on_failure == "block" != first.on_failure:
@@ -116,13 +116,13 @@ class HookPlanner:
         return plan
 
     def plan(self, fired: FiredEvent) -> HookExecutionPlan | None:
-        """The plan for an event as it was fired, which other dialects may know by another name."""
+        """The plan for a fired event, whose tool may have another name in other dialects."""
         is_native = self._registry.snapshot().is_native
         return self.create_execution_plan(fired.event, fired.target if is_native else fired.matched)
 
     def may_match(self, event: str, target: str) -> bool:
-        """False if it is certain that such an event runs nothing. A name alone does not tell
-        whether an MCP server has the tool, which other dialects call otherwise then."""
+        """False if it is certain that such an event runs no hook. A name alone does not show
+        whether the tool is an MCP server's, which other dialects call by another name."""
         if self.create_execution_plan(event, target) is not None:
             return True
         snapshot = self._registry.snapshot()
@@ -137,10 +137,9 @@ class HookPlanner:
     def must_answer(
         self, event: EventName, target: str | None, *, is_exhausted: bool = False
     ) -> bool:
-        """Whether an event fails closed that could not be carried out: a hook that matches does,
-        or any of the event where it cannot be told which would match. So does every event while
-        nobody knows which hooks there are, as there was nothing left to read the settings with:
-        ``is_exhausted`` says so."""
+        """Whether an event that could not be processed fails closed: if a hook that matches does,
+        or any hook of the event if it is unknown which would match. ``is_exhausted`` says that the
+        settings could not be read for want of resources; until they are, every event does."""
         if target is None or not self._registry.loaded:
             unread = is_exhausted and not self._registry.loaded
             return unread or self._registry.fails_closed(event)

@@ -1,7 +1,7 @@
-"""Settings keys that decide policy, and the slips that keep one from being read.
+"""Settings keys that decide policy, and the misspelt or misplaced ones that nothing reads.
 
-A guard whose ``onfailure`` nobody reads fails open, so such a key is told wherever settings are
-read. It is loaded by the first key that a reader does not know.
+A guard with ``onfailure`` fails open, as only ``onFailure`` is read, so such keys are reported
+wherever settings are read. This module is imported at the first unknown key.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ Place: TypeAlias = Literal[
     "tools",
 ]
 
-# What comes of each where nothing reads it.
+# What happens if nothing reads a key.
 _CONSEQUENCES: Mapping[str, str] = {
     "onFailure": "a failure of the hook lets the agent go on",
     "matcher": "the hooks run for every name",
@@ -69,7 +69,7 @@ _READ_IN: Mapping[Place, tuple[str, ...]] = {
     "registered": ("onFailure", "managed", "allowedEnvVars"),
     "tools": ("enableHooks",),
 }
-# What belongs to another object, and where to.
+# Keys that belong in another object, and the remedy for each.
 _BESIDE_HOOKS = 'write it in a definition, beside its "hooks"'
 _IN_EACH_HOOK = 'write it into each hook that is in "hooks"'
 _INTO_HOOKS = 'write it into "hooks"'
@@ -106,9 +106,9 @@ _ELSEWHERE: Mapping[Place, Mapping[str, str]] = {
         **_BY_NAME,
     },
 }
-# What Claude Code's settings have nowhere.
+# Keys that Claude Code's settings have nowhere.
 _NOT_CLAUDES = frozenset({"strict", *_BY_NAME})
-# Other programs have many keys of their own there, which are compared in no time or not at all.
+# Objects with many keys of other programs: only quick comparisons are made there.
 _SHARED: frozenset[Place] = frozenset({"settings", "claude", "security", "tools"})
 _SPOKEN: Mapping[Place, str] = {
     "settings": "the settings",
@@ -121,7 +121,7 @@ _SPOKEN: Mapping[Place, str] = {
 
 
 def speak_of(place: Place) -> str:
-    """How people call an object."""
+    """The name of an object in messages."""
     return _SPOKEN.get(place, place)
 
 
@@ -131,9 +131,9 @@ def decides_policy(key: str, place: Place) -> bool:
 
 
 class Misread(NamedTuple):
-    """A key that nothing reads and that was hardly meant for nobody: what it is not, what comes of
-    it and what to do. ``meant`` is the key that decides policy, ``is_here`` whether it would where
-    this one stands."""
+    """A key that nothing reads but that was probably meant to decide policy: the message, what
+    happens without it and what to do. ``meant`` is the key that decides policy, ``is_here`` whether
+    it belongs in the same object."""
 
     meant: str
     is_here: bool
@@ -143,18 +143,18 @@ class Misread(NamedTuple):
 
     @property
     def loses_hooks(self) -> bool:
-        """Whether hooks are lost with it, and nobody can tell what they were to guard."""
+        """Whether it holds hooks, which are lost with it."""
         return self.meant == "hooks"
 
 
 def find_misread(key: str, place: Place, *, is_claude: bool = False) -> Misread | None:
-    """What a key that no reader knows was meant to be; None for one that decides no policy.
-    ``is_claude`` is for settings of Claude Code's, whose hooks have an ``if``."""
+    """What an unknown key was meant to be; None if it was not meant to decide policy.
+    ``is_claude`` is for Claude Code's settings, whose hooks have an ``if``."""
     here, elsewhere = _READ_IN[place], _ELSEWHERE.get(place, {})
     if is_claude:
         here = (*here, "if") if place == "hook" else here
         elsewhere = {name: elsewhere[name] for name in elsewhere if name not in _NOT_CLAUDES}
-    # An exact word comes before any slip.
+    # An exact match comes before any misspelling.
     meant = key if key in elsewhere else None
     meant = meant or next((name for name in (*here, *elsewhere) if is_slip(key, name)), None)
     if meant is None and place not in _SHARED:

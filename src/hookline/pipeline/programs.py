@@ -1,7 +1,7 @@
-"""Says what a command starts: the file on PATH, the interpreter and the script.
+"""Finds what a command starts: the file on PATH, the interpreter and the script.
 
-Whoever runs, reviews, checks, measures or migrates a hook asks here, so all of them mean the same
-program. Files are looked at, nothing is executed.
+The code that runs, reviews, checks, measures or migrates hooks asks here, so all of it means the
+same program. Nothing is executed.
 """
 
 import errno
@@ -15,14 +15,14 @@ import msgspec
 
 from hookline.wire.hooks import CommandHook, HookSource
 
-# Plain commands are spared the reader.
+# Loaded only for commands that are not plain.
 if TYPE_CHECKING:
     from hookline.pipeline.shell import Word
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=- \t")
 _QUOTING = frozenset("'\"\\$")
 _QUOTING_IN_BACKTICKS = frozenset("'\"\\$`")
-# What a shell keeps for itself: words of its grammar, and programs that it has built in.
+# What a shell handles itself: words of its grammar and its builtins.
 _OF_THE_SHELL = frozenset(
     {
         *("!", "{", "}", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi"),
@@ -43,7 +43,7 @@ _INTERPRETERS = {
     "ruby": "ruby",
     "perl": "perl",
 }
-# For each kind of interpreter the options that have a value, and those that leave no script.
+# For each kind of interpreter: the options that take a value, and those that replace a script.
 _OPTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "python": (("-W", "-X", "--check-hash-based-pycs"), ("-c", "-m")),
     "sh": (("-o", "-O", "--rcfile", "--init-file"), ("-c", "-s")),
@@ -54,8 +54,8 @@ _OPTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ruby": (("-I", "-r", "-C"), ("-e",)),
     "perl": (("-I", "-M", "-m"), ("-e", "-E")),
 }
-# Programs that start another, which stands behind their options: how many operands come first, and
-# the options that have a value of their own.
+# Programs that start another, named behind their options: how many operands come before it, and
+# the options that take a value.
 _STARTERS: dict[str, tuple[int, frozenset[str]]] = {
     **{
         name: (0, frozenset())
@@ -77,7 +77,7 @@ _STARTERS: dict[str, tuple[int, frozenset[str]]] = {
     "uv": (1, frozenset({"-p", "--python", "--with", "--env-file"})),
     **dict.fromkeys(("poetry", "pipenv", "pdm", "hatch"), (1, frozenset())),
 }
-# Interpreters that are not told apart here any further: a script is their first operand.
+# Other interpreters: their script is the first operand.
 _OTHER_INTERPRETERS = frozenset(
     {
         *("fish", "php", "lua", "luajit", "bun", "deno", "tsx", "ts-node", "rscript", "julia"),
@@ -87,7 +87,7 @@ _OTHER_INTERPRETERS = frozenset(
 _DIRECTORIES = tuple(f"{host}_PROJECT_DIR" for host in ("HOOKLINE", "LLXPRT", "GEMINI", "CLAUDE"))
 _DIRECTORIES_OF_EXTENSIONS = ("extensionPath", "workspacePath")
 _DIRECTORIES_OF_PLUGINS = ("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA")
-# Linux reads no more of a script to find its interpreter.
+# Linux reads this much of a script to find its interpreter.
 _SHEBANG_BYTES = 256
 _IS_MACOS = sys.platform == "darwin"
 
@@ -95,8 +95,8 @@ _IS_MACOS = sys.platform == "darwin"
 def hook_variables(
     *, project_dir: str, cwd: str, session_id: str, event: str, hook: CommandHook | None = None
 ) -> dict[str, str]:
-    """The variables every hook finds, under the names of each host its script may come from, and
-    those that the ``hook`` of an extension or a plugin finds besides."""
+    """The variables that every hook gets, under the names of each host its script may come from,
+    and those that a ``hook`` of an extension or a plugin gets besides."""
     variables = {
         "HOOKLINE_PROJECT_DIR": project_dir,
         "LLXPRT_PROJECT_DIR": project_dir,
@@ -109,7 +109,7 @@ def hook_variables(
         "HOOKLINE_EVENT": event,
     }
     if hook is not None and hook.source is HookSource.EXTENSIONS:
-        # Without a directory it stays as written, in a place where no project can have such a file.
+        # Without a directory it stays as written, as a path that no project can provide.
         variables["extensionPath"] = hook.directory or "/${extensionPath}"
         variables["workspacePath"] = project_dir
     if hook is not None and hook.plugin_root is not None:
@@ -131,25 +131,25 @@ def own_variables(hook: CommandHook, variables: Mapping[str, str]) -> Mapping[st
 
 
 def is_of_shell(word: str) -> bool:
-    """Whether a shell keeps a word for itself: one of its grammar, or a program built into it."""
+    """Whether a shell handles a word itself: a word of its grammar, or a builtin."""
     return word in _OF_THE_SHELL
 
 
 def words_in(command: str, values: Mapping[str, str]) -> list[str]:
-    """Every word of a command, wherever it stands; a variable without a value stays as written."""
+    """Every word of a command, also nested ones; a variable without a value stays as written."""
     from hookline.pipeline.shell import read_tokens
 
     return [token.fill(values) for token in read_tokens(command) if not isinstance(token, str)]
 
 
 def plain_words(command: str, values: Mapping[str, str]) -> list[str] | None:
-    """The words that a shell would make of a command; None if there is more to it than words.
+    """The words that a shell would make of a command; None if it is more than plain words.
 
-    ``values`` are the variables that each stand for one word, or a part of one, whatever they
-    hold. A command that begins with something of the shell's own is more than words.
+    ``values`` are the variables that are never split, whatever their value. A command that begins
+    with a word of the shell's grammar or a builtin is more than plain words.
     """
     if _QUOTING.isdisjoint(command):
-        # A look at the characters spares a command line the loading of a reader.
+        # A look at the characters saves loading the reader.
         words = command.split() if _PLAIN.issuperset(command) else []
         return words if words and "=" not in words[0] and words[0] not in _OF_THE_SHELL else None
     from hookline.pipeline.shell import read_tokens
@@ -163,10 +163,10 @@ def plain_words(command: str, values: Mapping[str, str]) -> list[str] | None:
 
 
 def argv_of(hook: CommandHook, values: Mapping[str, str]) -> list[str] | None:
-    """What is executed for a hook without a shell; None where it takes one.
+    """What is executed for a hook without a shell; None if it needs one.
 
     With ``args``, ``$NAME`` and ``${NAME}`` of directories among ``values`` are replaced by their
-    text, but in no word that is read as code.
+    text, except in words that are read as code.
     """
     if hook.args is None:
         return plain_words(hook.command, values)
@@ -180,7 +180,7 @@ def argv_of(hook: CommandHook, values: Mapping[str, str]) -> list[str] | None:
 
 
 def directory_names(hook: CommandHook) -> tuple[str, ...]:
-    """The variables that are put into a hook's ``args``: those of directories."""
+    """The variables that are replaced in a hook's ``args``: those of directories."""
     names = _DIRECTORIES
     if hook.source is HookSource.EXTENSIONS:
         names += _DIRECTORIES_OF_EXTENSIONS
@@ -188,8 +188,8 @@ def directory_names(hook: CommandHook) -> tuple[str, ...]:
 
 
 def find_user_config(hook: CommandHook) -> str | None:
-    """The first ``${user_config.NAME}`` in a command: what a plugin's user was asked for when it
-    was installed, and so has no value here."""
+    """The first ``${user_config.NAME}`` in a command: an answer that Claude Code asks for when it
+    installs a plugin, so it has no value here."""
     for text in (hook.command, *(hook.args or ())):
         start = text.find("${user_config.")
         if start >= 0:
@@ -201,11 +201,11 @@ def find_user_config(hook: CommandHook) -> str | None:
 def resolve_relative(
     word: str, hook: CommandHook, *, cwd: str, project_dir: str, endings: Sequence[str] = ("",)
 ) -> str:
-    """Where the file is that a relative path in a hook's command names.
+    """Find the file that a relative path in a hook's command names.
 
-    A project's hook finds it in the project first, so that no folder below can put another in its
-    place; a hook of a settings file or an extension beside that, then in the working directory,
-    then in the project. What is in the working directory, or nowhere, is called as written.
+    A project's hook finds it in the project first, so that no folder below can replace it; a hook
+    of a settings file or an extension beside that file, then in the working directory, then in the
+    project. A path to the working directory, or to nothing, stays as written.
     """
     base = _find_base(word, hook, cwd=cwd, project_dir=project_dir, endings=endings)
     return word if base == cwd else os.path.join(base, word.removeprefix("./"))
@@ -232,7 +232,7 @@ def _is_taken(file: str) -> bool:
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return False
     except OSError as error:
-        # Nobody may put another in the place of a file by making that unreadable.
+        # A file that was made unreadable must not let another one take its place.
         return error.errno != errno.ENAMETOOLONG
     return True
 
@@ -240,7 +240,7 @@ def _is_taken(file: str) -> bool:
 def resolve_words(
     words: Sequence[str], hook: CommandHook, *, cwd: str, project_dir: str
 ) -> list[str]:
-    """A command's words, with relative programs and scripts as ``resolve_relative`` has them."""
+    """A command's words, with relative programs and scripts resolved by ``resolve_relative``."""
     resolved = list(words)
     if len(words) > 1 or not words[0].startswith("/"):
         places = {"cwd": cwd, "project_dir": project_dir}
@@ -253,11 +253,11 @@ def resolve_words(
 
 
 def _find_files(words: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...] | None]]:
-    """Which words of a command are paths of what it starts, and endings that they may lack; None
-    with a word that is itself a command for a shell."""
+    """Which words of a command are paths of what it starts, each with the endings that it may
+    lack; None instead of endings for a word that is a command for a shell."""
     at = 0
     while at < len(words):
-        # What uv runs is a program or a script.
+        # uv runs a program or a script.
         if "/" in words[at] or (at and words[at].endswith(".py")):
             yield at, ("",)
         name = os.path.basename(words[at]).lower()
@@ -265,7 +265,7 @@ def _find_files(words: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...] | N
         interpreter = interpreter_in(words[at:]) if is_known else None
         if interpreter is not None:
             if interpreter.script_at is not None:
-                # Node finds these by a name without.
+                # Node adds these endings itself.
                 endings = ("", ".js", ".json", ".node") if interpreter.kind == "node" else ("",)
                 yield at + interpreter.script_at, endings
             elif interpreter.kind == "sh":
@@ -286,7 +286,7 @@ def _find_files(words: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...] | N
         at += 1
         while at < len(words) and (words[at].startswith("-") or "=" in words[at]):
             if words[at].startswith(("-C", "--chdir", "-D")) and name in ("env", "sudo"):
-                # It starts somewhere else.
+                # It changes the directory first.
                 return
             at += 1 + (words[at] in valued)
         at += operands
@@ -303,13 +303,13 @@ def _find_files(words: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...] | N
 def resolve_in_command(
     command: str, values: Mapping[str, str], hook: CommandHook, *, cwd: str, project_dir: str
 ) -> str:
-    """A command for a shell, with relative programs and scripts as ``resolve_relative`` has them.
+    """A command for a shell, with relative programs and scripts resolved by ``resolve_relative``.
 
-    Where ``cd`` leads to one by a relative path, that path is resolved. A word stays as written if
-    only the shell knows its text, and so does a path that exists nowhere.
+    If a relative ``cd`` leads to one, the path behind ``cd`` is resolved. A word stays as written
+    if only the shell knows its text, and so does a path that exists nowhere.
     """
     edits: dict[tuple[int, int], str] = {}
-    # By depth of parentheses: the relative paths that cd has followed, None where it is not known.
+    # By depth of parentheses: the relative paths that cd has followed, None if they are unknown.
     trails: list[list[Word] | None] = [[]]
     for depth, words in _split_commands(command):
         trails = [*trails[: depth + 1], *trails[-1:] * (depth + 1 - len(trails))]
@@ -338,7 +338,7 @@ def resolve_in_command(
     pieces, done = [], 0
     for (start, end), text in sorted(edits.items()):
         if "`" in command and not _QUOTING_IN_BACKTICKS.isdisjoint(text[1:-1]):
-            # Inside backticks it might be read twice.
+            # Inside backticks the shell might read it twice.
             continue
         pieces += [command[done:start], text]
         done = end
@@ -346,7 +346,7 @@ def resolve_in_command(
 
 
 def _quote(text: str) -> str:
-    """What a shell reads as just this text."""
+    """Quote a text for a shell."""
     escaped = text.replace("'", "'\\''")
     return f"'{escaped}'"
 
@@ -365,8 +365,8 @@ def _is_only_read(name: str, command: str) -> bool:
 
 
 def _split_commands(command: str) -> "Iterator[tuple[int, list[Word]]]":
-    """The words of each command in a command, without assignments in front and redirections; none
-    where it only ends. With each its depth of parentheses; what is inside comes first."""
+    """Split a command into simple ones: the depth of parentheses and the words of each, without
+    assignments in front and redirections. Inner ones come first; an end yields no words."""
     from hookline.pipeline.shell import REDIRECTIONS, read_tokens
 
     around: list[list[Word]] = []
@@ -399,10 +399,11 @@ def _split_commands(command: str) -> "Iterator[tuple[int, list[Word]]]":
 
 
 def find_program(name: str, path: str, *, cwd: str, executable: bool = True) -> str | None:
-    """The file that a name starts: the first on a search path that may be executed, or is there.
+    """The file that a name starts: the first on a search path that is executable, or with
+    ``executable=False`` just exists.
 
-    A name with a slash is a file by itself. Entries may be relative to ``cwd``, and then so is the
-    file; entries that this user may not search are as good as absent.
+    A name with a slash is the file itself. Entries may be relative to ``cwd``, and then so is the
+    file; entries that this user may not search are skipped.
     """
     if "/" in name:
         return name
@@ -415,12 +416,12 @@ def find_program(name: str, path: str, *, cwd: str, executable: bool = True) -> 
 
 
 def _is_executable(file: str) -> bool:
-    # Only a text that can be a file's name may be asked about access.
+    # os.access raises for a text that cannot be a file's name; isfile does not.
     return os.path.isfile(file) and os.access(file, os.X_OK)
 
 
 def read_shebang(file: str) -> tuple[str, ...] | None:
-    """The words that run a script, as its first line names them; None where it names none."""
+    """The words in a script's first line that run it; None if there are none."""
     from hookline.files import open_regular
 
     try:
@@ -431,7 +432,7 @@ def read_shebang(file: str) -> tuple[str, ...] | None:
 
 
 def shebang_in(content: bytes) -> tuple[str, ...] | None:
-    """The same, of a file that begins with ``content``."""
+    """The same, for a file that begins with ``content``."""
     if not content.startswith(b"#!"):
         return None
     line, newline, _ = content[2:_SHEBANG_BYTES].partition(b"\n")
@@ -441,15 +442,15 @@ def shebang_in(content: bytes) -> tuple[str, ...] | None:
         return None
     rest = rest.strip(" ")
     if os.path.basename(program) == "env" and rest.startswith("-S"):
-        # What env splits is not words where it has a syntax of its own.
+        # env -S has a syntax of its own, which is left as one word.
         return (program, rest) if set(rest) & set("\"'\\$#") else (program, *rest[2:].split())
-    # Linux hands on the rest as one argument.
+    # Linux passes the rest as one argument.
     words = rest.split(" ") if _IS_MACOS else [rest]
     return (program, *(word for word in words if word))
 
 
 def program_at(words: Sequence[str]) -> int | None:
-    """Which of the words is the program: the first, or the one that ``env`` starts, if any."""
+    """The index of the program among the words: the first, or the one that ``env`` starts."""
     if not words or os.path.basename(words[0]) != "env":
         return 0 if words else None
     at = 1
@@ -459,8 +460,8 @@ def program_at(words: Sequence[str]) -> int | None:
 
 
 class Interpreter(msgspec.Struct, frozen=True):
-    """An interpreter among the words of a command: which word it is, its options with the value
-    of each, and which word is its script."""
+    """An interpreter among the words of a command: its index, its options with their values, and
+    the index of its script."""
 
     kind: str
     at: int
@@ -469,7 +470,7 @@ class Interpreter(msgspec.Struct, frozen=True):
 
 
 def interpreter_in(words: Sequence[str]) -> Interpreter | None:
-    """The interpreter that a command starts, None where it starts something else."""
+    """The interpreter that a command starts, None if it starts something else."""
     at = program_at(words)
     if at is None:
         return None
@@ -506,8 +507,8 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
     """What a command starts first, where and on which search path.
 
     ``script`` is the word that names a script, which may be the program itself; ``interpreter`` is
-    the kind of program that runs it, None when it runs by itself. A shell also runs a script whose
-    first line names nothing.
+    the kind of program that runs it, None if it runs by itself. A shell also runs a script whose
+    first line names no interpreter.
     """
 
     program: str
@@ -524,7 +525,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def program_file(self) -> str | None:
-        """The file that is executed, None where none is found."""
+        """The file that is executed, None if it is not found."""
         file = find_program(self.program, self.path, cwd=self.cwd)
         place = None if file is None else self._locate(file)
         return place if place is not None and _is_executable(place) else None
@@ -541,9 +542,9 @@ def started_by(
     project_dir: str,
     environ: Mapping[str, str],
 ) -> Started | None:
-    """What a hook starts first; None where that takes a shell to find out.
+    """What a hook starts first; None if only a shell could tell.
 
-    ``variables`` are those that the hook is given, beside those of ``environ``.
+    ``variables`` are those that the hook gets besides those of ``environ``.
     """
     from hookline.pipeline.shell import REDIRECTIONS, read_tokens
 
@@ -555,7 +556,7 @@ def started_by(
         return _describe_start(argv, values, cwd, by_shell=False)
     command = resolve_in_command(hook.command, variables, hook, cwd=cwd, project_dir=project_dir)
     words: list[str] = []
-    # What is assigned in front of a command is not there yet when its words are made.
+    # Assignments in front of a command do not affect the expansion of its words.
     assigned: dict[str, str] = {}
     is_target = False
     for token in (*read_tokens(command), ";"):

@@ -1,7 +1,7 @@
-"""Holds every hook there is, enabled or not, and hands out an immutable picture of them.
+"""Holds every hook, enabled or not, and hands out immutable snapshots of them.
 
-Readers work on the snapshot they took, so a reload or a registration never disturbs an event that
-is under way. Changes are made under a lock and become visible in one assignment.
+Readers use the snapshot that they took, so a reload or a registration never disturbs an event
+under way. Changes are made under a lock and become visible in one assignment.
 """
 
 import threading
@@ -19,9 +19,8 @@ __all__ = ["HookRegistry", "HookRegistryEntry", "HookSnapshot", "Rules", "explai
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """What the settings demand of all events: ``strict`` has every hook fail closed, ``required``
-    are the hooks that must be in force, and ``broken`` says what of the settings could not be
-    read."""
+    """What the settings demand of all events: with ``strict`` every hook fails closed,
+    ``required`` hooks must be in force, and ``broken`` says which settings could not be read."""
 
     strict: bool = False
     required: tuple[Required, ...] = ()
@@ -29,12 +28,11 @@ class Rules(msgspec.Struct, frozen=True):
 
 
 class HookSnapshot(msgspec.Struct, frozen=True, eq=False):
-    """All entries in the order they were registered, and by event in the order they run, as the
-    rules want them.
+    """All entries in the order of registration, and by event in the order they run, with the
+    rules applied.
 
-    ``is_native`` says that all hooks are of our own dialect. ``hold`` is why no event that can be
-    blocked may go on, "" if it may; ``required`` are the entries that have to stay in force for
-    that.
+    ``is_native`` says that all hooks are of the native dialect. ``hold`` is why no event that can
+    be blocked may go on, "" if events may; ``required`` entries must stay in force for that.
     """
 
     entries: tuple[HookRegistryEntry, ...]
@@ -57,11 +55,11 @@ class HookRegistry:
 
     @property
     def loaded(self) -> bool:
-        """Whether the settings were read."""
+        """Whether the settings have been read."""
         return self._loaded
 
     def load(self, entries: Iterable[HookRegistryEntry], rules: Rules | None = None) -> None:
-        """Replace what came from settings; what was registered in code as runtime stays."""
+        """Replace the hooks from settings; runtime hooks that code registered stay."""
         with self._lock:
             kept = [e for e in self._snapshot.entries if e.hook.source is HookSource.RUNTIME]
             self._rules = self._rules if rules is None else rules
@@ -69,12 +67,12 @@ class HookRegistry:
             self._loaded = True
 
     def register(self, entry: HookRegistryEntry) -> Callable[[], None]:
-        """Add one entry; the returned function takes it out again."""
+        """Add one entry; the returned function removes it."""
         with self._lock:
             self._snapshot = _make_snapshot((*self._snapshot.entries, entry), self._rules)
 
         def is_same(other: HookRegistryEntry) -> bool:
-            # Even if it was switched on or off since, which made another entry of it.
+            # Switching it on or off has replaced the entry, but not these.
             is_place_same = other.event is entry.event and other.matches is entry.matches
             return other.hook is entry.hook and is_place_same
 
@@ -86,11 +84,11 @@ class HookRegistry:
         return unregister
 
     def set_hook_enabled(self, name: str, enabled: bool) -> int:
-        """Switch every entry of that name; managed ones cannot be switched off."""
+        """Switch every entry of that name and return how many; managed ones stay on."""
         return self._switch(lambda entry: entry.name == name, enabled)
 
     def set_layer_enabled(self, source: HookSource, enabled: bool) -> int:
-        """Switch every entry of a layer; managed ones cannot be switched off."""
+        """Switch every entry of a layer and return how many; managed ones stay on."""
         return self._switch(lambda entry: entry.source is source, enabled)
 
     def get_all_hooks(self) -> tuple[HookRegistryEntry, ...]:
@@ -98,11 +96,11 @@ class HookRegistry:
         return self.snapshot().entries
 
     def count(self) -> int:
-        """How many entries there are, loaded or not."""
+        """How many entries there are, also before loading."""
         return len(self._snapshot.entries)
 
     def has_functions(self) -> bool:
-        """Whether any of them runs in this process."""
+        """Whether any hook runs in this process."""
         return self._snapshot.has_functions
 
     def _switch(self, is_meant: Callable[[HookRegistryEntry], bool], enabled: bool) -> int:
@@ -117,13 +115,13 @@ class HookRegistry:
             return len(meant)
 
     def fails_closed(self, event: EventName) -> bool:
-        """Whether any hook of an event does, for when it is not known which of them would match;
-        before loading, those registered in code."""
+        """Whether any enabled hook of an event fails closed, for when it is unknown which would
+        match; before loading, of those registered in code."""
         entries = self._snapshot.by_event.get(event, ())
         return any(e.enabled and e.hook.on_failure == "block" for e in entries)
 
     def snapshot(self) -> HookSnapshot:
-        """The hooks as they are now; raises HookRegistryNotInitializedError before loading."""
+        """The current hooks; raises HookRegistryNotInitializedError before loading."""
         if not self._loaded:
             raise HookRegistryNotInitializedError
         return self._snapshot
@@ -132,7 +130,7 @@ class HookRegistry:
 def explain_missing(
     entries: Iterable[HookRegistryEntry], required: Iterable[Required]
 ) -> dict[Required, str]:
-    """Of the hooks that are required, those that are not in force, each with why."""
+    """The required hooks that are not in force, each with the reason."""
     entries, missing = tuple(entries), {}
     for demand in required:
         named = [entry for entry in entries if entry.name == demand.name]

@@ -1,9 +1,9 @@
-"""Finds the settings files of a working directory, reads them layer by layer, and puts the layers
-together: who may disable whom, whose redaction counts, who is trusted, what must hold.
+"""Finds the settings files of a working directory, reads them layer by layer, and combines the
+layers: who may disable whom, whose redaction counts, who is trusted, what is required.
 
-A file that cannot be read is a problem with its place, never the end: the others still load. What
-a layer may say about the others follows trust: a project speaks for its own hooks only. What makes
-things stricter may come from any layer, and no other can take it back.
+A file that cannot be read is reported as a problem, and the others still load. What a layer may
+decide about others depends on trust: a project decides only about its own hooks. Any layer may
+make things stricter, and no other can undo it.
 """
 
 import os
@@ -59,15 +59,15 @@ _HOME_FILES = (
     *(".llxprt/settings.json", ".config/llxprt-code/settings.json"),
     ".gemini/settings.json",
 )
-# Where settings say whether hooks run at all, and which do not by their names.
+# Where settings say whether hooks run at all.
 SWITCHES: tuple[Path, ...] = (
     *(("enableHooks",), ("hooksConfig", "enabled"), ("hooks", "enabled")),
     ("tools", "enableHooks"),
 )
-# Where settings say which tools the host has; the first counts.
+# Where settings declare the host's tools; the first counts.
 TOOLS: tuple[Path, ...] = (("tools",), ("hooks", "tools"))
 _REDACTION: Path = ("security", "environmentVariableRedaction")
-# The objects whose keys decide policy, and what may be in each.
+# The objects whose keys decide policy, and the keys that each may have.
 _SECTIONS: "tuple[tuple[Path, Place, frozenset[str]], ...]" = (
     (
         (),
@@ -87,7 +87,7 @@ _SECTIONS: "tuple[tuple[Path, Place, frozenset[str]], ...]" = (
 )
 _PRIVATE_HOSTS: Path = ("security", "privateHookHosts")
 DISABLED_NAMES: tuple[Path, ...] = (("hooks", "disabled"), ("hooksConfig", "disabled"))
-# Whoever requires a hook is satisfied by one of its own layer, or of one that is trusted more.
+# A layer's required hook may be in the layer itself, or in one that is trusted more.
 _FULFILLING: dict[HookSource, tuple[HookSource, ...]] = {
     HookSource.RUNTIME: (HookSource.RUNTIME, HookSource.USER, HookSource.SYSTEM),
     HookSource.PROJECT: (HookSource.PROJECT, HookSource.USER, HookSource.SYSTEM),
@@ -98,8 +98,8 @@ _FULFILLING: dict[HookSource, tuple[HookSource, ...]] = {
 
 
 class Required(msgspec.Struct, frozen=True):
-    """A hook that must be in force, in one of some layers, for an event to go on; ``text`` is how
-    it was asked for. What code asks for may also be given in code, as whatever layer."""
+    """A hook that must be in force, in one of some layers, for an event to go on; ``text`` is what
+    the settings say. A hook that code requires may also be given in code, in any layer."""
 
     text: str
     name: str
@@ -108,15 +108,14 @@ class Required(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, text: str, sources: Iterable[HookSource], *, by_code: bool = False) -> "Required":
-        """The hook that ``name`` or ``layer:name`` stands for; ``sources`` are the layers of a
-        bare name."""
+        """Read ``name`` or ``layer:name``; ``sources`` are the layers of a bare name."""
         layer, colon, name = text.partition(":")
         if colon and layer in list(HookSource):
             return cls(text, name, frozenset({HookSource(layer)}))
         return cls(text, text, frozenset(sources), by_code)
 
     def is_met_by(self, entry: HookRegistryEntry) -> bool:
-        """Whether an entry is that hook, in force or not."""
+        """Whether an entry is this hook, in force or not."""
         if entry.name != self.name:
             return False
         is_of_code = entry.file is None and entry.source is not HookSource.EXTENSIONS
@@ -126,14 +125,14 @@ class Required(msgspec.Struct, frozen=True):
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All layers together: the hooks, and what governs them.
 
-    ``enabled`` is False when no hook may run; ``only_managed`` when the user switched hooks off
-    but the system has hooks that cannot be. ``strict`` has an event blocked whenever its hooks
-    could not all answer, ``required`` while one of these hooks is not in force. ``trace`` asks for
-    a record of what hooks do.
+    ``enabled`` is False if no hook may run; ``only_managed`` is True if the user disabled hooks,
+    so that only managed ones run. With ``strict`` an event is blocked if not all of its hooks could
+    answer, with ``required`` if one of these hooks is not in force. ``trace`` asks for a record of
+    what hooks do.
 
-    ``tools`` are the host's as Claude Code calls them and ``shared_env`` the variables that all its
-    hooks are given, both for hooks of its dialect alone. ``private_hosts`` are those of a private
-    network that a project's hooks may be sent to.
+    ``tools`` are the host's as Claude Code calls them and ``shared_env`` the variables that all
+    hooks in its settings get, both only for hooks of its dialect. ``private_hosts`` are hosts of a
+    private network that a project's http hooks may call.
     """
 
     entries: tuple[HookRegistryEntry, ...] = ()
@@ -150,8 +149,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_project_dir(working_dir: str, home: str | None, *, claude: bool = False) -> str:
-    """The nearest directory upwards with a settings folder; the home's own do not count. With
-    ``claude`` one of Claude Code's counts where there is no other."""
+    """The nearest directory upwards with a settings folder; the home directory does not count.
+    With ``claude`` a folder of Claude Code counts if there is no other."""
     real_home = home and os.path.realpath(home)
     for folders in (_PROJECT_FOLDERS, *([(_CLAUDE_FOLDER,)] if claude else [])):
         directory, parent = working_dir, ""
@@ -170,10 +169,10 @@ def find_settings_files(
     given: Iterable[str | os.PathLike[str]] | None = None,
     system: str | None = None,
 ) -> list[SettingsFile]:
-    """Every place to look at, highest priority first; one file reached twice counts once, for
-    the layer that is trusted more. Files that are ``given`` stand in place of the project's and
-    the user's, ``system`` in place of the system's own; one that is given in a folder called
-    ``.claude`` is of Claude Code's dialect."""
+    """Every file that may hold settings, highest priority first; a file that is reached twice
+    counts once, for the layer that is trusted more. ``given`` files replace the project's and the
+    user's, ``system`` replaces the system's; a given file in a folder called ``.claude`` is in
+    Claude Code's dialect."""
     own_folder = os.path.join(project_dir, ".hookline")
     project = _join_each(own_folder, _OWN_FILES) + _join_each(project_dir, _PROJECT_FILES)
     user = _join_each(user_config_dir(), _OWN_FILES) + _join_each(home, _HOME_FILES)
@@ -189,7 +188,7 @@ def find_settings_files(
 
 
 def find_claude_files(project_dir: str, home: str | None) -> list[SettingsFile]:
-    """Every place to look at for settings of Claude Code's, highest priority first."""
+    """Every file that may hold Claude Code settings, highest priority first."""
     named = (
         (HookSource.PROJECT, _join_each(project_dir, _CLAUDE_PROJECT_FILES)),
         (HookSource.USER, _join_each(home, _CLAUDE_HOME_FILES)),
@@ -199,7 +198,7 @@ def find_claude_files(project_dir: str, home: str | None) -> list[SettingsFile]:
 
 
 def keep_one_of_each(files: Sequence[SettingsFile]) -> list[SettingsFile]:
-    """The files without those that are reached twice."""
+    """The files without those that another path reaches too."""
     chosen: dict[str, SettingsFile] = {}
     for file in reversed(files):
         real = os.path.realpath(file.path)
@@ -215,7 +214,7 @@ def is_claude_file(path: str) -> bool:
 
 
 def is_foreign_file(path: str) -> bool:
-    """Whether a settings file is another program's, which has keys of its own, by its folder."""
+    """Whether a settings file is another program's, with keys of its own, by its folder."""
     return os.path.basename(os.path.dirname(path)) in _FOREIGN_FOLDERS
 
 
@@ -233,9 +232,9 @@ def find_disabled_names(value: Any) -> Iterator[tuple[Path, str]]:
 
 
 class SettingsReader:
-    """Reads the same files again and again; a file that breaks keeps what it last said. The host's
-    ``tools`` are for matchers that know them by other names. ``texts``, where somebody wants
-    them, get each file as it was read."""
+    """Reads the same files again and again; a broken file keeps its last good content. The host's
+    ``tools`` are for matchers that use other names for them. If ``texts`` is given, each file that
+    was read is put into it."""
 
     def __init__(
         self,
@@ -250,12 +249,12 @@ class SettingsReader:
         self._last_good: dict[str, Layer] = {}
 
     def read(self) -> list[Layer]:
-        """A layer for each file there is, highest priority first; raises OSError where the system
-        has nothing left to read them with."""
+        """Read a layer from each file that exists, highest priority first; raises OSError if the
+        system has run out of resources."""
         return [layer for file in self.files if (layer := self.read_file(file)) is not None]
 
     def read_file(self, file: SettingsFile) -> Layer | None:
-        """What a file says, None if there is none; raises OSError as ``read`` does."""
+        """Read the layer of a file, None if there is no file; raises OSError as ``read`` does."""
         try:
             found = read_settings_file(file.path)
         except SettingsFileError as error:
@@ -286,7 +285,7 @@ def read_layer(
     *,
     tools: "Mapping[str, ToolAlias] | None" = None,
 ) -> Layer:
-    """What a settings object says; what is wrong in it is among the problems.
+    """Read a settings object; errors in it are among the layer's problems.
 
     ``folder`` is the directory of an extension whose settings are given in code; ``tools`` are the
     host's, for matchers of another dialect.
@@ -299,7 +298,7 @@ def read_layer(
     words = Words(value, origin)
 
     def is_overreach(path: Path) -> bool:
-        """Whether this layer decides something that is not for a project to decide."""
+        """Whether this layer is a project that decides something it must not; reports it."""
         if source is HookSource.PROJECT:
             message = "counts only in the user's or the system's settings"
             words.report(path, "overreach", message)
@@ -358,8 +357,8 @@ def read_layer(
 
 
 def _read_tools(words: Words, path: Path, file: str) -> Iterator[tuple[str, DeclaredTool | None]]:
-    """The tools that settings declare at a path: by name, what each is in Claude Code. A list has
-    names alone, which say nothing about that."""
+    """The tools that settings declare at a path: by name, what each is in Claude Code; None for
+    the tools in a list, which are only names."""
     declared = value_at(words.value, path)
     if isinstance(declared, list):
         yield from dict.fromkeys(words.find_names(path)).items()
@@ -369,7 +368,7 @@ def _read_tools(words: Words, path: Path, file: str) -> Iterator[tuple[str, Decl
             words.report(path, "bad-field", "must be a list of tools, or an object of them")
         return
     if path == TOOLS[0] and is_foreign_file(file):
-        # Theirs has an object of that name for other things.
+        # Other programs use an object of that name for other things.
         return
     told = {problem.path for problem in words.problems if problem.kind == "misread-key"}
     for tool, said in declared.items():
@@ -397,11 +396,11 @@ def _read_tools(words: Words, path: Path, file: str) -> Iterator[tuple[str, Decl
 
 
 class Switches:
-    """Which hooks the layers let run: each switches all of them, some by their names, or a file of
-    Claude Code's those of its dialect."""
+    """Which hooks the layers enable: a layer switches all hooks, or some by name; a Claude Code
+    file switches those of its dialect."""
 
     def __init__(self, layers: Iterable[Layer], disabled: Iterable[str] = ()) -> None:
-        """``disabled`` are further names of the user's."""
+        """``disabled`` are more names that the user disables."""
         self.on: dict[HookSource, bool] = {}
         self._claude_on: dict[HookSource, bool] = {}
         self._only_managed = False
@@ -425,7 +424,7 @@ class Switches:
         return self.on.get(source, True) and hook.name not in self._off.get(source, ())
 
     def allow_all(self, hook: HookConfig) -> bool:
-        """Whether every layer does that reaches a hook: its own, and those trusted more."""
+        """Whether every layer that may disable a hook lets it run."""
         reaching = [HookSource.SYSTEM]
         if not hook.managed:
             reaching.append(HookSource.USER)
@@ -434,35 +433,35 @@ class Switches:
 
 
 class ProjectTrust(Protocol):
-    """Who says which hooks may run, and what counts, as far as it is the project's."""
+    """Decides which of a project's hooks may run, and which of its other settings count."""
 
     def why_untrusted(self, hook: HookConfig) -> str | None:
         """Why a hook may not run, None if it may."""
         ...
 
     def admits(self, hook: HookConfig) -> bool:
-        """Whether a hook is planned: as it was when its settings were read."""
+        """Whether a hook is planned, as decided when its settings were read."""
         ...
 
     def adopt(self, hook: HookConfig) -> bool:
-        """Whether code may register a hook in the name of the project."""
+        """Whether code may register a hook for the project."""
         ...
 
     def get_guards(self) -> Sequence[HookRegistryEntry]:
-        """What stands for reviewed hooks that must answer and cannot: it blocks."""
+        """Entries that block in place of reviewed hooks that must answer and cannot."""
         ...
 
     def get_words(self, layers: Iterable[Layer]) -> tuple[bool, Sequence[str]]:
-        """Whether the project is strict, and which hooks it requires, as far as that counts."""
+        """Whether the project is strict, and which hooks it requires, if that is trusted."""
         ...
 
     def get_tools(self, layers: Iterable[Layer]) -> Mapping[str, Mapping[str, Any]]:
-        """What the project says of the host's tools, as far as that counts."""
+        """What the project declares about the host's tools, if that is trusted."""
         ...
 
 
 class GivenTrust:
-    """Trust that somebody decides in code or on the command line, for all of the project."""
+    """Trust in a whole project that is given in code or on the command line."""
 
     def __init__(self, trusted: bool | Callable[[], bool]) -> None:
         self._trusted = trusted
@@ -486,11 +485,11 @@ class GivenTrust:
         return self.is_given()
 
     def get_guards(self) -> Sequence[HookRegistryEntry]:
-        """Nothing: whoever decides by hand has reviewed nothing."""
+        """No guards, as there is no review."""
         return ()
 
     def get_words(self, layers: Iterable[Layer]) -> tuple[bool, Sequence[str]]:
-        """What the project says of itself, if it is trusted."""
+        """What the project asks for, if it is trusted."""
         project = [layer for layer in layers if layer.source is HookSource.PROJECT]
         if not project or not self.is_given():
             return False, ()
@@ -498,12 +497,12 @@ class GivenTrust:
         return any(layer.strict for layer in project), names
 
     def get_tools(self, layers: Iterable[Layer]) -> Mapping[str, Mapping[str, Any]]:
-        """The same."""
+        """What the project declares about the host's tools, if it is trusted."""
         return find_tools(layers) if self.is_given() else {}
 
 
 def find_tools(layers: Iterable[Layer]) -> dict[str, Mapping[str, Any]]:
-    """What the project's layers say of the host's tools; the first counts."""
+    """What the project's layers declare about the host's tools; the first counts."""
     found: dict[str, Mapping[str, Any]] = {}
     for layer in layers:
         if layer.source is HookSource.PROJECT:
@@ -519,8 +518,8 @@ def combine(
     strict: bool = False,
     required: Iterable[str] = (),
 ) -> Settings:
-    """One settings value of many layers; ``disabled``, ``strict`` and ``required`` are what code
-    says."""
+    """Combine many layers into one settings value; ``disabled``, ``strict`` and ``required`` come
+    from code."""
     switches = Switches(layers, disabled)
     redactions: dict[HookSource, Redaction] = {}
     for layer in layers:
@@ -543,13 +542,13 @@ def combine(
         message = f"{held_back} project {are} not trusted and will not run"
         remedy = f"review {them} with `hookline trust`"
         problems.append(Problem(kind="untrusted", file="trust", message=message, remedy=remedy))
-    # Their project cannot switch them off any more: the user and the system can.
+    # The project cannot disable its guards any more; the user and the system can.
     entries += [
         guard
         for guard in trust.get_guards()
         if all(switches.allow(s, guard.hook) for s in (HookSource.USER, HookSource.SYSTEM))
     ]
-    # The system's word on redaction stands; the user may only ask for more to be kept back.
+    # The system's redaction stands; the user may only block more variables.
     system, user = redactions.get(HookSource.SYSTEM), redactions.get(HookSource.USER)
     redaction = system or user or Redaction()
     if system is not None and user is not None:
@@ -568,7 +567,7 @@ def combine(
     is_on = switches.on.get(HookSource.SYSTEM, True) and (user_on or managed)
     return Settings(
         entries=tuple(entries),
-        # Nobody gets around a required hook by switching hooks off.
+        # Disabling hooks must not bypass a required hook.
         enabled=is_on or bool(demands),
         only_managed=not user_on,
         strict=strict or project_strict,
@@ -583,7 +582,7 @@ def combine(
 def _wait_if_required(
     entry: HookRegistryEntry, demands: Iterable[Required], problems: list[Problem]
 ) -> HookRegistryEntry:
-    """The entry; one that is required is no good in the background."""
+    """The entry; a required hook in the background is changed to be waited for, and reported."""
     hook = entry.hook
     if not isinstance(hook, CommandHook) or not hook.background:
         return entry

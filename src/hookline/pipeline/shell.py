@@ -1,8 +1,8 @@
 """Reads a command as bash does, without a shell: its words, and the variables bash would split.
 
 It knows what is quoted, commented out or part of a here-document, and where a nested command
-begins and ends. What it does not understand it leaves alone, for the shell to complain about. A
-word that only a shell can make, of a pattern or a substitution, is not exact.
+begins and ends. It leaves errors for the shell to report. A word is not exact if only a shell can
+make its text, from a pattern or a substitution.
 """
 
 import functools
@@ -13,22 +13,22 @@ import msgspec
 
 NAME = "[A-Za-z_][A-Za-z0-9_]*"
 VARIABLE = rf"\$(?:({NAME})|\{{({NAME})\}})"
-# The longest first. Behind each stands a file, or where a here-document ends.
+# The longest first. Behind each is a file, or the delimiter of a here-document.
 REDIRECTIONS = ("<<<", "<<", "<&", "<>", "<", "&>>", "&>", ">>", ">&", ">|", ">")
 
 _OF_NAMES = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
-# What means itself wherever it stands.
+# Characters without a special meaning anywhere.
 _BARE = _OF_NAMES | frozenset("./:@%+,=-")
 _SPECIAL = frozenset("$!?#*@-0123456789")
-# Unquoted, they make other words of a word; the comma does where a brace stands before it.
+# Unquoted, a shell expands them; it expands a comma behind an opening brace.
 _PATTERN = frozenset("*?[]{}")
 _BARE_IN_BRACES = _BARE - {","}
 _WORD_END = frozenset(" \t\n;&|<>()")
-# Behind one of these a command begins, so that `case`, `[[` and `((` have their meaning.
+# A command begins behind these, so that `case`, `[[` and `((` are recognized.
 _OPENING_WORDS = frozenset(
     {"if", "then", "else", "elif", "while", "until", "do", "for", "{", "!", "time", "coproc"}
 )
-# Whether ``((`` is arithmetic shows at its end; a text of parentheses must not take forever.
+# Only the end of ``((`` shows whether it is arithmetic; many parentheses must not take forever.
 _LONGEST_REMEMBERED = 16_384
 _MAX_GUESSES = 50
 _MAX_GUESSED_TEXT = 400_000
@@ -36,7 +36,7 @@ _ESCAPES = bytes.maketrans(b"abeEfnrtv", b"\a\b\x1b\x1b\f\n\r\t\v")
 
 
 def expand(text: str, values: Mapping[str, str]) -> str:
-    """``$NAME`` and ``${NAME}`` of ``values`` replaced by their text, once; others stay."""
+    """Replace ``$NAME`` and ``${NAME}`` of ``values`` by their text, once; others stay."""
     pieces, done, at = [], 0, text.find("$")
     while at >= 0:
         name, end = _read_name(text, at)
@@ -48,7 +48,7 @@ def expand(text: str, values: Mapping[str, str]) -> str:
 
 
 def _read_name(text: str, dollar: int) -> tuple[str | None, int]:
-    """The variable that a dollar sign begins, and where it ends; None where it begins none."""
+    """The variable behind a dollar sign, and where it ends; None if there is no variable."""
     in_braces = text.startswith("{", dollar + 1)
     start = dollar + 1 + in_braces
     end = _find_run_end(text, start, _OF_NAMES)
@@ -64,9 +64,9 @@ def _find_run_end(text: str, at: int, characters: Collection[str]) -> int:
 
 
 class Variable(msgspec.Struct, frozen=True):
-    """A variable in a word, as it is written; ``other`` is what ``${NAME:-other}`` has of it.
+    """A variable in a word, as written; ``other`` is the default in ``${NAME:-other}``.
 
-    What is not quoted may become several words.
+    An unquoted one may become several words.
     """
 
     name: str
@@ -76,13 +76,13 @@ class Variable(msgspec.Struct, frozen=True):
 
 
 class Pattern(msgspec.Struct, frozen=True):
-    """A character that is not quoted, and of which a shell makes other words."""
+    """An unquoted character that a shell expands."""
 
     text: str
 
 
 class Unmade(msgspec.Struct, frozen=True):
-    """What only a shell can make, as it is written.
+    """A part that only a shell can expand, as written.
 
     Its kind is ``output`` of a command, ``number`` or any other ``value``.
     """
@@ -97,10 +97,10 @@ Piece: TypeAlias = str | Variable | Pattern | Unmade
 class Word(msgspec.Struct, frozen=True):
     """A word of a command.
 
-    It is exact where a shell makes of it just this text and the values of its variables, each as
-    it is. ``assigned`` is the name before the equals sign where it may be an assignment. ``begins``
-    is whether a command can begin with it, and ``place`` where it stands in the text, if there.
-    The text of a here-document is a body, not a word of the command it stands behind.
+    It is exact if a shell makes exactly this text of it, with the values of its variables as they
+    are. ``assigned`` is the name before the equals sign if it may be an assignment. ``begins`` is
+    whether a command can begin with it, and ``place`` its position in the text, if it has one.
+    The text of a here-document is a body, not a word of its command.
     """
 
     pieces: tuple[Piece, ...]
@@ -112,7 +112,7 @@ class Word(msgspec.Struct, frozen=True):
     place: tuple[int, int] | None = None
 
     def fill(self, values: Mapping[str, str]) -> str:
-        """Its text; a variable that has no value, and no other text, stays as it is written."""
+        """Its text; a variable with neither a value nor a default stays as written."""
         texts = []
         for piece in self.pieces:
             if isinstance(piece, str):
@@ -128,34 +128,33 @@ class Word(msgspec.Struct, frozen=True):
         return "".join(texts)
 
     def is_known(self, values: Mapping[str, str]) -> bool:
-        """Whether a shell with these variables makes exactly this text of it."""
+        """Whether a shell with these variables makes exactly the text of ``fill``."""
         names = (piece.name for piece in self.pieces if isinstance(piece, Variable))
         return self.is_exact and all(name in values for name in names)
 
 
-# A word, or what stands between words: an operator, or a word of the shell's grammar.
+# A word, an operator, or a word of the shell's grammar.
 Token: TypeAlias = Word | str
 
 
 def read_tokens(command: str) -> Sequence[Token]:
-    """The words and operators of a command; those inside a word come before it."""
+    """Read the words and operators of a command; those inside a word come before it."""
     return _parse(command).tokens
 
 
 def is_readable(command: str) -> bool:
-    """Whether the words of a command are what a shell makes of it: all that is opened in it is
-    closed, and it is not nested too deep to be read here."""
+    """Whether a command was read as a shell reads it: all quotes and brackets are closed, and it is
+    not nested too deep."""
     return _parse(command).is_whole
 
 
 def quote_variables(command: str, names: Collection[str]) -> str:
     """Put double quotes around the bare ``$NAME`` and ``${NAME}`` of ``names`` in a command.
 
-    Left as written on purpose, besides what is quoted already: arithmetic and what ``${...}`` has
-    of it, where nothing is split; the right side of ``=~``, where quotes would turn an expression
-    into plain text; the delimiter of a here-document, which the shell does not expand. In any
-    other pattern (``==`` in ``[[ ]]``, ``case``, ``${x#$NAME}``) the quoted value stands for
-    itself.
+    Left as written on purpose, besides what is quoted already: arithmetic, also in ``${...}``,
+    where nothing is split; the right side of ``=~``, where quotes would turn an expression into
+    plain text; the delimiter of a here-document, which the shell does not expand. In any other
+    pattern (``==`` in ``[[ ]]``, ``case``, ``${x#$NAME}``) the quoted value matches literally.
     """
     pieces, done = [], 0
     for start, end, name in _parse(command).bare:
@@ -166,7 +165,7 @@ def quote_variables(command: str, names: Collection[str]) -> str:
 
 
 def _parse(command: str) -> "_Reader":
-    # The words of a long one take a hundred times its room, and nobody writes many of these.
+    # The words of a long command take a hundred times its memory, and long commands are rare.
     return (
         _parse_remembered(command)
         if len(command) <= _LONGEST_REMEMBERED
@@ -180,28 +179,28 @@ def _parse_remembered(command: str) -> "_Reader":
 
 
 class _Reader:
-    """Walks over one text; every method takes a position and answers where its construct ends."""
+    """Walks over one text; a method takes a position and returns where its construct ends."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.end = len(text)
         self.tokens: list[Token] = []
-        # The variables that the shell would split, by place and name.
+        # The variables that the shell would split: start, end and name.
         self.bare: list[tuple[int, int, str]] = []
-        # Whether everything that was opened has been closed.
+        # Whether all quotes and brackets are closed.
         self.is_whole = True
-        # What was read so far of the word at hand.
+        # The current word so far.
         self._pieces: list[Piece] = []
         self._is_exact = True
         self._in_braces = False
-        # Here-documents: where each ends, whether without tabs, and whether nothing is expanded.
+        # Here-documents: the delimiter, whether tabs are stripped, whether the text is literal.
         self._pending: list[tuple[str, bool, bool]] = []
         self._in_substitution = False
         self._not_arithmetic: set[int] = set()
         self._guessed_text = 0
 
     def run(self) -> "_Reader":
-        """Read all of it; what is nested too deep stays one word."""
+        """Read the whole text; one that is nested too deep stays one word."""
         try:
             self.read_commands(0)
         except RecursionError:
@@ -210,7 +209,7 @@ class _Reader:
         return self
 
     def read_commands(self, at: int, *, closer: str = "") -> int:
-        """A list of commands, up to and with ``closer``: ``)``, or ``;;`` for a case clause."""
+        """Read commands up to and including ``closer``: ``)``, or ``;;`` for a case clause."""
         begins = True
         while at < self.end:
             char = self.text[at]
@@ -267,7 +266,7 @@ class _Reader:
         return self._read_bodies(at + 1) if self.text[at] == "\n" else at + 1
 
     def _skip_space(self, at: int) -> int:
-        """What stands between two words of a line, or behind the last: blanks and comments."""
+        """Skip blanks and comments between two words of a line, or behind the last."""
         while at < self.end:
             if self.text[at] in " \t":
                 at += 1
@@ -280,7 +279,7 @@ class _Reader:
         return at
 
     def _skip_blank(self, at: int) -> int:
-        """The same over several lines, where a newline ends no command."""
+        """The same over several lines, where a newline does not end a command."""
         at = self._skip_space(at)
         while self.text.startswith("\n", at):
             at = self._skip_space(self._skip_separator(at))
@@ -300,7 +299,7 @@ class _Reader:
         while at < self.end and self.text[at] not in _WORD_END:
             at = self._read_piece(at, wrap=wrap)
         written = self.text[start:at]
-        # A number in front of an arrow is no word.
+        # A number in front of a redirection is not a word.
         if written and not (written.isdigit() and self.text[at : at + 1] in ("<", ">")):
             name, equals, _ = written.partition("=")
             name = name.removesuffix("+")
@@ -322,13 +321,13 @@ class _Reader:
         self._is_exact &= exact
 
     def _add_unmade(self, mark: int, start: int, end: int, kind: str) -> int:
-        """Keep what only a shell can make something of as one piece."""
+        """Keep what only a shell can expand as one piece."""
         self._pieces[mark:] = [Unmade(self.text[start:end], kind)]
         self._is_exact = False
         return end
 
     def _read_piece(self, at: int, *, wrap: bool) -> int:
-        """Some characters or a quoted thing where quotes have their meaning."""
+        """Read some characters, or a quoted text, outside of quotes."""
         char, after = self.text[at], self.text[at + 1 : at + 2]
         if char == "\\":
             if after != "\n":
@@ -372,7 +371,7 @@ class _Reader:
         return at + 2
 
     def _read_expansion(self, at: int, *, wrap: bool, quoted: bool) -> int:
-        """What begins with a dollar sign or a backtick; any other characters are themselves."""
+        """Read an expansion that begins with a dollar sign or a backtick, or plain characters."""
         char, after = self.text[at], self.text[at + 1 : at + 2]
         end, mark = at + 1, len(self._pieces)
         if not quoted and (char in _PATTERN or (char == "," and self._in_braces)):
@@ -386,7 +385,7 @@ class _Reader:
             self._add_text(self.text[at:end], exact=char in _BARE or (quoted and char != "\0"))
             return end
         if char == "`":
-            # A command, less the backslashes that the shell removes before reading it.
+            # A command, without the backslashes that the shell removes before it reads it.
             escaped = set('$`\\"' if quoted else "$`\\")
             inner, origins = [], []
             while end < self.end and self.text[end] != "`":
@@ -424,9 +423,9 @@ class _Reader:
         return self._add_unmade(mark, at, end, kind)
 
     def _read_braced(self, start: int, *, wrap: bool, quoted: bool) -> int:
-        """``${...}`` with more in it than a name."""
+        """Read ``${...}`` with more than a name in it."""
         mark = len(self._pieces)
-        # A mark for indirection or length, and a name or a sign that stands for one.
+        # A sign for indirection or length, then a name or a special parameter.
         at = start + 2 + self.text.startswith(("!", "#"), start + 2)
         end = _find_run_end(self.text, at, _OF_NAMES)
         at = end if end > at else at + (self.text[at : at + 1] in _SPECIAL)
@@ -434,7 +433,7 @@ class _Reader:
         if self.text.startswith("[", at):
             at, name = self._read_matched(at + 1, "[]"), ""
         if self.text.startswith(":", at) and self.text[at + 1 : at + 2] not in set("-=?+"):
-            # A place in the value is arithmetic.
+            # An offset into the value is arithmetic.
             wrap = False
         operators = (":-", ":=", ":?", "-", "=", "?")
         operator = next((o for o in operators if self.text.startswith(o, at)), "")
@@ -450,14 +449,14 @@ class _Reader:
         self.is_whole &= at < self.end
         self._add_unmade(mark, start, at + 1, "number" if name.startswith("#") else "value")
         if operator and name.isidentifier():
-            # Behind a question mark stands what a shell says where there is no value.
+            # Behind a question mark is the shell's error message for a missing value.
             default = None if operator.endswith("?") else other
             written = self.text[start : at + 1]
             self._pieces[mark] = Variable(name, written, default, is_quoted=quoted)
         return at + 1
 
     def _read_arithmetic(self, at: int) -> int | None:
-        """The end behind ``))`` of what begins behind ``((``; None if it is two parentheses."""
+        """Read arithmetic behind ``((`` up to and including ``))``; None for two parentheses."""
         is_vain = self._guessed_text > _MAX_GUESSED_TEXT or len(self._not_arithmetic) > _MAX_GUESSES
         if is_vain or at in self._not_arithmetic:
             return None
@@ -491,9 +490,9 @@ class _Reader:
         return end
 
     def _read_nested(self, text: str, origins: Sequence[int], *, quoted: bool) -> None:
-        """Read a text of its own whose characters stand at ``origins`` in this one.
+        """Read an inner text whose characters are at ``origins`` in this one.
 
-        It is commands, or text as in double quotes: then only commands inside it are commands.
+        It holds commands, or if ``quoted``, text as in double quotes with commands inside.
         """
         reader, at = _Reader(text), 0
         while quoted and at < reader.end:
@@ -524,7 +523,7 @@ class _Reader:
         return end
 
     def _read_bodies(self, at: int) -> int:
-        """The here-documents announced on the line that ended before ``at``."""
+        """Read the here-documents announced on the line that ended before ``at``."""
         announced = self._pending[:]
         self._pending.clear()
         for delimiter, tabs_stripped, is_literal in announced:
@@ -535,7 +534,7 @@ class _Reader:
                 is_delimited = line.startswith(delimiter, tabs)
                 is_over = is_delimited and len(line) == tabs + len(delimiter)
                 if is_delimited and self._in_substitution and ")" in line[tabs + len(delimiter) :]:
-                    # Bash takes this for the end of both, though it warns.
+                    # Bash ends both here, with a warning.
                     for _ in range(tabs + len(delimiter)):
                         while self.text.startswith("\\\n", at):
                             at += 2
@@ -571,7 +570,7 @@ class _Reader:
         while (at := self._skip_blank(at)) < self.end:
             if self._peek_word(at) == "esac":
                 return at + 4
-            # The patterns of one clause, up to and with the parenthesis that ends them.
+            # The patterns of one clause, up to and including the closing parenthesis.
             depth = 0 if self.text[at] == "(" else 1
             while at < self.end:
                 depth += (self.text[at] == "(") - (self.text[at] == ")")
@@ -585,7 +584,7 @@ class _Reader:
         return self.end
 
     def _read_test(self, at: int) -> int:
-        """What is between ``[[`` and ``]]``: no redirections, and no splitting either."""
+        """Read up to ``]]``, behind ``[[``: there are no redirections and no splitting."""
         while at < self.end:
             after = self._skip_blank(at)
             word_end = self._read_word(after)
@@ -603,7 +602,7 @@ class _Reader:
 
 
 def _replace_escapes(text: str) -> str:
-    """What a shell makes of the text between ``$'`` and ``'``."""
+    """Replace escapes as a shell does between ``$'`` and ``'``."""
     import re
 
     def octets(found: re.Match[bytes]) -> bytes:

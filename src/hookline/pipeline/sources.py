@@ -1,8 +1,8 @@
-"""All that hooks are read from: the settings files, those of Claude Code's as far as somebody asks
-for them, and its plugins.
+"""Reads all sources of hooks: the settings files, Claude Code's files if settings or code ask for
+them, and its plugins.
 
-Our own settings decide what else is read, so they are read first. Nothing of Claude Code's is
-loaded where there is nothing of it to read.
+Native settings decide what else is read, so they are read first. The code for Claude Code's files
+is imported only if there is something to read.
 """
 
 import os
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 _EVERYBODY = frozenset({HookSource.PROJECT, HookSource.USER, HookSource.SYSTEM})
 
 
-# Whose naming of a plugin counts where several name it: who is trusted most.
+# If several layers name a plugin, it belongs to the one that is trusted most, which is first.
 _NAMING = (HookSource.SYSTEM, HookSource.RUNTIME, HookSource.USER, HookSource.PROJECT)
 
 
 class Sources:
-    """Reads the same sources again and again; what breaks keeps what it last said.
+    """Reads the same sources again and again; a broken one keeps its last good content.
 
-    ``claude_files`` are read as far as ``claude``, or else the settings, say so; ``plugins`` are
-    folders that code names. ``texts`` get each settings file as it was read.
+    ``claude_files`` are read if ``claude``, or else the settings, ask for them; ``plugins`` are
+    folders that code names. Each settings file that was read is put into ``texts``.
     """
 
     def __init__(
@@ -42,15 +42,15 @@ class Sources:
         plugins: Iterable[str | os.PathLike[str]] = (),
         texts: "dict[str, tuple[bytes, Document]] | None" = None,
     ) -> None:
-        # The files that were last read, and those of plugins, whether they are there or not.
+        # The files of the last read, and those of plugins, whether they exist or not.
         self.files = self._own_files = tuple(files)
         self.plugin_files: tuple[str, ...] = ()
-        # Where plugins have their hooks: the layer, and files with the path of an object of events.
+        # For each plugin: its layer, and its files with the path to the object of events in each.
         self.plugins: tuple[tuple[HookSource, tuple[tuple[str, Path], ...]], ...] = ()
-        # Matchers keep it, and look into it each time.
+        # Matchers keep this object and read it each time.
         self.tools: dict[str, ToolAlias] = {}
         self._claude_files = tuple(claude_files)
-        # What is said of them: by code, else by the settings that were last read.
+        # Whether to read them: as code says, else as the last settings said.
         self.claude = self._claude = claude
         self._project_dir = project_dir
         self._plugins = [os.path.abspath(os.path.expanduser(folder)) for folder in plugins]
@@ -58,7 +58,7 @@ class Sources:
         self._reader = SettingsReader(tools=self.tools, texts=texts)
 
     def read(self) -> ReadSources:
-        """Read all of them; raises OSError where the system has nothing left to read them with."""
+        """Read all sources; raises OSError if the system has run out of resources."""
         found = {file: self._reader.read_file(file) for file in self._own_files}
         self.claude, wanted = self._find_wanted(
             [layer for layer in found.values() if layer is not None]
@@ -88,21 +88,21 @@ class Sources:
         )
 
     def wants_claude(self) -> bool:
-        """Whether our own settings ask for Claude Code's; raises OSError as ``read`` does."""
+        """Whether native settings ask for Claude Code's; raises OSError as ``read`` does."""
         read = (self._reader.read_file(file) for file in self._own_files)
         wanted, _ = self._find_wanted([layer for layer in read if layer is not None])
         return wanted or False
 
     def share_tools(self, tools: "Mapping[str, ToolAlias]") -> None:
-        """Have matchers and events go by these tools of the host's from now on."""
-        # Events under way look into it: a tool that stays must not be missing for a moment.
+        """Make matchers and events use these tools of the host from now on."""
+        # Events under way read it: a tool that stays must not be missing for a moment.
         for name in [name for name in self.tools if name not in tools]:
             del self.tools[name]
         self.tools.update(tools)
 
     def _find_wanted(self, layers: Iterable[Layer]) -> tuple[bool | None, frozenset[HookSource]]:
-        """Whether the project's files of Claude Code's are read, and of which layers they are. A
-        project asks for its own alone, and not where the user or the system wants none."""
+        """Whether the project's Claude Code files are read, and for which layers such files are. A
+        project can ask only for its own, and only if neither the user nor the system refuses."""
         if self._claude is not None:
             return self._claude, _EVERYBODY if self._claude else frozenset()
         said: dict[HookSource, bool] = {}
@@ -118,8 +118,8 @@ class Sources:
         return of_project or None, frozenset({HookSource.PROJECT} if of_project else ())
 
     def _read_plugins(self, layers: Iterable[Layer]) -> dict[HookSource, list[Layer]]:
-        """The layers of all plugins by who names them, code as the runtime. A folder that several
-        name is read for the one who is trusted most."""
+        """The layers of all plugins by the layer that names them, the runtime for code. A folder
+        that several name is read for the one that is trusted most."""
         named = [
             (HookSource.RUNTIME, folder, Problem(kind="bad-plugin", message="", file=folder))
             for folder in self._plugins

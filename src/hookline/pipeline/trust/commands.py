@@ -1,8 +1,8 @@
-"""Says what the text of a command runs and reads, name by name, and what of it cannot be told.
+"""Finds the names of all that a command runs and reads, and reports what cannot be known.
 
 It follows a shell through words, assignments, directories, wrappers such as ``env`` and texts
-that are commands again. Where a shell would choose, it takes every choice: too many names are
-harmless, a name that is missed is not. What only a running shell could tell is named instead.
+that are commands themselves. Where a shell would choose, it follows every choice: too many names
+are harmless, a missed name is not. What only a running shell could know is reported.
 """
 
 import itertools
@@ -24,7 +24,7 @@ _MOST_NAMES = 1_000
 _MOST_BASES = 16
 
 _FORM = 'write the path itself: "$HOOKLINE_PROJECT_DIR/…"'
-# Why a word cannot be told, and what could be written instead.
+# Why a word's value cannot be known, and what to write instead.
 _UNKNOWN = {
     "output": ("the output of a command", _FORM),
     "value": ("a value that only a shell knows", _FORM),
@@ -38,7 +38,7 @@ _UNKNOWN = {
 
 
 class Name(msgspec.Struct, frozen=True):
-    """What may be a file: the text, and the directories in which a command may look for it."""
+    """A text that may name a file, and the directories in which a command may look for it."""
 
     text: str
     use: Use
@@ -46,7 +46,7 @@ class Name(msgspec.Struct, frozen=True):
 
 
 class Uncovered(msgspec.Struct, frozen=True):
-    """What no review can cover: the words, why, and what could be written instead."""
+    """What no review can cover: the words, the reason, and what to write instead."""
 
     what: str
     why: str
@@ -57,7 +57,7 @@ class Uncovered(msgspec.Struct, frozen=True):
 
 
 class _Simple:
-    """One command: its words and what is redirected."""
+    """One command: its words and its redirections."""
 
     def __init__(self) -> None:
         self.words: list[Word] = []
@@ -68,7 +68,7 @@ class _Simple:
 
 
 def _split_commands(tokens: Sequence[Token]) -> tuple[list[_Simple], list[Word]]:
-    """The commands of a text, those inside a word before its own; and the here-documents."""
+    """Split a text into its commands, those inside a word first, and its here-documents."""
     found: list[_Simple] = []
     bodies: list[Word] = []
     around: list[tuple[_Simple, str]] = []
@@ -99,7 +99,7 @@ def _split_commands(tokens: Sequence[Token]) -> tuple[list[_Simple], list[Word]]
             after = tokens[at + 1] if at + 1 < len(tokens) else ""
             begins = not isinstance(after, Word) or after.written in kinds.OPENING | kinds.REPEATING
             if begins and tokens[at - 1] == "(" and now.words and not now.words[-1].assigned:
-                # The name of a function, and behind it the commands that it will run.
+                # The name of a function; the commands behind it are its body.
                 now.words.insert(-1, Word(("function",), is_exact=True, written="function"))
                 found.append(now)
                 now = _Simple()
@@ -112,7 +112,7 @@ def _split_commands(tokens: Sequence[Token]) -> tuple[list[_Simple], list[Word]]
 
 
 class Commands(Words):
-    """Reads commands one after the other, with the variables and directories known by then."""
+    """Follows commands one after the other, with the variables and directories known so far."""
 
     def __init__(
         self,
@@ -151,19 +151,19 @@ class Commands(Words):
         self._depth -= 1
 
     def read_command(self, command: str) -> None:
-        """The same for all of a hook's command."""
+        """Follow a hook's whole command; raises TooMuchError."""
         self.interpreters["sh"] = None
         uncovered, known = self.uncovered, -1
         for _ in range(3):
             self._text = 0
-            # What is known only now may have been missing.
+            # What was unknown in the last turn may be known in this one.
             self.uncovered = dict(uncovered)
             self.read(command)
-            # What comes later may count for what stands before, where anything is repeated.
+            # In a loop, a later assignment may apply to an earlier command.
             before, known = known, sum(map(len, self.values.values())) + len(self.bases)
             if not self.repeats or known == before:
                 return
-        # They grow with every turn.
+        # Their values grow with every turn.
         self.unknown |= {name: "loop" for name, v in self.values.items() if len(v) > 2}
         self._text = 0
         self.read(command)
@@ -176,12 +176,12 @@ class Commands(Words):
         self._follow_program(list(fields), _Simple(), [], by_shell=by_shell)
 
     def assign(self, name: str, value: str) -> None:
-        """A variable of this value; what it names may be loaded or read."""
+        """Give a variable this value; a program may load or read what it names."""
         if len(value) > _MOST_TEXT:
             raise TooMuchError
         super().assign(name, value)
         if name == "IFS":
-            self._report(name, "words are split in another way", "write it as a script")
+            self._report(name, "it changes how words are split", "write it as a script")
         if name in ("PATH", "CDPATH", "PWD", "HOME", "IFS"):
             return
         if name in kinds.OTHER_WAYS:
@@ -201,14 +201,14 @@ class Commands(Words):
 
     def _report_unknown(self, field: Field, *, by: str = "") -> None:
         why, remedy = _UNKNOWN[field.unknown]
-        # As it is written: the same words whatever the variables of the day are.
+        # As written, so that a review does not depend on the variables of the moment.
         what = field.written or field.text
         if field.tail.startswith("/") and what.endswith(field.tail) and remedy is _FORM:
             remedy = shorten(f'write "$HOOKLINE_PROJECT_DIR{field.tail}"')
         self._report(what if field.unknown == "found" else f"{by} {what}".strip(), why, remedy)
 
     def _report_matching(self, what: str) -> None:
-        self._report(what, "names are matched in another way", "name the files themselves")
+        self._report(what, "it changes how names are matched", "name the files themselves")
 
     def _follow_command(self, simple: _Simple, bodies: Sequence[Word]) -> None:
         words = simple.words
@@ -227,7 +227,7 @@ class Commands(Words):
         if words and words[0].written == "function":
             words = words[3:] if len(words) > 2 and words[2].written == "{" else []
         if words and words[0].written in ("case", "[["):
-            # What is compared; a file that is looked for may decide.
+            # Texts that are compared, and files whose existence is tested.
             for word in words[1:]:
                 for fields in self.make_fields(word):
                     use = Use.SEEN if words[0].written == "[[" else Use.MAYBE
@@ -278,13 +278,13 @@ class Commands(Words):
                     self.assign(name, old + value)
 
     def _forget(self, name: str, field: Field) -> None:
-        """A variable gets a value that cannot be told."""
+        """Give a variable a value that cannot be known."""
         self.unknown[name] = field.unknown
         if name in kinds.LOADERS or name in ("PATH", "CDPATH", "IFS"):
             self._report_unknown(field)
 
     def _follow_input(self, simple: _Simple, use: Use) -> None:
-        """What a command is given to read."""
+        """Add the files that a command reads by redirection."""
         for word in simple.reads:
             for fields in self.make_fields(word):
                 self._add_operands(fields, use)
@@ -292,7 +292,7 @@ class Commands(Words):
     def _follow_program(
         self, fields: list[Field], simple: _Simple, bodies: Sequence[Word], *, by_shell: bool
     ) -> None:
-        """Follow the program that is the first of some words."""
+        """Follow the program that the first word names, with the other words as arguments."""
         self.spend(1)
         program, rest = fields[0], fields[1:]
         name = os.path.basename(program.text)
@@ -302,7 +302,7 @@ class Commands(Words):
             self._follow_input(simple, Use.DATA)
             return
         self._add_program(program, by_shell=by_shell)
-        # What a project calls cat may do anything.
+        # A project's own file called cat may do anything.
         is_known = "/" not in program.text or program.text.startswith(("/bin/", "/usr/"))
         if program.text in kinds.OF_THE_SHELL and by_shell and self._run_built_in(name, rest):
             self._follow_input(simple, Use.DATA)
@@ -313,9 +313,9 @@ class Commands(Words):
         words = frozenset(field.text for field in rest)
         if name in kinds.RUNNERS and (not kinds.RUNNERS[name] or words & kinds.RUNNERS[name]):
             what = " ".join([name, *(field.text for field in rest[:2])])
-            why = "what it runs stands in other files"
+            why = "what it runs is in other files"
             self._report(what, why, "name the script itself")
-        # What is unknown is taken for a script, not for an option.
+        # An unknown word counts as a script, not as an option.
         texts = ["?" if field.unknown else field.text for field in rest]
         found = interpreter_in([name if name not in kinds.SHELLS else "sh", *texts])
         if found is not None:
@@ -347,13 +347,13 @@ class Commands(Words):
                     self._evaluate(name, [field])
 
     def _run_built_in(self, name: str, rest: list[Field]) -> bool:
-        """Follow what a shell does itself; False for what is like any other program."""
+        """Follow what a shell does itself; False for what it treats like any other program."""
         end = next((at for at, field in enumerate(rest) if field.text == "--"), len(rest))
         options = [field.text for field in rest[:end] if field.text.startswith("-")]
         operands = [f for f in rest[:end] if not f.text.startswith("-")] + rest[end + 1 :]
         if name in (".", "source"):
             if not operands:
-                self._report(name, "reads commands from elsewhere", "name the file")
+                self._report(name, "it reads commands from another place", "name the file")
             for field in operands[:1]:
                 self._add_code(field)
                 self._add_program(field, by_shell=False)
@@ -370,7 +370,7 @@ class Commands(Words):
                 if field.unknown:
                     self._forget(variable.removesuffix("+"), field)
                 elif set("".join(options)) & set("nuli"):
-                    # It stands for another, or its value is changed.
+                    # It refers to another variable, or the shell changes its value.
                     self._forget(variable, Field(f"{name} {field.text}", "value"))
                 elif equals:
                     self.assign(variable.removesuffix("+"), value)
@@ -386,7 +386,7 @@ class Commands(Words):
         return True
 
     def _evaluate(self, by: str, fields: Sequence[Field]) -> None:
-        """Words that are a command once more, for a program."""
+        """Follow words that a program runs as a command."""
         for field in fields:
             if field.unknown:
                 self._report_unknown(field, by=by)
@@ -402,7 +402,7 @@ class Commands(Words):
                 self._report_unknown(field)
                 continue
             if _is_of_a_process(field.text):
-                self._report(field.text, "it is another place in every process", _FORM)
+                self._report(field.text, "it is a different place in every process", _FORM)
             if field.text.startswith(("~+", "~-")):
                 field = Field(field.text[2:].lstrip("/"))
             entries = [e for value in self.values.get("CDPATH", ()) for e in value.split(":")]
@@ -420,7 +420,7 @@ class Commands(Words):
     def _unwrap(
         self, name: str, rest: list[Field], simple: _Simple, bodies: Sequence[Word]
     ) -> None:
-        """Follow what a wrapper starts."""
+        """Follow the command that a wrapper starts."""
         with_value, before = kinds.WRAPPERS[name]
         replaced = "{}"
         at = 0
@@ -449,7 +449,7 @@ class Commands(Words):
             option, _, value = text.partition("=")
             field = Field(value)
             if not text.startswith("--"):
-                # Letters may be joined, and the value joined to the last of them.
+                # Letters may be joined, and the value may follow the last one directly.
                 letters = (i for i, letter in enumerate(text[1:], 2) if f"-{letter}" in with_value)
                 split = next(letters, len(text))
                 option, value = f"-{text[split - 1]}", text[split:]
@@ -487,7 +487,7 @@ class Commands(Words):
         simple: _Simple,
         bodies: Sequence[Word],
     ) -> None:
-        """Follow an interpreter into its script, or into the code that it is given."""
+        """Follow an interpreter into its script, or into the code in its arguments."""
         self.interpreters[kind] = None
         name = os.path.basename(fields[0].text)
         told = {option for option, _ in options}
@@ -513,13 +513,15 @@ class Commands(Words):
             self._follow_input(simple, Use.DATA)
             if kind == "python" and told & {"-I", "-E"} and not _has_cache_prefix(options):
                 what = f"{name} {' '.join(sorted(told & {'-I', '-E'}))} {script.text}"
-                why = "reads compiled copies in __pycache__"
+                why = "it reads compiled copies in __pycache__"
                 self._report(what, why, f"leave out {'-I' if '-I' in told else '-E'}")
         elif kind == "python" and "-m" in told:
             at = next(i for i, f in enumerate(fields) if f.text.startswith("-") and "m" in f.text)
             joined = fields[at].text.partition("m")[2]
             module = joined or "".join(field.text for field in fields[at + 1 : at + 2])
-            self._report(f"{name} -m {module}", "it finds what it runs", "name the script itself")
+            self._report(
+                f"{name} -m {module}", "it searches for what it runs", "name the script itself"
+            )
             inside = module.replace(".", "/")
             for place in (f"{inside}.py", f"{inside}/__main__.py", f"{inside}/__init__.py"):
                 self._add_name(place, Use.CODE)
@@ -543,11 +545,11 @@ class Commands(Words):
                 else:
                     self._add_operand(field, Use.MAYBE)
         elif not told & {"--version", "-V", "--help", "-h", "-v"}:
-            what, why = name, "it runs what comes on its standard input"
+            what, why = name, "it runs its standard input"
             self._report(what, why, "name the script itself")
 
     def _interpret_any(self, name: str, rest: Sequence[Field]) -> None:
-        """Follow an interpreter of which little is known: any word may be its script."""
+        """Follow an interpreter without a table of options: any word may be its script."""
         self.interpreters[name] = None
         options = {field.text for field in rest if field.text.startswith("-")} | {rest[0].text}
         is_filter = name.endswith(("awk", "sed"))
@@ -565,7 +567,9 @@ class Commands(Words):
                 for field in rest:
                     if re.search(kinds.RUN_BY_SED, field.text):
                         self._report(
-                            f"{name} {field.text}", "it runs what it makes", "use a script"
+                            f"{name} {field.text}",
+                            "it runs the text that it produces",
+                            "use a script",
                         )
             if not is_filter or any(sign in f.text for f in rest for sign in kinds.STARTING):
                 self.remarks[f"{name}: what its code loads"] = None
@@ -603,15 +607,15 @@ class Commands(Words):
             self._add_name(field.text, Use.PROGRAM)
 
     def _add_code(self, field: Field, *, suffixes: bool = False) -> None:
-        """A word that names what is executed."""
+        """Add a word that names a file that is executed or loaded."""
         if field.unknown:
             self._report_unknown(field)
-            # What can be told of it is covered nevertheless.
+            # The known part of it is covered nevertheless.
             self._add_name(field.tail.lstrip("/"), Use.CODE)
             return
         text = field.text
         if text == "-" or _is_of_a_process(text):
-            self._report(text, "it is another file in every process", "name the script itself")
+            self._report(text, "it is a different file in every process", "name the script itself")
             return
         self._add_name(text, Use.CODE)
         for suffix in (".js", ".cjs", ".mjs", ".json") if suffixes else ():
@@ -622,7 +626,7 @@ class Commands(Words):
             self._add_operand(field, use, is_text=is_text)
 
     def _add_operand(self, field: Field, use: Use, *, is_text: bool = False) -> None:
-        """A word that a program gets; one that only reads text minds no unknown one."""
+        """Add an argument of a program. An unknown one is reported unless it is only text."""
         text = field.text
         if field.unknown:
             is_minded = use not in (Use.SEEN, Use.WRITTEN) and field.unknown not in HARMLESS
@@ -644,7 +648,7 @@ class Commands(Words):
             self._add_parts(text)
 
     def _add_parts(self, text: str) -> None:
-        """What may be a name inside a word: a list, an option's value, code for another program."""
+        """Add possible names inside a word: in a list, an option's value, or code."""
         parts = text.translate(kinds.WITHOUT_SYNTAX).split()
         for part in parts if parts != [text] else ():
             if "/" in part or "." in part:
@@ -654,28 +658,28 @@ class Commands(Words):
 
 
 def expand_home(text: str) -> str:
-    """A path whose leading ``~`` or ``~name`` is a home, if there is such a one."""
+    """Replace a leading ``~`` or ``~name`` by the home directory, if there is one."""
     try:
         return os.path.expanduser(text) if text.startswith("~") else text
-    except ValueError:  # nobody can be called that
+    except ValueError:  # not a valid user name
         return text
 
 
 def shorten(text: str) -> str:
-    """A text that can be shown: on one line, and not too long."""
+    """Make a text fit to be shown: printable, on one line, and not too long."""
     if not text.isprintable():
         text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:200])
     return text if len(text) <= 120 else f"{text[:119]}…"
 
 
 def _is_of_a_process(path: str) -> bool:
-    """Whether a path leads every process elsewhere."""
+    """Whether a path means a different file in every process."""
     plain = "/" + os.path.normpath(path).lstrip("/") if path.startswith("/") else ""
     return plain == "/dev/stdin" or plain.startswith(("/dev/fd/", "/proc/"))
 
 
 def _find_pattern(name: str, fields: Sequence[Field]) -> Field | None:
-    """The word that is a pattern or a filter, and no file; None where options have it."""
+    """The word that is a pattern or a filter and not a file; None if an option holds it."""
     options = ("-e", "-f", "--file", "--from-file", "--regexp", "--expression")
     if name not in kinds.PATTERN_FIRST and not name.endswith("awk"):
         return None
@@ -685,13 +689,13 @@ def _find_pattern(name: str, fields: Sequence[Field]) -> Field | None:
 
 
 def _mark_unknown(field: Field, mark: str, unknown: Field) -> Field:
-    """A word in which a mark will be replaced by what is unknown; its text may be code."""
+    """The unknown word for a word that contains the mark to be replaced; its text may be code."""
     is_marked = mark in field.text
     return msgspec.structs.replace(unknown, code=field.text) if is_marked else field
 
 
 def _find_shell_text(fields: Sequence[Field]) -> int:
-    """Which word is the command of a shell with ``-c``: the first that is no option."""
+    """Which word is the command of a shell with ``-c``: the first that is not an option."""
     at = 1
     while at < len(fields) and fields[at].text.startswith(("-", "+")):
         at += 2 if fields[at].text in ("-o", "+o", "-O", "+O", "--rcfile", "--init-file") else 1

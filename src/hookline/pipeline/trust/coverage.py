@@ -1,8 +1,8 @@
-"""Says what of a project a review of a hook must cover, and what no review can.
+"""Finds which files of a project a review of a hook must cover, and what no review can cover.
 
-A hook's words lead to files, and these to the hook folder they live in, since scripts load their
-neighbours. Whatever cannot be covered is named. Files are looked at, nothing is executed, and
-nothing is opened that is no regular file.
+A hook's words name files, and these lead to the hook folder they are in, since scripts load their
+neighbours. What cannot be covered is reported. Nothing is executed, and only regular files are
+opened.
 """
 
 import errno
@@ -24,7 +24,7 @@ from hookline.wire.hooks import CommandHook, HookConfig, HookSource
 
 __all__ = ["Coverage", "FileState", "Uncovered", "cover", "cover_plugin", "lines_of", "read_state"]
 
-# Bytes: the text that is kept, and what is read at all, of one file or of one folder.
+# Bytes of one file or one folder: how much text is kept, and how much is read at all.
 _KEPT_TEXT = 256 * 1024
 _MOST_READ = 16 * 1024 * 1024
 _MOST_FILES = 200
@@ -41,7 +41,7 @@ _SETTINGS = frozenset(
 _CACHES = frozenset(
     {"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".cache", ".git", ".hg", ".svn"}
 )
-# Where programs of the system live, which no project brings.
+# Directories of the system's programs, which no project brings.
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/opt/", "/nix/", "/System/", "/Library/", "/dev/")
 _CODE_SUFFIXES = (
     *(".sh", ".bash", ".zsh", ".py", ".pyc", ".so", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl"),
@@ -51,11 +51,11 @@ _EXECUTABLES = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a project a hook runs or reads, as far as its words tell.
+    """What a hook runs or reads in a project, as far as its words tell.
 
-    ``files`` are what is there, by path in the project, with the place at which the command finds
-    it; ``code`` are those of them that are executed or loaded. ``watched`` are all places whose
-    state decides: a file that changes, appears or vanishes shows in the stat of one of them.
+    ``files`` are those that exist, by path in the project, with the place at which the command
+    finds each; ``code`` are those that are executed or loaded. ``watched`` are all places that
+    matter: a file that changes, appears or vanishes shows in the stat of one of them.
     """
 
     files: dict[str, str]
@@ -73,12 +73,12 @@ def cover(
     cwd: str,
     environ: Mapping[str, str],
 ) -> Coverage:
-    """What a hook of an event leads to in a project, as it is now."""
+    """Find what a hook of an event runs or reads in a project, as it is now."""
     ground = _Ground(project_dir, cwd)
     ground.add_plugin_of(hook)
     in_dialect = DIALECTS[hook.dialect].variables("")
     if in_dialect:
-        # Where the hook does not inherit a variable, its value here says nothing.
+        # The hook does not inherit these variables, so their values here do not matter.
         environ = {name: environ[name] for name in environ if name not in in_dialect}
     ours = {name: value for name, value in in_dialect.items() if value is not None}
     places = {"project_dir": project_dir, "cwd": cwd}
@@ -107,14 +107,14 @@ def cover(
             commands.start([Field(expand(word, ours), code=word) for word in words])
         finder.find_all()
     except (TooMuchError, RecursionError):
-        why, remedy = "more than can be followed", "write it as a script"
+        why, remedy = "too long to be followed", "write it as a script"
         commands.uncovered[Uncovered(shorten(hook.command), why, remedy)] = None
         finder.find_known()
     ground.add_folders()
     covered = ground.make_coverage(commands.uncovered, commands.remarks)
     if hook.dialect == "native":
         return covered
-    # Where the hook comes from, the project goes by that name alone.
+    # In that dialect the project's directory has only this name.
     named = [
         msgspec.structs.replace(
             each, remedy=each.remedy.replace("$HOOKLINE_PROJECT_DIR", "$CLAUDE_PROJECT_DIR")
@@ -125,14 +125,14 @@ def cover(
 
 
 def cover_plugin(hook: HookConfig, *, project_dir: str, cwd: str) -> Coverage:
-    """What a hook that is no process leads to in a project: the plugin it comes from, if any."""
+    """Find what a hook that is not a command uses in a project: its plugin, if it has one."""
     ground = _Ground(project_dir, cwd)
     ground.add_plugin_of(hook)
     return ground.make_coverage()
 
 
 class _Finder:
-    """Leads from the names of a command to files of the project."""
+    """Finds the files of the project that a command names."""
 
     def __init__(
         self,
@@ -150,10 +150,10 @@ class _Finder:
         self._bases = commands.bases
 
     def find_known(self) -> list[str]:
-        """Look for every name that is known by now; gives the scripts among what was found."""
+        """Look for every name known so far, and return the scripts among the files found."""
         todo = [name for name in self._commands.names if name not in self._done]
         self._scripts: list[str] = []
-        # What a command writes itself says nothing about it.
+        # Files that the command writes come first, so that they are not covered.
         for name in sorted(todo, key=lambda name: name.use is not Use.WRITTEN):
             self._done.add(name)
             if name.use is Use.PROGRAM:
@@ -163,8 +163,7 @@ class _Finder:
         return self._scripts
 
     def find_all(self) -> None:
-        """Look for every name, also for those that scripts' first lines bring; may raise
-        TooMuchError."""
+        """Look for every name, also those in the first lines of scripts; raises TooMuchError."""
         while scripts := self.find_known():
             for place in scripts:
                 shebang = read_shebang(place)
@@ -208,7 +207,7 @@ class _Finder:
 
 
 class _Ground:
-    """The files of a project, by path in it, however the project was reached."""
+    """The files of a project by their paths in it, through whatever link it was reached."""
 
     def __init__(self, project_dir: str, cwd: str) -> None:
         self.files: dict[str, str] = {}
@@ -224,7 +223,7 @@ class _Ground:
         self._outside: str | None = None
         self._entries: dict[tuple[str, tuple[str, ...]], list[tuple[str, str]]] = {}
         self._scanned = 0
-        # Where a path begins that lies in the project, and what it is called there.
+        # Prefixes of paths in the project, and the path in the project that each stands for.
         roots = {self._real: "", os.path.normpath(project_dir): ""}
         inside = self._find_inside(os.path.realpath(cwd))
         if inside is not None:
@@ -232,15 +231,15 @@ class _Ground:
         self._roots = [(f"{root.rstrip('/')}/", name) for root, name in roots.items()]
 
     def _find_inside(self, real: str) -> str | None:
-        """The path in the project of a real path, None for one outside."""
+        """The path in the project of a real path, None for a path outside."""
         if real == self._real:
             return ""
         prefix = f"{self._real.rstrip('/')}/"
         return real[len(prefix) :] if real.startswith(prefix) else None
 
     def find_name(self, place: str) -> str | None:
-        """The path in the project of a place, None for one outside; "" for the project itself. In
-        a plugin that lies elsewhere it is the whole path."""
+        """The path in the project of a place: "" for the project itself, None for a place outside.
+        In a plugin outside the project it is the whole path."""
         try:
             if "/../" not in f"{place}/":
                 path = os.path.normpath(place)
@@ -255,14 +254,14 @@ class _Ground:
             if self._outside is not None and f"{real}/".startswith(self._outside):
                 return real
             return self._find_inside(real)
-        except (OSError, ValueError):  # no file can be called that
+        except (OSError, ValueError):  # not a valid file name
             return None
 
     def watch(self, place: str) -> None:
         self.watched.setdefault(place)
 
     def take(self, place: str, use: Use, text: str) -> bool:
-        """Take up what is at a place that a command names; whether it is a file to cover."""
+        """Cover what is at a place that a command names; True if it is a regular file."""
         if "/../" not in f"{place}/":
             place = os.path.normpath(place)
         name = self.find_name(place)
@@ -290,7 +289,7 @@ class _Ground:
         return stat.S_ISREG(known.st_mode)
 
     def _is_kept_by_hooks(self, name: str, known: os.stat_result) -> bool:
-        """Whether hooks write a file themselves, so that it changes; never what may be code."""
+        """Whether a file is one that hooks write themselves, and cannot be code."""
         if name not in self._written and not _is_state(name):
             return False
         is_code = bool(known.st_mode & 0o111) or name.endswith(_CODE_SUFFIXES)
@@ -300,7 +299,7 @@ class _Ground:
         return True
 
     def add_own(self, written: str, place: str) -> None:
-        """Take up what a variable of the user's own environment loads from the project."""
+        """Cover what a variable of the user's own environment loads from the project."""
         name = self.find_name(place)
         if name is None:
             return
@@ -316,7 +315,7 @@ class _Ground:
             self.code.add(name)
         inside = self._find_inside(os.path.realpath(place))
         if inside != name:
-            # A link that is led elsewhere shows in its directory.
+            # A link that is replaced shows in its directory.
             self.watch(os.path.dirname(place))
         if inside is not None and stat.S_ISREG(known.st_mode) and known.st_size > _MOST_READ:
             self._report_uncovered(
@@ -337,7 +336,7 @@ class _Ground:
             self._directories.add(name)
 
     def find(self, pattern: str, bases: Sequence[str]) -> list[str] | None:
-        """The files that match a pattern, as a shell has them; None for more than can be listed."""
+        """The files that a shell matches with a pattern; None if they are too many to list."""
         import fnmatch
         import re
 
@@ -355,7 +354,7 @@ class _Ground:
                     if self.find_name(directory) is not None:
                         self.watch(directory)
                     for entry in self._list_names(directory) or ():
-                        # A shell matches no hidden file unless it is asked for it.
+                        # A shell matches a hidden file only if the pattern begins with a dot.
                         is_shown = not entry.startswith(".") or part.startswith(".")
                         if is_shown and matches(entry):
                             further.append(os.path.join(each, entry))
@@ -366,7 +365,7 @@ class _Ground:
         return sorted(found) if len(found) <= _MOST_MATCHES else None
 
     def _list_names(self, directory: str) -> list[str] | None:
-        """The names in a directory, in order; None where it cannot be listed."""
+        """The sorted names in a directory; None if it cannot be listed."""
         names = []
         try:
             with os.scandir(directory) as entries:
@@ -382,7 +381,7 @@ class _Ground:
     def entries_in_project(
         self, paths: Sequence[str], bases: tuple[str, ...]
     ) -> list[tuple[str, str]]:
-        """The entries of search paths that lie in the project, with where each is counted from."""
+        """The entries of search paths that are in the project, each with its base directory."""
         found: dict[tuple[str, str], None] = {}
         for path in paths:
             known = self._entries.get((path, bases))
@@ -399,7 +398,7 @@ class _Ground:
         return list(found)
 
     def add_folders(self) -> None:
-        """Take up the hook folders that files live in, with all they hold, and name the rest."""
+        """Cover the hook folders of the files with all their contents, and report the rest."""
         for name, place in list(self.files.items()):
             names = dict.fromkeys((name, self._find_inside(os.path.realpath(place)) or name))
             if name in self._directories or os.path.isabs(name):
@@ -416,9 +415,8 @@ class _Ground:
                 self._report_uncovered(name, "a directory of which not all is covered", remedy)
 
     def add_plugin_of(self, hook: HookConfig) -> None:
-        """Take up all that the folder of a hook's plugin holds, as its scripts load each other by
-        whatever way. A project's plugin is covered wherever it lies, others where they lie in the
-        project."""
+        """Cover the whole folder of a hook's plugin, as its scripts may load each other. A
+        project's plugin is covered wherever it is, others only inside the project."""
         root = hook.plugin_root
         name = None if root is None else self.find_name(root)
         if root is None or (name is None and hook.source is not HookSource.PROJECT):
@@ -430,7 +428,7 @@ class _Ground:
     def make_coverage(
         self, uncovered: Mapping[Uncovered, None] = {}, remarks: Mapping[str, None] = {}
     ) -> Coverage:
-        """All that was taken up, with what else is to be said of it."""
+        """The coverage found so far, with what the commands report and remark."""
         return Coverage(
             files=dict(sorted(self.files.items())),
             watched=tuple(self.watched),
@@ -443,11 +441,11 @@ class _Ground:
         return any(name.startswith(f"{folder}/") or not folder for folder in self._folders)
 
     def _find_hook_folder(self, name: str) -> str | None:
-        """The nearest hook folder that a file lives in."""
+        """The nearest hook folder that a file is in, None if there is none."""
         folder = os.path.dirname(name)
         while folder:
             above = os.path.dirname(folder)
-            # Some file systems take names for the same whatever their case.
+            # Some file systems ignore case.
             last, before = (os.path.basename(each).lower() for each in (folder, above))
             if last == "hooks" or last in _HOST_FOLDERS or before in _HOST_FOLDERS:
                 return folder
@@ -458,8 +456,8 @@ class _Ground:
         return None
 
     def _walk(self, folder: str, place: str, *, is_code: bool, is_plugin: bool = False) -> None:
-        """Take up all that a folder holds, or name it where that is too much. A plugin has a
-        folder elsewhere for what it writes."""
+        """Cover all files of a folder, or report the folder if they are too many. A plugin keeps
+        what it writes in another folder."""
         if folder in self._folders or self._is_held(f"{folder}/"):
             return
         files: dict[str, tuple[str, os.stat_result]] = {}
@@ -522,19 +520,19 @@ class _Ground:
 
 
 def _is_state(name: str) -> bool:
-    """Whether it is where hooks keep what they write themselves."""
+    """Whether a file is in a folder where hooks keep what they write themselves."""
     parts = name.split("/")
     keepers = {*_HOST_FOLDERS, "hooks"}
     return any(a in keepers and b == "state" for a, b in itertools.pairwise(parts))
 
 
 def _is_left_out(name: str, entry: str, beside: Sequence[str], *, is_plugin: bool = False) -> bool:
-    """Whether something in a hook folder is none of the hooks': it has a review of its own, or
-    programs and editors change it all the time. A plugin's own settings are read by it alone."""
+    """Whether something in a hook folder is not covered: it is reviewed separately, or programs
+    and editors change it all the time. A plugin's settings are covered with it."""
     if is_plugin and (entry in _SETTINGS or entry == ".cache"):
         return False
     above = os.path.basename(os.path.dirname(name))
-    # Some are left out only beside the file that is edited: anything else a script might load.
+    # Backups are left out only beside the edited file: a script might load any other.
     return (
         entry in _CACHES
         or entry.endswith(".hooktest.json")
@@ -548,7 +546,7 @@ def _is_left_out(name: str, entry: str, beside: Sequence[str], *, is_plugin: boo
 
 
 class FileState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One covered thing as it is: where it leads, of what kind it is, and what it holds.
+    """The state of one covered file: its real path, its kind and its content.
 
     The kind is ``file``, ``directory`` or ``other``, which is never opened. Equal states mean
     equal bytes.
@@ -561,15 +559,15 @@ class FileState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def read_state(place: str, project_dir: str) -> FileState | None:
-    """What is at a place now, None where nothing is; raises OSError for what cannot be read."""
+    """Read the state of a place, None if nothing is there; raises OSError if it is unreadable."""
     for _ in range(5):
-        # All is read of where it leads: whoever leads a link elsewhere meanwhile must not mix two
+        # Everything is read at the real path: a link that is replaced meanwhile must not mix two
         # files.
         real = os.path.realpath(place)
         try:
             known = os.lstat(real)
             if stat.S_ISLNK(known.st_mode):
-                # A ring of links leads nowhere.
+                # Raises ELOOP for a ring of links.
                 os.stat(real)
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
@@ -584,7 +582,7 @@ def read_state(place: str, project_dir: str) -> FileState | None:
         if is_same and os.path.realpath(place) == real:
             break
     else:
-        raise OSError(errno.EBUSY, "it changes while it is read", place)
+        raise OSError(errno.EBUSY, "it keeps changing while it is read", place)
     project = os.path.realpath(project_dir)
     inside = real.startswith(f"{project.rstrip('/')}/")
     kind = "directory" if stat.S_ISDIR(known.st_mode) else "other"
@@ -598,8 +596,8 @@ def read_state(place: str, project_dir: str) -> FileState | None:
 
 
 def _read_file(place: str, known: os.stat_result) -> tuple[str, bool]:
-    """What a file holds, and whether it is still the one that is known."""
-    # What has become a FIFO or a terminal meanwhile must neither hang nor take control.
+    """Read a file; return its content, and whether it is still the file that is ``known``."""
+    # If it has become a FIFO or a terminal meanwhile, opening must not hang or take control.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         descriptor = os.open(place, flags)
@@ -629,7 +627,7 @@ def _read_file(place: str, known: os.stat_result) -> tuple[str, bool]:
             return f"text:{content.decode()}", is_same
         except UnicodeDecodeError:
             pass
-    # Most of what hooks name is text, and is spared the loading of this.
+    # Loaded only here, as most files that hooks name are text.
     import hashlib
 
     digest = f"sha256:{hashlib.sha256(content).hexdigest()} ({size} bytes)"
@@ -644,7 +642,7 @@ def _identify(known: os.stat_result) -> tuple[int, ...]:
 
 
 def lines_of(state: FileState) -> list[str]:
-    """What to show of a state: the lines of its text, or one that says what it is instead."""
+    """The lines to show for a state: its text, or one line that says what it is instead."""
     if state.kind != "file":
         return [f"{'a directory' if state.kind == 'directory' else 'no regular file'}"]
     head, _, text = state.content.partition("text:")

@@ -1,8 +1,7 @@
-"""Whether a project's hooks may run: as long as they are as somebody reviewed them.
+"""Decides whether a project's hooks may run: while they are as the user reviewed them.
 
-The record of the review decides even about what is no longer there: a reviewed hook that fails
-closed, and is now missing, switched off or different, blocks what it was reviewed for. Editing a
-guard must not switch it off.
+The record also decides about what is gone: a reviewed hook that fails closed, and is now missing,
+disabled or different, blocks the events it was reviewed for. Editing a guard must not disable it.
 """
 
 import os
@@ -41,19 +40,19 @@ _REVIEW = "review it with `hookline trust`"
 
 
 class _Verdict(msgspec.Struct, frozen=True):
-    """What is wrong with a hook, None if nothing is; and all that decides about it, as it was."""
+    """Why a hook may not run, None if it may; and the signatures of all that this depends on."""
 
     fault: str | None
     seen: dict[str, Signature | None]
     uncovered: tuple[Uncovered, ...] = ()
 
     def is_current(self) -> bool:
-        """Whether nothing has changed since."""
+        """Whether nothing that it depends on has changed since."""
         return is_unchanged(self.seen)
 
 
 class _Look(msgspec.Struct, eq=False):
-    """A hook, and the last verdict on it: replaced at once, as other threads go by it."""
+    """A hook and the last verdict on it, which is replaced whole because other threads read it."""
 
     entry: HookRegistryEntry
     described: dict[str, Any]
@@ -62,8 +61,8 @@ class _Look(msgspec.Struct, eq=False):
 
 
 class _InUse(msgspec.Struct, frozen=True, eq=False):
-    """The hooks that are answered for. ``own`` are those of the caller, whatever their layer;
-    ``guards`` stand for reviewed ones that must answer and cannot."""
+    """The hooks in use. ``own`` are those that the caller gave in code, in any layer; ``guards``
+    block in place of reviewed hooks that must answer and cannot."""
 
     looks: dict[int, _Look] = {}
     by_identity: dict[tuple[HookSource, object], list[_Look]] = {}
@@ -71,9 +70,9 @@ class _InUse(msgspec.Struct, frozen=True, eq=False):
     guards: tuple[HookRegistryEntry, ...] = ()
 
     def find(self, hook: HookConfig) -> Sequence[_Look]:
-        """What is known of a hook; of a copy, as of an entry that was listed twice, by what it
-        runs, and for whom: a project that lists a guard of the user's, or of the caller's, must not
-        hold that back."""
+        """What is known of a hook. A copy, as of an entry that is listed twice, is found by its
+        identity and its layer: a project that lists the same guard as the user or the caller must
+        not hold back theirs."""
         look = self.looks.get(id(hook))
         if look is not None:
             return (look,)
@@ -82,8 +81,8 @@ class _InUse(msgspec.Struct, frozen=True, eq=False):
 
 
 class FolderTrust:
-    """Whether the hooks may run that lead into a project. Each is looked at when it is loaded, and
-    again whenever anything has changed that it names, or what was trusted has."""
+    """Decides which hooks may run that belong to a project or run its code. Each is examined when
+    it is loaded, and again after a change to a file that it names or to the record."""
 
     def __init__(
         self,
@@ -91,14 +90,14 @@ class FolderTrust:
         *,
         project_dir: str,
         cwd: str,
-        warn: Callable[[str], None] = lambda _said: None,
+        warn: Callable[[str], None] = lambda _message: None,
     ) -> None:
         self._store = store
         self._project_dir = project_dir
         self._cwd = cwd
         self._warn = warn
         self._lock = threading.Lock()
-        # Events under way go by what was in use when they began.
+        # Events under way keep using the hooks that they began with.
         self._now = self._before = _InUse()
         self._adopted: set[object] = set()
         self._claude: bool | None = None
@@ -118,12 +117,12 @@ class FolderTrust:
         tools: "Mapping[str, ToolAlias] | None" = None,
         shared_env: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Answer for the hooks of these layers from now on; ``is_on`` says which the project lets
-        run. Hooks given in code are the caller's own, of whatever layer.
+        """Decide about the hooks of these layers from now on; ``is_on`` says which the project
+        enables. Hooks given in code are the caller's own, in any layer.
 
-        ``claude`` is whether the project's settings of Claude Code are among them: False if the
-        user wants none of them, None if nobody has said so. ``tools`` are the host's, as Claude
-        Code calls them, ``shared_env`` the variables that all its hooks find.
+        ``claude`` is whether they include the project's Claude Code settings: False if the user
+        excludes them, None if no settings say. ``tools`` are the host's, as Claude Code calls
+        them, ``shared_env`` the variables that all hooks in its settings get.
         """
         self._claude, self._tools, self._shared_env = claude, tools, shared_env
         looks: dict[int, _Look] = {}
@@ -152,18 +151,18 @@ class FolderTrust:
         )
 
     def restore(self) -> None:
-        """Answer for the hooks again that were in use before."""
+        """Go back to the hooks that were in use before."""
         self._now = self._before
 
     def adopt(self, hook: HookConfig) -> bool:
-        """Whether code may register a hook in the name of the project: if all of it is trusted."""
+        """Whether code may register a hook for the project: only if all of it is trusted."""
         if self.is_all_trusted:
             self._adopted.add(hook.identity())
         return hook.identity() in self._adopted
 
     def find_entries(self, layers: Iterable[Layer]) -> list[HookRegistryEntry]:
-        """The hooks that a project's review is for: its own, and those of the user and the system
-        that run code of the project."""
+        """The hooks that a project's review covers: its own, and those of the user and the system
+        that run its code."""
         return [
             entry
             for layer in layers
@@ -172,8 +171,8 @@ class FolderTrust:
         ]
 
     def why_untrusted(self, hook: HookConfig) -> str | None:
-        """Why a hook may not run now, None if it may. One that is not the project's, and runs
-        nothing of it, always may."""
+        """Why a hook may not run now, None if it may. A hook that is not the project's, and runs
+        none of its code, always may."""
         if isinstance(hook, WithheldHook):
             return hook.why
         now = self._now
@@ -191,40 +190,40 @@ class FolderTrust:
         return None if None in faults else f"{faults[0]}; {_REVIEW}"
 
     def admits(self, hook: HookConfig) -> bool:
-        """Whether a hook is planned: by the very verdict by which the guards were made. What has
-        changed since is found before it starts."""
+        """Whether a hook is planned, by the same verdict that the guards were made from. A later
+        change is found before the hook starts."""
         looks = self._now.find(hook)
         if looks:
             return any(look.verdict.fault is None for look in looks)
         return not _is_of_project(hook) or hook.identity() in self._now.own
 
     def get_uncovered(self, hook: HookConfig) -> tuple[Uncovered, ...]:
-        """What of a hook no review covers, by name."""
+        """What no review covers of a hook."""
         look = self._now.looks.get(id(hook))
         return () if look is None else look.verdict.uncovered
 
     def get_guards(self) -> Sequence[HookRegistryEntry]:
-        """What stands for reviewed hooks that must answer and cannot: it blocks."""
+        """Entries that block in place of reviewed hooks that must answer and cannot."""
         return self._now.guards
 
     def get_words(self, layers: Iterable[Layer]) -> tuple[bool, Sequence[str]]:  # noqa: ARG002
-        """Whether the project is strict, and which hooks it requires: as it was reviewed."""
+        """Whether the project is strict, and which hooks it requires, as reviewed."""
         known = self._read_known()
         return (False, ()) if known is None else (known.strict, known.required)
 
     def get_tools(self, layers: Iterable[Layer]) -> Mapping[str, Mapping[str, Any]]:  # noqa: ARG002
-        """What the project says of the host's tools: as it was reviewed."""
+        """What the project declares about the host's tools, as reviewed."""
         known = self._read_known()
         return {} if known is None else known.tools
 
     @property
     def is_all_trusted(self) -> bool:
-        """Whether every one of the hooks may run, and none is missing."""
+        """Whether every hook may run, and no reviewed guard is missing."""
         hooks = [look.entry.hook for look in self._now.looks.values()]
         return not self._now.guards and all(self.why_untrusted(hook) is None for hook in hooks)
 
     def trusts_test(self, file: str) -> bool:
-        """Whether a hook test that brings code is as it was reviewed."""
+        """Whether a hook test that brings code is unchanged since its review."""
         known, project = self._read_known(), os.path.realpath(self._project_dir)
         name = os.path.relpath(os.path.realpath(file), project)
         if known is None or name not in known.tests:
@@ -235,7 +234,8 @@ class FolderTrust:
             return False
 
     def _judge(self, entry: HookRegistryEntry, described: dict[str, Any], is_on: bool) -> _Verdict:
-        """Look at a hook as it is now. What may change meanwhile is dated before it is read."""
+        """Examine a hook as it is now. Signatures are taken before files are read, so that a
+        change in between shows."""
         began = time.time_ns()
         seen = sign([self.file]) if self.file else {}
         known = self._read_known()
@@ -256,8 +256,7 @@ class FolderTrust:
         return _Verdict(fault, seen, now.uncovered)
 
     def _read_known(self) -> Review | None:
-        """What was trusted of the project, read again when it has changed; people are told of
-        what is wrong with it."""
+        """The project's review, read again when its file has changed; warns if it is broken."""
         signed = sign([self.file])[self.file] if self.file else None
         now = signed, os.path.realpath(self._project_dir)
         if now != self._known_as or signed == ():
@@ -283,8 +282,8 @@ class FolderTrust:
     def _make_guards(
         self, looks: Sequence[_Look], unreadable: Sequence[str]
     ) -> Iterator[HookRegistryEntry]:
-        """An entry that blocks for each reviewed hook that must answer and is not as it was; and
-        for each of the user's own that would run what nobody has reviewed."""
+        """Make an entry that blocks for each reviewed hook that must answer and has changed, and
+        for each user's hook that fails closed and would run unreviewed code."""
         known = self._read_known()
         for look in looks:
             hook, fault = look.entry.hook, look.verdict.fault
@@ -304,8 +303,8 @@ class FolderTrust:
             elif unreadable:
                 why = f"it was reviewed, and {unreadable[0]} cannot be read"
             elif guard.entry.get("dialect") == "claude" and self._claude is None:
-                why = "it was reviewed, and nothing says any more that Claude Code's settings are "
-                why += 'read: pass --claude, or say "claude": true or false in your settings'
+                why = "it was reviewed, and nothing asks for Claude Code's settings any more: "
+                why += 'pass --claude, or set "claude" to true or false in your settings'
             else:
                 why = "it was reviewed, and is no longer in the project's settings"
             yield from self._withhold(guard.entry, f"{why}; {_REVIEW}, or `hookline untrust`")
@@ -320,16 +319,16 @@ class FolderTrust:
                     yield from self._withhold(guard.entry, why)
 
     def _is_left_by_user(self, guard: ReviewedHook) -> bool:
-        """Whether the user, or whoever calls, wants nothing of Claude Code's settings. What a
-        plugin brings is not among them."""
+        """Whether a guard is from Claude Code's settings, and the user or the caller excludes
+        those. What a plugin brings is not part of them."""
         entry = guard.entry
         is_settings = entry.get("dialect") == "claude" and "plugin_root" not in entry
         return self._claude is False and is_settings
 
     def _withhold(self, reviewed: Mapping[str, Any], why: str) -> Iterator[HookRegistryEntry]:
-        """What blocks in place of a reviewed hook."""
+        """Make the entry that blocks in place of a reviewed hook."""
         event = find_event(reviewed["event"])
-        if event is None:  # nobody can fire it
+        if event is None:  # no agent can fire it
             return
         matcher = reviewed.get("matcher") or None
         dialect = str(reviewed.get("dialect", "native"))
@@ -352,8 +351,8 @@ class FolderTrust:
         )
 
     def _find_hidden(self, known: Review | None) -> Iterator[tuple[str, str]]:
-        """Projects around the working directory that were reviewed and are not found any more:
-        their settings folder is gone, or another one stands between."""
+        """Reviewed projects around the working directory that are not found any more, because
+        their settings folder is gone or another one is nearer; each with the reason."""
         project = os.path.realpath(self._project_dir)
         directory = os.path.realpath(self._cwd)
         while True:

@@ -1,4 +1,4 @@
-"""What well-known programs do with their words: which are text, which are code, which start others.
+"""Tables of what well-known programs do with their words: read text, load code, start others.
 
 A program that is in no table may read whatever its words name.
 """
@@ -14,16 +14,16 @@ class Use(StrEnum):
     CODE = "code"
     """It is executed or loaded, a directory with all it holds."""
     DATA = "data"
-    """It may be read; of a directory nobody knows what."""
+    """It may be read; in a directory, any of its files may be."""
     SEEN = "seen"
-    """The same, but a directory is only looked at."""
+    """It may be read; of a directory, only its state."""
     MAYBE = "maybe"
     """It is text, and perhaps the name of a file."""
     WRITTEN = "written"
     """The command itself writes it."""
 
 
-# Words that begin no command of their own.
+# Words of the grammar behind which a command begins or ends.
 OPENING = frozenset(
     {
         *("if", "then", "else", "elif", "while", "until", "do", "{", "!", "time", "coproc"),
@@ -31,7 +31,7 @@ OPENING = frozenset(
     }
 )
 REPEATING = frozenset({"for", "while", "until", "select", "function", "trap"})
-# Their words name no file, whatever stands in them.
+# Their arguments are text or files they write, not files they read.
 TEXT_ONLY = frozenset(
     {
         *("echo", "printf", ":", "true", "false", "exit", "return", "break", "continue", "shift"),
@@ -42,7 +42,7 @@ TEXT_ONLY = frozenset(
     }
 )
 WRITING = frozenset({"mkdir", "rmdir", "touch", "rm", "tee", "mktemp"})
-# They read files as text and load nothing; of some the first operand is a text itself.
+# They read files as text and load no code; the first operand of some is a pattern.
 PATTERN_FIRST = frozenset({"grep", "egrep", "fgrep", "zgrep", "jq", "tr", "sed"})
 READING = PATTERN_FIRST - {"sed"} | frozenset(
     {
@@ -54,7 +54,7 @@ READING = PATTERN_FIRST - {"sed"} | frozenset(
 )
 LOOKING = frozenset({"test", "[", "[[", "ls", "find", "du", "stat", "realpath", "readlink"})
 SHELLS = frozenset({"ash", "mksh", "rbash", "yash", "fish", "csh", "tcsh", "oksh", "posh"})
-# Their operands are scripts, and these options of theirs have code as a value.
+# Their operands are scripts; the options below take code as a value.
 INTERPRETERS = frozenset(
     {
         *("php", "lua", "luajit", "tsx", "ts-node", "Rscript", "osascript", "pwsh", "tclsh"),
@@ -76,7 +76,7 @@ STARTING = ("system", "getline", "|", "e ")
 LOADING_OPTIONS = frozenset(
     {"-r", "--require", "--import", "--loader", "--experimental-loader", "--rcfile", "--init-file"}
 )
-# What they run stands in files that the command does not name; of some only with these words.
+# They run what is in files that the command does not name; some only with these words.
 ALWAYS_RUNNING = frozenset(
     {
         *("make", "gmake", "just", "task", "rake", "tox", "nox", "invoke", "inv", "fab", "npx"),
@@ -109,7 +109,7 @@ RUNNERS: dict[str, frozenset[str]] = {
     "swift": frozenset({"run", "test", "build"}),
     "uv": frozenset({"run", "tool"}),
 }
-# What starts another command: its options that have a value, and how many operands come first.
+# Programs that start another command: options that take a value, and operands before it.
 WRAPPERS: dict[str, tuple[tuple[str, ...], int]] = {
     "env": (("-u", "--unset", "-C", "--chdir", "-S", "--split-string", "-P", "-a"), 0),
     "timeout": (("-s", "--signal", "-k", "--kill-after"), 1),
@@ -153,14 +153,14 @@ WRAPPERS: dict[str, tuple[tuple[str, ...], int]] = {
         ((), 0),
     ),
 }
-# They take a command as the value of an option.
+# They run a command that is the value of an option.
 EVALUATING = frozenset({"su", "runuser", "script"})
-# They start what their configuration names, also that of the project.
+# They start what their configuration names, which may be in the project.
 CONFIGURED = frozenset({"git", "hg"})
 FROM_INPUT = frozenset({"xargs", "parallel"})
 DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
 SETTING = frozenset({"read", "mapfile", "readarray", "getopts"})
-# Variables by which an interpreter finds what it loads; which kind, and whether files are named.
+# Variables that make an interpreter of a kind ("" for any program) load files.
 LOADERS: dict[str, tuple[str, Use]] = {
     "BASH_ENV": ("sh", Use.CODE),
     "ENV": ("sh", Use.CODE),
@@ -179,7 +179,7 @@ LOADERS: dict[str, tuple[str, Use]] = {
     "RUBYOPT": ("ruby", Use.CODE),
     "CLASSPATH": ("java", Use.DATA),
 }
-# A shell sets these itself, whatever the environment has.
+# Variables that a shell sets itself, whatever the environment has.
 OF_THE_MOMENT = frozenset(
     {
         *("_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "EPOCHREALTIME"),
@@ -187,7 +187,7 @@ OF_THE_MOMENT = frozenset(
         *("BASH_EXECUTION_STRING", "DIRSTACK", "REPLY", "OPTARG", "MAPFILE", "BASH"),
     }
 )
-# With them a shell matches or splits words in another way than here.
+# They make a shell match words in a way that is not followed here.
 OTHER_WAYS = frozenset({"GLOBIGNORE", "BASHOPTS"})
 OTHER_MATCHING = frozenset({"extglob", "dotglob", "nocaseglob", "globstar", "nocasematch"})
 RUN_BY_SED = r"[^\w\s;][0-9gpimIM]*e[0-9gpimIM]*\s*(?:[;}\n]|$)"

@@ -1,8 +1,8 @@
-"""What was looked at of a project's hooks, and how that is compared with what is there now.
+"""Records what a user reviewed of a project's hooks, and compares it with what is there now.
 
-It is kept as it was, not as a checksum: the next look can be a comparison, and nothing but equal
-content is ever taken for equal. A review is for each hook by itself: its entry, and all that
-``coverage`` finds in its words.
+A record keeps contents, not checksums: the next review can show a difference, and only equal
+content counts as equal. Each hook is reviewed by itself: its entry, and all that ``coverage``
+finds in its words.
 """
 
 import os
@@ -27,12 +27,12 @@ from hookline.pipeline.trust.coverage import (
 from hookline.wire import codec
 from hookline.wire.hooks import DEFAULT_TIMEOUT_MS, CommandHook, HookConfig, HookSource, HttpHook
 
-# The form of the records; those of another are not taken for a review.
+# The format of the records; a record of another version does not count as a review.
 VERSION = 2
-# What says nothing about what a hook does, or is the same wherever the project is.
+# Fields that do not change what a hook does, or that depend on where the project is.
 _NOT_REVIEWED = frozenset(
     {"description", "directory", "managed", "function", "on_failure", "plugin_data"}
-    # What others let a hook call is no part of it, and never adds to it.
+    # Set by other layers, and it only ever narrows what the hook may call.
     | {"allowed_urls"}
 )
 _ORDINARY: dict[str, Any] = {
@@ -43,18 +43,19 @@ _ORDINARY: dict[str, Any] = {
     "source": "project",
     "type": "command",
 }
+_KINDS = {"file": "a file", "directory": "a directory", "other": "a special file"}
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-# Nanoseconds within which a file may change twice and have the same date.
+# Nanoseconds within which a file may change twice and keep the same timestamp.
 _TICK_NS = 20_000_000
 
 
 class TrustError(HooklineError):
-    """What was trusted cannot be read or written."""
+    """A record of a review, or a file that it covers, cannot be read or written."""
 
 
 class ReviewedHook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One hook as it was looked at: its entry, the things in the project that it names, and what
-    nobody can look at. ``enabled`` is whether the project let it run."""
+    """One hook as it was reviewed: its entry, the files in the project that it names, and what no
+    review can cover. ``enabled`` is whether the project let it run."""
 
     entry: dict[str, Any]
     files: tuple[str, ...] = ()
@@ -64,21 +65,21 @@ class ReviewedHook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the hook."""
         return str(self.entry.get("name", ""))
 
     @property
     def event(self) -> str:
-        """The event it is for."""
+        """The event that the hook runs on."""
         return str(self.entry.get("event", ""))
 
     @property
     def is_of_project(self) -> bool:
-        """Whether it is the project's own, and not one of the user's that runs code of it."""
+        """Whether it is the project's own hook, not a user's hook that runs the project's code."""
         return "source" not in self.entry
 
     def has_same_place(self, entry: Mapping[str, Any]) -> bool:
-        """Whether an entry is for the same event and has the same name."""
+        """Whether an entry has the same event and the same name."""
         return (self.event, self.name) == (entry["event"], entry["name"])
 
 
@@ -100,8 +101,8 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     trusted_at: str = ""
 
     def get_guards(self) -> list[ReviewedHook]:
-        """The hooks of the project that must answer: those that fail closed, all of them in strict
-        mode. What becomes of a hook of their own is for the user to say."""
+        """The hooks of the project that must answer: those that fail closed, or all in strict mode.
+        A user's own hook is not among them: users may change theirs freely."""
         return [
             hook
             for hook in self.hooks
@@ -111,9 +112,9 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         ]
 
     def changes_of(self, now: "Review") -> list[str]:
-        """What is not as it was looked at, one phrase each; nothing if all of it is. Raises
-        TrustError for a file that cannot be read."""
-        # A look from another directory may name fewer of the files.
+        """What has changed since this review, one phrase each; raises TrustError for a file that
+        cannot be read."""
+        # Seen from another working directory, a hook may name fewer files.
         others = {n: os.path.join(now.project, n) for n in self.files if n not in now.files}
         files = {**read_states(others, now.project), **now.files}
         whys = [(hook, self.why_changed(hook, files)) for hook in now.hooks]
@@ -125,23 +126,23 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             if hook.is_of_project and not any(hook.has_same_place(each.entry) for each in now.hooks)
         ]
         found += [
-            f"{name}: a new test, or a changed one"
+            f"{name}: a new or changed test"
             for name in now.tests
             if name not in self.tests or self.files.get(name) != now.files[name]
         ]
         if (self.strict, self.required) != (now.strict, now.required):
-            found.append("strict or required: the project asks for something else now")
+            found.append("strict or required: the project's settings have changed")
         if self.tools != now.tools:
             found.append("hooks.tools: the project declares other tools now")
         return found
 
     def find(self, entry: Mapping[str, Any]) -> ReviewedHook | None:
-        """The reviewed hook that has this very entry."""
+        """The reviewed hook with exactly this entry, None if there is none."""
         return next((hook for hook in self.hooks if hook.entry == entry), None)
 
     def why_changed(self, now: ReviewedHook, files: Mapping[str, FileState]) -> str | None:
-        """What of a hook is not as it was looked at, None if all of it is; ``files`` are the
-        states of what it names now and of what it named then."""
+        """What of a hook has changed since this review, None if nothing has; ``files`` are the
+        current states of the files that it names now or named then."""
         known = self.find(now.entry)
         if known is None:
             if any(hook.has_same_place(now.entry) for hook in self.hooks):
@@ -166,14 +167,14 @@ def _explain_difference(name: str, then: FileState | None, now: FileState | None
     if then is None or now is None:
         return f"{name} has vanished since it was reviewed"
     if then.kind != now.kind:
-        return f"{name} was a {then.kind} when it was reviewed, and is none any more"
+        return f"{name} was {_KINDS[then.kind]} when it was reviewed, and is now {_KINDS[now.kind]}"
     if then.leads_to != now.leads_to:
-        return f"{name} leads elsewhere than when it was reviewed"
+        return f"{name} points to another place than when it was reviewed"
     return f"{name} has changed since it was reviewed"
 
 
 def describe_entry(entry: HookRegistryEntry) -> dict[str, Any]:
-    """Every field of an entry that decides what a hook does, as JSON; defaults are left out."""
+    """Every field of an entry that changes what the hook does, as JSON, without defaults."""
     matcher = entry.matcher if isinstance(entry.matcher, str) else ""
     said = {
         "event": entry.event.value,
@@ -184,7 +185,7 @@ def describe_entry(entry: HookRegistryEntry) -> dict[str, Any]:
         "onFailure": entry.hook.on_failure,
     }
     shown = {name: value for name, value in said.items() if name not in _NOT_REVIEWED}
-    # A record has lists for tuples, and must be equal to this.
+    # Records hold lists where entries hold tuples, and the two are compared.
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in msgspec.to_builtins(shown).items()
@@ -204,10 +205,10 @@ def review(
     tools: Mapping[str, Mapping[str, Any]] = _NOTHING,
     shared_env: Mapping[str, str] = _NOTHING,
 ) -> Review:
-    """What a project's hooks would run now; raises TrustError for a file that cannot be read.
+    """Review what a project's hooks would run now; raises TrustError for an unreadable file.
 
-    ``is_on`` says which of them the project lets run, ``tests`` are files that bring code, and
-    ``shared_env`` are variables that all hooks of Claude Code's find.
+    ``is_on`` says which hooks the project enables, ``tests`` are hook tests that bring code, and
+    ``shared_env`` are variables that all hooks in Claude Code's settings get.
     """
     real, files = os.path.realpath(project_dir), dict[str, FileState]()
     hooks = []
@@ -229,15 +230,15 @@ def review(
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """All that a review of some hooks covers, as a checksum, and what of it was looked at when."""
+    """A checksum of all that a review of some hooks covers, and the signatures of its files."""
 
     digest: str
     seen: dict[str, Signature | None]
 
     @classmethod
     def read(cls, entries: Iterable[HookRegistryEntry], *, project_dir: str, cwd: str) -> "Policy":
-        """The policy that hooks of whatever layer make. What a hook of the user's names is counted
-        from the folder of its settings."""
+        """The policy of hooks from any layer. The paths that a user's hook names are relative to
+        the folder of its settings."""
         import hashlib
 
         known, seen = [], dict[str, Signature | None]()
@@ -258,7 +259,7 @@ class Policy(msgspec.Struct, frozen=True):
         return cls(f"sha256:{hashlib.sha256(b'|'.join(sorted(known))).hexdigest()}", seen)
 
     def is_current(self) -> bool:
-        """Whether nothing of it has changed since."""
+        """Whether nothing that it covers has changed since."""
         return is_unchanged(self.seen)
 
 
@@ -278,7 +279,7 @@ def sign(places: Iterable[str], *, since: int | None = None) -> dict[str, Signat
 
 
 def is_unchanged(signed: Mapping[str, Signature | None]) -> bool:
-    """Whether every place is still as it was signed."""
+    """Whether every place still has the signature it had."""
     return all(signature(place) == then for place, then in signed.items())
 
 
@@ -289,8 +290,8 @@ def cover_entry(
     cwd: str,
     shared_env: Mapping[str, str] = _NOTHING,
 ) -> Coverage:
-    """What a hook of settings leads to in a project now; ``shared_env`` are variables that
-    all hooks of Claude Code's find."""
+    """What an entry's hook runs or reads in a project now; ``shared_env`` are variables that all
+    hooks in Claude Code's settings get."""
     hook, environ = entry.hook, os.environ
     if not isinstance(hook, CommandHook):
         return cover_plugin(hook, project_dir=project_dir, cwd=cwd)
@@ -299,7 +300,7 @@ def cover_entry(
 
 
 def describe_hook(entry: HookRegistryEntry, found: Coverage, enabled: bool) -> ReviewedHook:
-    """A hook as it is now; ``enabled`` is whether the project lets it run."""
+    """Describe a hook as it is now; ``enabled`` is whether the project lets it run."""
     return ReviewedHook(
         entry=describe_entry(entry),
         files=tuple(sorted(found.files)),
@@ -310,8 +311,8 @@ def describe_hook(entry: HookRegistryEntry, found: Coverage, enabled: bool) -> R
 
 
 def read_states(places: Mapping[str, str], project: str) -> dict[str, FileState]:
-    """What is at each place now, by its path in the project; raises TrustError for what cannot be
-    read."""
+    """Read the state of each place, by its path in the project; raises TrustError for a place that
+    cannot be read."""
     states = {}
     for name, place in places.items():
         try:
@@ -327,8 +328,8 @@ def read_states(places: Mapping[str, str], project: str) -> dict[str, FileState]
 
 
 def accept(now: Review, known: Review | None, *, uncovered: bool) -> Review:
-    """What is to be kept of a review that somebody agreed to: without ``uncovered``, no hook that
-    nobody could look at whole. A guard that such a one would replace stays in force."""
+    """What to record of a review that the user agreed to. Without ``uncovered``, hooks that the
+    review could not cover whole are left out; a guard that one of them would replace stays."""
     if uncovered:
         return now
     kept = [

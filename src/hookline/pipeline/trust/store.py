@@ -1,4 +1,4 @@
-"""Where reviews are kept: a file for each project, in the user's state directory."""
+"""Keeps reviews: one file for each project, in the user's state directory."""
 
 import os
 
@@ -13,14 +13,14 @@ from hookline.wire.codec import timestamp
 
 
 class TrustStore:
-    """What the user has trusted, a file for each project; only the user may read it."""
+    """The user's reviews, one file for each project, readable by the user alone."""
 
     def __init__(self, directory: str | None = None) -> None:
         state = user_state_dir()
         self._directory = directory or (None if state is None else os.path.join(state, "trust"))
 
     def read(self, project_dir: str) -> Review | None:
-        """What was trusted of a project, None if nothing was; raises TrustError."""
+        """Read the review of a project, None if there is none; raises TrustError."""
         file = self._locate(project_dir)
         if file is None:
             return None
@@ -31,8 +31,8 @@ class TrustStore:
             is_record = isinstance(record, dict) and isinstance(record.get("project"), str)
             if is_record and record.get("version") != VERSION:
                 raise TrustError(
-                    f"{file} was recorded by another version of hookline, which looked at less; "
-                    "nothing runs on it: review the project again with `hookline trust`"
+                    f"{file} was written by another version of hookline, which reviewed less; "
+                    "no project hook runs until you review them with `hookline trust`"
                 )
             known = msgspec.convert(record, Review)
         except (FileNotFoundError, NotADirectoryError):
@@ -40,7 +40,9 @@ class TrustStore:
         except OSError as error:
             if error.errno in EXHAUSTED:
                 raise
-            raise TrustError(f"{file} cannot be read ({error.strerror}); correct that") from None
+            raise TrustError(
+                f"{file} cannot be read ({error.strerror}); make it readable"
+            ) from None
         except (msgspec.DecodeError, ValueError) as error:
             raise TrustError(
                 f"{file} is damaged ({error}); trust the project again, which replaces it"
@@ -48,11 +50,12 @@ class TrustStore:
         return known if known.project == os.path.realpath(project_dir) else None
 
     def write(self, reviewed: Review) -> str:
-        """Keep a review; gives the file. Raises TrustError, and then what was there before still
-        is."""
+        """Write a review and return its file; raises TrustError, and then the old record stays."""
         file = self._locate(reviewed.project)
         if file is None:
-            raise TrustError(f"there is no home to keep it in; set HOME or {STATE_VARIABLE}")
+            raise TrustError(
+                f"there is no home directory to keep it in; set HOME or {STATE_VARIABLE}"
+            )
         kept = msgspec.structs.replace(reviewed, version=VERSION, trusted_at=timestamp())
         try:
             os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
@@ -65,7 +68,7 @@ class TrustStore:
         return file
 
     def forget(self, project_dir: str) -> bool:
-        """Trust a project no more; whether it was. Raises TrustError."""
+        """Remove the review of a project, and return whether there was one; raises TrustError."""
         file = self._locate(project_dir)
         try:
             if file is None:
@@ -78,10 +81,10 @@ class TrustStore:
         return True
 
     def file_of(self, project_dir: str) -> str | None:
-        """Where it is kept, None for a user without a home."""
+        """The file that keeps a project's review, None for a user without a home directory."""
         if self._directory is None:
             return None
-        # A name that any file system takes, and that a person can still find.
+        # Valid on any file system, and readable for people.
         path = os.path.realpath(project_dir)
         readable = "".join(c if c.isascii() and c.isalnum() else "-" for c in path).strip("-")
         import zlib
@@ -90,23 +93,23 @@ class TrustStore:
         return os.path.join(self._directory, f"{readable[-100:]}-{number:08x}.json")
 
     def _locate(self, project_dir: str) -> str | None:
-        """The same; raises TrustError for a place that the project itself could write to."""
+        """The same file; raises TrustError if the project itself could write to it."""
         named = os.environ.get(STATE_VARIABLE, "")
         if named and not os.path.isabs(named):
             raise TrustError(f"{STATE_VARIABLE} is {named!r}; it must be an absolute path")
         if self._directory is not None:
             store, project = os.path.realpath(self._directory), os.path.realpath(project_dir)
             home = home_dir()
-            # A project that is the home, or holds it, holds all that is the user's anyway.
+            # A project that contains the home directory contains all of the user's files anyway.
             holds_home = home is not None and is_inside(os.path.realpath(home), project)
             if is_inside(store, project) and not holds_home:
                 raise TrustError(
-                    f"what is trusted would be kept in {store}, in the project itself; "
-                    f"set {STATE_VARIABLE} to a directory outside of it"
+                    f"reviews would be kept in {store}, inside the project itself; "
+                    f"set {STATE_VARIABLE} to a directory outside the project"
                 )
         return self.file_of(project_dir)
 
 
 def is_inside(path: str, directory: str) -> bool:
-    """Whether a path is a directory or something in it; both are real paths."""
+    """Whether a path is a directory, or is in it; both are real paths."""
     return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)

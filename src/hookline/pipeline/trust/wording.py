@@ -1,7 +1,7 @@
-"""Makes of a word all the words that a shell may make of it, as far as that can be told.
+"""Expands a word into all the words that a shell may make of it, as far as they can be known.
 
 Variables may have several values, patterns several matches and braces several words. What cannot
-be told stays as it is written, with the reason.
+be known stays as written, with the reason.
 """
 
 import itertools
@@ -15,18 +15,18 @@ from hookline.pipeline.trust.kinds import OF_THE_MOMENT
 _MOST_STEPS = 40_000
 MOST_CHOICES = 256
 _MOST_BRACES = 32
-# Of no account where no file is meant.
+# Reasons that do not matter where the word is not a file.
 HARMLESS = frozenset({"number", "event"})
 
 
 class TooMuchError(Exception):
-    """A command has more in it than can be followed in a reasonable time."""
+    """A command is too long to be followed in a reasonable time."""
 
 
 class Field(msgspec.Struct, frozen=True):
-    """One word as a program gets it; ``unknown`` says why it cannot be told, ``tail`` what
-    stands behind that. ``written`` is how the command has it; ``code`` is what a program gets
-    where variables are not replaced in code."""
+    """One word as a program gets it; ``unknown`` says why its text cannot be known, ``tail`` is the
+    known text behind that. ``written`` is the word in the command; ``code`` is what the program
+    gets if it is code, in which variables are not replaced."""
 
     text: str
     unknown: str = ""
@@ -36,7 +36,7 @@ class Field(msgspec.Struct, frozen=True):
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """What one piece of a word may be; what is active is split and matched with files."""
+    """One possible text of a piece of a word; an active one is split and matched with files."""
 
     text: str
     unknown: str = ""
@@ -44,10 +44,10 @@ class _Part(msgspec.Struct, frozen=True):
 
 
 class Words:
-    """The variables and directories that are known, and the words that they make.
+    """The known variables and directories, and the words that they make.
 
-    ``find`` gives the files that match a pattern, None where there are too many. ``inert`` are the
-    variables that each stand for one word, whatever they hold.
+    ``find`` returns the files that match a pattern, None if there are too many. ``inert`` are the
+    variables that are never split: each is one word, whatever its value.
     """
 
     def __init__(
@@ -69,13 +69,13 @@ class Words:
         self.bases = tuple(dict.fromkeys(bases))
         self._find = find
         self._steps = 0
-        # Whether commands may run more than once, or later than they stand there.
+        # Whether commands may run more than once, or later than their place suggests.
         self.repeats = False
 
     def assign(self, name: str, value: str) -> None:
-        """A variable may have this value."""
+        """Add a value that a variable may have."""
         if name in ("PATH", "CDPATH"):
-            # An entry counts once, so that what grows in a loop comes to an end.
+            # Without duplicates, so that a path that grows in a loop stops growing.
             value = ":".join(dict.fromkeys(value.split(":")))
         values = self.values.setdefault(name, [])
         if value not in values:
@@ -90,7 +90,7 @@ class Words:
             raise TooMuchError
 
     def _list_choices(self, piece: Piece, *, is_alone: bool) -> list[_Part]:
-        """All that a piece may be, alone or beside others in a word."""
+        """All possible texts of a piece; ``is_alone`` if the word has no other."""
         if isinstance(piece, str):
             return [_Part(piece)]
         if isinstance(piece, Pattern):
@@ -102,7 +102,7 @@ class Words:
         is_active = not (piece.is_quoted or name in self.inert or piece.written == "~")
         parts = [_Part(value, is_active=is_active) for value in known]
         if parts and self.repeats and name not in self._given and not is_alone:
-            # It may be read before it is set.
+            # In a loop it may be read before it is set.
             parts.append(_Part("", is_active=True))
         if name in self.unknown:
             parts.append(_Part(piece.written, unknown=self.unknown[name]))
@@ -116,7 +116,7 @@ class Words:
         return parts or [_Part(piece.written, unknown="unset")]
 
     def make_texts(self, pieces: Sequence[Piece], written: str = "") -> list[Field]:
-        """The texts that some pieces may make where nothing is split."""
+        """The texts that some pieces may make where a shell splits nothing."""
         return [
             Field("".join(p.text for p in parts), *_find_unknown(parts), written)
             for parts in self._combine_choices(pieces)
@@ -134,7 +134,7 @@ class Words:
         return list(itertools.product(*choices))
 
     def make_fields(self, word: Word) -> list[list[Field]]:
-        """All the words that a shell may make of one."""
+        """All the lists of words that a shell may make of one word."""
         variants = _expand_braces(word.pieces)
         made = [
             self._split_fields(parts, _strip_quotes(word.written)) if pieces else [Field("")]
@@ -144,11 +144,11 @@ class Words:
         return made if len(variants) == 1 else [[field for fields in made for field in fields]]
 
     def _split_fields(self, parts: Sequence[_Part], written: str) -> list[Field]:
-        """Split what is active into words, and match them with files."""
+        """Split the active parts into words, and match them with files."""
         fields: list[list[_Part]] = []
         is_open = False
         for part in parts:
-            # A shell splits at these blanks and no others.
+            # A shell splits at these blanks only.
             blank = part.text.replace("\t", " ").replace("\n", " ") if part.is_active else ""
             chunks = [c for c in blank.split(" ") if c] if part.is_active else [part.text]
             is_open &= not blank.startswith(" ")
@@ -179,7 +179,7 @@ class Words:
 
 
 def _find_unknown(parts: Sequence[_Part]) -> tuple[str, str]:
-    """Why parts cannot be told, the gravest reason, and what stands behind the last of these."""
+    """The gravest reason why parts are unknown, and the text behind the last unknown part."""
     reasons = [part.unknown for part in parts if part.unknown]
     if not reasons:
         return "", ""
@@ -198,7 +198,7 @@ def _escape_pattern(text: str) -> str:
 
 
 def _expand_braces(pieces: Sequence[Piece]) -> list[Sequence[Piece]]:
-    """The words that braces make of one, each as its pieces."""
+    """Expand braces: the pieces of each word that they make."""
     signs = [(at, p.text) for at, p in enumerate(pieces) if isinstance(p, Pattern)]
     if sum(text == "{" for _, text in signs) > _MOST_BRACES:
         raise TooMuchError
@@ -213,7 +213,7 @@ def _expand_braces(pieces: Sequence[Piece]) -> list[Sequence[Piece]]:
         if at > opened and depth == 0:
             break
     if depth or len(marks) == 2:
-        # No list: it stays as it is written, or it is a range.
+        # Not a list: it stays as written, or it is a range.
         end = len(pieces) if depth else marks[-1] + 1
         written = Word(tuple(pieces[opened:end]), is_exact=False).fill({})
         if not depth and ".." in written:

@@ -132,3 +132,22 @@ def test_a_project_cannot_pass_a_value_of_its_own_for_an_extensions_directory() 
     assert argv_of(hook, own) == ["say", *args]
     hook = CommandHook(name="h", command="say", args=args, source=HookSource.EXTENSIONS)
     assert argv_of(hook, own) == ["say", "/e/x", "/w/y"]
+
+
+@pytest.mark.parametrize("command", ["perl -e {0} -e {1}", "node -r x -e {0} -p {1}"])
+def test_every_option_for_code_counts(command: str) -> None:
+    for code, path in ((VARIABLE, "x"), ("x", VARIABLE)):
+        assert not is_filled(*command.format(code, path).split())
+
+
+@pytest.mark.parametrize(
+    "command", ["perl -e x {0}", "python3 -W {0} x.py", "node --require {0} x.js", "sh -o {0} x"]
+)
+def test_a_script_and_its_arguments_behind_code_or_options_are_text(command: str) -> None:
+    assert is_filled(*command.format(VARIABLE).split())
+
+
+def test_beyond_a_thousand_words_nothing_is_filled_in() -> None:
+    assert is_filled("tool", VARIABLE, *["x"] * 998)
+    assert not is_filled("tool", VARIABLE, *["x"] * 999)
+    assert is_filled(VARIABLE, *["x"] * 1000)

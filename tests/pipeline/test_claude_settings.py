@@ -179,6 +179,26 @@ def test_what_its_files_say_besides_passes_without_a_word(project: Project) -> N
     assert (names(settings), settings.problems) == (["project a"], ())
 
 
+def test_a_key_of_hooks_given_twice_is_a_problem_and_any_other_is_not(project: Project) -> None:
+    text = '{"env": {}, "env": {}, "model": "a", "model": "b", "hooks": {"Stop": [], "Stop": []}}'
+    project.settings(text, file=PROJECT_FILE)
+    problems = load(project.path, claude=True).problems
+    assert [(each.kind, each.path) for each in problems] == [
+        ("duplicate-key", ("env",)),
+        ("duplicate-key", ("hooks", "Stop")),
+    ]
+
+
+def test_a_command_for_powershell_is_skipped_and_its_neighbours_load(project: Project) -> None:
+    windows = {"type": "command", "command": "Get-Date", "shell": "powershell"}
+    project.settings(hooks(windows, "beside"), file=PROJECT_FILE)
+    settings = load(project.path, claude=True)
+    assert names(settings) == ["project beside"]
+    (problem,) = settings.problems
+    assert (problem.kind, problem.consequence) == ("skipped", "the hook was skipped")
+    assert problem.path == ("hooks", "PreToolUse", 0, "hooks", 0, "shell")
+
+
 def test_an_unknown_event_is_a_problem_and_takes_nothing_else_down(project: Project) -> None:
     data = hooks("a")
     data["hooks"]["PreToolUs"] = []

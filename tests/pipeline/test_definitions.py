@@ -19,7 +19,7 @@ from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.dialects.native import NativeDialect
 from hookline.pipeline.jsonc import parse
 from hookline.wire.events import HookEventName
-from hookline.wire.hooks import CommandHook, HookSource
+from hookline.wire.hooks import CommandHook, HookSource, HttpHook
 from tests.arbitrary import JSON
 from tests.eleven import Json, command
 
@@ -412,3 +412,97 @@ def test_a_function_is_read_and_refused_as_a_command_is(fields: Json, problem: s
     with pytest.raises(InvalidHookError) as caught:
         runtime_hook({**config, **fields}, source=HookSource.RUNTIME)
     assert str(caught.value) == problem
+
+
+@pytest.mark.parametrize("prompt", ["", "  \n", 1, None, ["x"]])
+def test_a_prompt_hook_without_a_prompt_is_skipped(prompt: object) -> None:
+    parsed = load(defined({"type": "prompt", "prompt": prompt}, GOOD))
+    assert names(parsed) == ["good"]
+    assert said(parsed) == ["BeforeTool[0].hooks[0]: a prompt hook needs a prompt; it was skipped"]
+
+
+@pytest.mark.parametrize(("length", "name"), [(60, "x" * 60), (61, "x" * 60 + "…")])
+def test_a_prompt_without_a_name_is_called_by_its_first_sixty_characters(
+    length: int, name: str
+) -> None:
+    assert names(load(defined({"type": "prompt", "prompt": f"\n{'x' * length} "}))) == [name]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "left", "message"),
+    [
+        ("headers", {"a": "b", "c": 1}, {"a": "b"}, "must be an object of strings"),
+        ("headers", {"a": "b"}, {"a": "b"}, ""),
+        ("headers", [], {}, "must be an object of strings"),
+        ("allowedEnvVars", ["A", 1], (), "must be a list of the names of variables"),
+        ("allowedEnvVars", "A", (), "must be a list of the names of variables"),
+        ("allowedEnvVars", ["A", "B"], ("A", "B"), ""),
+    ],
+)
+def test_of_an_http_hooks_fields_only_strings_count(
+    field: str, value: object, left: object, message: str
+) -> None:
+    parsed = load(defined({"type": "http", "url": " https://a.example/x?key=1 ", field: value}))
+    (hook,) = (entry.hook for entry in parsed.entries)
+    assert isinstance(hook, HttpHook)
+    assert {"headers": hook.headers, "allowedEnvVars": hook.allowed_env}[field] == left
+    assert (hook.name, hook.url) == ("https://a.example/x", "https://a.example/x?key=1")
+    assert [problem.message.split(": ")[1] for problem in parsed.problems] == (
+        [message] if message else []
+    )
+
+
+@pytest.mark.parametrize("url", ["", "ftp://a", "https://", "https:///x", "a.example", None, 1])
+def test_an_http_hook_without_a_web_address_is_skipped(url: object) -> None:
+    parsed = load(defined({"type": "http", "url": url}))
+    assert (names(parsed), [problem.kind for problem in parsed.problems]) == ([], ["skipped"])
+
+
+def test_a_slip_in_a_definition_or_a_hook_is_said_with_what_comes_of_it() -> None:
+    parsed = load(defined({**GOOD, "onfailure": "block"}, Sequential=True))
+    first, second = parsed.problems
+    assert (first.kind, first.path) == ("misread-key", ("BeforeTool", 0, "Sequential"))
+    assert first.message == "BeforeTool[0].Sequential: is not a key of a definition"
+    assert first.consequence == "no hook sees what the one before it changed"
+    assert second.path == (*FIRST, "onfailure")
+    assert second.consequence == "a failure of the hook lets the agent go on"
+    assert "onFailure" in second.remedy
+
+
+def test_a_hook_that_fails_closed_is_never_left_in_the_background() -> None:
+    hook, problems = one(command("x", **{"async": True}))
+    assert (hook.background, problems) == (True, [])
+    hook, problems = one(command("x", **{"async": True, "onFailure": "block"}))
+    assert not hook.background
+    (problem,) = problems
+    assert problem.startswith("BeforeTool[0].hooks[0].async: is not for a hook that fails closed")
+    assert problem.endswith("; the hook is waited for")
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind"),
+    [(None, "null"), (True, "true or false"), (1.5, "a number"), ("x", "a string"), ([], "a list")],
+)
+def test_a_hook_that_is_no_object_is_named_by_what_it_is(raw: object, kind: str) -> None:
+    (problem,) = load(defined(raw)).problems
+    assert problem.message == f"BeforeTool[0].hooks[0]: must be an object, not {kind}"
+
+
+@pytest.mark.parametrize("name", ["${/}a${/}b", "${pathSeparator}a/b"])
+def test_an_extensions_separators_are_replaced_everywhere(name: str) -> None:
+    config = command(name, args=[name], env={"A": name})
+    hook, problems = one(config, source=HookSource.EXTENSIONS)
+    assert (hook.command, hook.args, hook.env) == ("/a/b", ("/a/b",), {"A": "/a/b"})
+    assert problems == []
+    hook, _ = one(config)
+    assert hook.command == name
+
+
+@pytest.mark.parametrize("field", ["command", "args", "env"])
+def test_an_extension_without_a_path_that_names_it_is_warned_of(field: str) -> None:
+    config = command("x", args=["x"], env={"A": "x"})
+    path = "${extensionPath}/x"
+    config[field] = {"command": path, "args": [path], "env": {"A": path}}[field]
+    _, problems = one(config, source=HookSource.EXTENSIONS)
+    (problem,) = problems
+    assert "names ${extensionPath}, and its extension has no path" in problem

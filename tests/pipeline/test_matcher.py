@@ -169,3 +169,12 @@ def test_each_event_says_what_its_matchers_are_compared_with(
     spec = EVENTS[HookEventName(event)]
     assert spec.target == compared
     assert spec.search is (compared == "tool_name")
+
+
+@pytest.mark.parametrize("text", ["a{%d}", "(a{0}b){%d}", "x{,%d}", "((a{2}){%d}){0}"])
+def test_ten_thousand_repetitions_are_the_most(text: str) -> None:
+    most = 5_000 if "{2}" in text else 10_000
+    search(text % most)
+    _, problem = compile_matcher(text % (most + 1), search=True)
+    assert problem is not None
+    assert "it repeats more than 10000 times" in problem.message

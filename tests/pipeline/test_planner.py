@@ -7,10 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from hookline.errors import EventHeldError
 from hookline.pipeline import planner as planning
 from hookline.pipeline.definitions import Origin, parse_hooks
+from hookline.pipeline.dialects import DIALECTS
+from hookline.pipeline.matcher import MatchTimeout
 from hookline.pipeline.planner import HookPlanner
-from hookline.pipeline.registry import HookRegistry, HookRegistryEntry
+from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, Rules
+from hookline.pipeline.settings import Required
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource, RuntimeHook
 from hookline.wire.results import HookExecutionPlan
@@ -221,3 +225,86 @@ def test_threads_that_plan_while_others_register_see_a_whole_picture() -> None:
     for thread in planners:
         thread.join()
     assert {tuple(names) for names in seen} <= {("always",), ("r", "always")}
+
+
+def require(planned: Planned, name: str, *, why: str | None = None) -> HookPlanner:
+    """A planner of hooks of which one is required; ``why`` is why that one is not trusted."""
+    demand = Required.read(name, [HookSource.PROJECT])
+    planned.registry.load(planned.registry.get_all_hooks(), Rules(required=(demand,)))
+    return HookPlanner(planned.registry, warn=planned.warnings.append, why_untrusted=lambda _: why)
+
+
+def test_an_event_that_can_be_blocked_is_held_while_a_required_hook_is_missing() -> None:
+    planner = require(Planned(entries(command("a", name="a"))), "guard")
+    with pytest.raises(EventHeldError, match="required hook 'guard' is not in force: no settings"):
+        planner.create_execution_plan("BeforeTool", "t")
+    assert planner.create_execution_plan("SessionEnd", "t") is None
+
+
+def test_an_event_is_held_while_a_required_hook_is_not_trusted_any_more() -> None:
+    planned = Planned(entries(command("a", name="guard"), event="BeforeModel"))
+    assert require(planned, "guard").create_execution_plan("BeforeTool", "t") is None
+    with pytest.raises(EventHeldError, match="'guard' is not in force: it changed"):
+        require(planned, "guard", why="it changed").create_execution_plan("BeforeTool", "t")
+
+
+@pytest.mark.parametrize(
+    ("target", "must"), [("write_file", True), ("read_file", False), (None, True)]
+)
+def test_an_event_that_failed_is_closed_if_a_hook_that_may_match_fails_closed(
+    target: str | None, must: bool
+) -> None:
+    guard = command("a", name="guard", onFailure="block")
+    planned = Planned(entries(guard, matcher="write"), entries(command("b", name="b")))
+    assert planned.planner.must_answer(EVENT, target) is must
+    assert planned.planner.must_answer(HookEventName.AFTER_TOOL, target) is False
+    planned.registry.set_hook_enabled("guard", False)
+    assert planned.planner.must_answer(EVENT, target) is False
+
+
+def test_before_the_settings_are_read_only_hooks_of_code_close_an_event_unless_none_can_be() -> (
+    None
+):
+    registry = HookRegistry()
+    planner = HookPlanner(registry, warn=print)
+    assert planner.must_answer(EVENT, "t") is False
+    assert planner.must_answer(EVENT, "t", is_exhausted=True) is True
+    registry.register(*entries(command("a", onFailure="block")))
+    assert planner.must_answer(EVENT, "t") is True
+    registry.load([])
+    assert planner.must_answer(EVENT, "t", is_exhausted=True) is False
+
+
+def test_while_events_are_held_those_of_a_hook_that_fails_closed_must_be_answered() -> None:
+    open_, closed = command("a", name="a"), command("b", name="b", onFailure="block")
+    assert require(Planned(entries(open_)), "guard").must_answer(EVENT, "t") is False
+    assert require(Planned(entries(closed)), "guard").must_answer(EVENT, "t") is True
+
+
+def test_a_warning_names_the_hook_the_matcher_and_eighty_characters_of_the_name() -> None:
+    def explode(_name: str) -> bool:
+        raise MatchTimeout
+
+    entry = msgspec.structs.replace(runtime("slow"), matches=explode, matcher="(a|aa)+$")
+    planned = Planned([entry])
+    assert planned.names("x" * 81) == ["slow"]
+    (warning,) = planned.warnings
+    assert f"matcher '(a|aa)+$' of hook 'slow' took too long on '{'x' * 80}'; " in warning
+
+
+def test_a_name_that_nothing_matches_may_still_be_a_tool_that_another_dialect_names() -> None:
+    def claude(matcher: str) -> list[HookRegistryEntry]:
+        defined = {"PreToolUse": [{"matcher": matcher, "hooks": [command("a", name="a")]}]}
+        dialect = DIALECTS["claude"]
+        origin = Origin("test")
+        parsed = parse_hooks(defined, source=HookSource.USER, origin=origin, dialect=dialect)
+        return list(parsed.entries)
+
+    planned = Planned(claude("mcp__db__query"))
+    assert planned.planner.may_match("BeforeTool", "query") is True
+    assert planned.planner.may_match("AfterTool", "query") is False
+    assert Planned(claude("Bash")).planner.may_match("BeforeTool", "query") is False
+    native = Planned(entries(command("a"), matcher="mcp__db__query"))
+    assert native.planner.may_match("BeforeTool", "query") is False
+    planned.registry.set_hook_enabled("a", False)
+    assert planned.planner.may_match("BeforeTool", "query") is False

@@ -144,7 +144,7 @@ def _replace(outputs: Outputs) -> Merged:
     for output in outputs:
         merged.update(output.to_wire())
     specifics = [o.hook_specific_output for o in outputs if o.hook_specific_output is not None]
-    if len(specifics) > 1:
+    if specifics:
         kept = ("userMessage", "keepHistory")
         united = _unite_specifics([{k: v for k, v in s.items() if k in kept} for s in specifics])
         merged["hookSpecificOutput"] = {**specifics[-1], **(united or {})}

@@ -5,15 +5,22 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hookline.pipeline.programs import (
     Started,
     find_program,
+    find_user_config,
     hook_variables,
     interpreter_in,
+    own_variables,
+    program_at,
     read_shebang,
+    resolve_relative,
+    resolve_words,
+    shebang_in,
     started_by,
 )
 from hookline.wire.hooks import CommandHook, HookSource
@@ -266,3 +273,113 @@ def test_a_long_command_is_looked_at_in_a_moment(unit: str) -> None:
         hook = CommandHook(name="h", command=command, args=args, source=HookSource.PROJECT)
         started_by(hook, variables, cwd="/", project_dir="/tmp", environ={})
     assert time.process_time() - started_at < 4
+
+
+def test_a_hook_of_an_extension_or_a_plugin_finds_its_directories_too() -> None:
+    def variables(**fields: Any) -> dict[str, str]:
+        hook = CommandHook(name="h", command="x", **fields)
+        places = {"project_dir": "/p", "cwd": "/c", "session_id": "", "event": ""}
+        plain = hook_variables(**places)
+        return {n: v for n, v in hook_variables(**places, hook=hook).items() if n not in plain}
+
+    extension = {"source": HookSource.EXTENSIONS}
+    assert variables(directory="/d") == {}
+    assert variables(directory="/e", **extension) == {"extensionPath": "/e", "workspacePath": "/p"}
+    assert variables(**extension)["extensionPath"] == "/${extensionPath}"
+    assert variables(plugin_root="/r") == {"CLAUDE_PLUGIN_ROOT": "/r"}
+    both = {"CLAUDE_PLUGIN_ROOT": "/r", "CLAUDE_PLUGIN_DATA": "/s"}
+    assert variables(plugin_root="/r", plugin_data="/s") == both
+    assert variables(plugin_data="/s") == {}
+
+
+def test_only_an_extensions_variables_may_name_its_directories() -> None:
+    env = {"A": "${extensionPath}/a:$workspacePath", "B": "$HOME"}
+    values = {"extensionPath": "/e", "workspacePath": "/w", "HOME": "/h"}
+    hook = CommandHook(name="h", command="x", env=env, source=HookSource.EXTENSIONS)
+    assert own_variables(hook, values) == {"A": "/e/a:/w", "B": "$HOME"}
+    assert own_variables(hook, {}) == env
+    assert own_variables(CommandHook(name="h", command="x", env=env), values) == env
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "found"),
+    [
+        ("x ${user_config.KEY} y", None, "${user_config.KEY}"),
+        ("x", ("a", "${user_config.A}${user_config.B}"), "${user_config.A}"),
+        ("${user_config.KEY", None, "${user_config.KEY"),
+        ("$user_config.KEY", ("${user}",), None),
+    ],
+)
+def test_what_a_plugins_user_was_asked_for_is_found(
+    command: str, args: tuple[str, ...] | None, found: str | None
+) -> None:
+    assert find_user_config(CommandHook(name="h", command=command, args=args)) == found
+
+
+@pytest.mark.parametrize(
+    ("words", "at"),
+    [
+        ("", None),
+        ("x a", 0),
+        ("env x", 1),
+        ("/usr/bin/env -i A=1 B=2 x", 4),
+        ("env -u A x", None),
+        ("env", None),
+        ("env A=1", None),
+    ],
+)
+def test_the_program_is_the_first_word_or_what_env_starts(words: str, at: int | None) -> None:
+    assert program_at(words.split()) == at
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"#!/bin/sh\n", ("/bin/sh",)),
+        (b"#!/bin/sh", ("/bin/sh",)),
+        (b"#! \t/bin/sh -e x\n", ("/bin/sh", "-e x")),
+        (b"#!\n", None),
+        (b"#!" + b"x" * 253 + b"\n", ("x" * 253,)),
+        (b"#!" + b"x" * 254 + b"\n", None),
+        (b"#!/bin/sh " + b"x" * 300, ("/bin/sh", "x" * 246)),
+    ],
+)
+def test_of_a_first_line_no_more_than_256_bytes_count(
+    content: bytes, words: tuple[str, ...] | None
+) -> None:
+    assert shebang_in(content) == words
+
+
+@pytest.mark.parametrize(
+    ("there", "source", "found"),
+    [
+        ({"p/x", "c/x", "d/x"}, HookSource.PROJECT, "p/x"),
+        ({"c/x", "d/x"}, HookSource.PROJECT, "x"),
+        ({"p/x", "c/x", "d/x"}, HookSource.USER, "d/x"),
+        ({"p/x", "c/x"}, HookSource.USER, "x"),
+        ({"p/x"}, HookSource.USER, "p/x"),
+        (set(), HookSource.USER, "x"),
+    ],
+)
+def test_a_relative_path_is_looked_for_where_its_layer_may_have_it(
+    project: Project, there: set[str], source: HookSource, found: str
+) -> None:
+    for name in there:
+        project.write(name, "")
+    places = {each: str(project.path / each) for each in "pcd"}
+    hook = CommandHook(name="h", command="x", source=source, directory=places["d"])
+    word = resolve_relative("./x", hook, cwd=places["c"], project_dir=places["p"])
+    assert word == ("./x" if found == "x" else str(project.path / found))
+
+
+def test_a_file_that_cannot_be_looked_at_keeps_its_place(project: Project) -> None:
+    project.write("x.js", "")
+    (project.path / "loop").symlink_to("loop")
+    hook = CommandHook(name="h", command="x", source=HookSource.PROJECT)
+    places = {"cwd": str(project.path / "below"), "project_dir": str(project.path)}
+    assert resolve_relative("loop/x", hook, **places) == f"{project.path}/loop/x"
+    assert resolve_relative("a" * 300, hook, **places) == "a" * 300
+    assert resolve_relative("a\0", hook, **places) == "a\0"
+    assert resolve_relative("x.js/y", hook, **places) == "x.js/y"
+    assert resolve_words(["node", "x"], hook, **places) == ["node", f"{project.path}/x"]
+    assert resolve_words(["sh", "x"], hook, **places) == ["sh", "x"]

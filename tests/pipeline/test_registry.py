@@ -1,11 +1,15 @@
 """The hooks of a system: order, switches, and what survives a load."""
 
+from typing import Any
+
+import msgspec
 import pytest
 
 from hookline.errors import HookRegistryNotInitializedError
-from hookline.pipeline.registry import HookRegistry, HookRegistryEntry
+from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, Rules, explain_missing
+from hookline.pipeline.settings import Required
 from hookline.wire.events import HookEventName
-from hookline.wire.hooks import CommandHook, HookSource
+from hookline.wire.hooks import CommandHook, HookSource, RuntimeHook
 
 EVENT = HookEventName.BEFORE_TOOL
 
@@ -130,3 +134,91 @@ def test_switching_a_layer_leaves_hooks_of_the_same_name_in_others_alone() -> No
         ("user", True),
         ("runtime", False),
     ]
+
+
+GUARD = Required.read("guard", [HookSource.USER, HookSource.SYSTEM])
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({}, None),
+        ({"name": "other"}, "no settings have it"),
+        (
+            {"source": HookSource.PROJECT},
+            "it must be in the settings of system or user, and is in those of project",
+        ),
+        ({"enabled": False}, "it is disabled"),
+        ({"trusted": False}, "nobody has reviewed it as it is now"),
+        ({"enabled": False, "trusted": False}, "it is disabled"),
+        ({"background": True}, "it is async, so nobody waits for its answer"),
+    ],
+)
+def test_a_required_hook_that_is_not_in_force_says_why(
+    fields: dict[str, Any], why: str | None
+) -> None:
+    hook = CommandHook(
+        name=fields.get("name", "guard"),
+        command="true",
+        source=fields.get("source", HookSource.USER),
+        background=fields.get("background", False),
+    )
+    switches = {name: fields.get(name, True) for name in ("enabled", "trusted")}
+    found = HookRegistryEntry(event=EVENT, hook=hook, matches=lambda _: True, **switches)
+    missing = explain_missing([found], [GUARD])
+    assert missing == ({} if why is None else {GUARD: why})
+    registry = HookRegistry()
+    registry.load([found], Rules(required=(GUARD,)))
+    in_force = why is None or "async" in why
+    assert registry.snapshot().required == ((found,) if in_force else ())
+    hold = "" if why is None else f"required hook 'guard' is not in force: {why}"
+    assert registry.snapshot().hold == hold
+
+
+def test_one_entry_in_force_is_enough_for_a_required_hook() -> None:
+    off = msgspec.structs.replace(entry("guard", HookSource.USER), enabled=False)
+    assert explain_missing([off, entry("guard", HookSource.SYSTEM)], [GUARD]) == {}
+
+
+@pytest.mark.parametrize(
+    ("rules", "hold"),
+    [
+        (Rules(strict=True, broken="a"), "not all settings can be read: a"),
+        (Rules(strict=True), ""),
+        (Rules(broken="a"), ""),
+    ],
+)
+def test_strict_events_are_held_while_settings_cannot_be_read(rules: Rules, hold: str) -> None:
+    registry = HookRegistry()
+    registry.load([entry("a")], rules)
+    assert registry.snapshot().hold == hold
+
+
+def test_in_strict_mode_every_hook_fails_closed_and_is_listed_as_written() -> None:
+    registry = HookRegistry()
+    registry.load([entry("a")], Rules(strict=True))
+    registry.register(entry("b"))
+    snapshot = registry.snapshot()
+    assert snapshot.strict
+    assert [e.hook.on_failure for e in snapshot.by_event[EVENT]] == ["block", "block"]
+    assert [e.hook.on_failure for e in snapshot.entries] == ["allow", "allow"]
+    assert registry.fails_closed(EVENT)
+    registry.load([entry("a")])
+    assert registry.snapshot().strict
+    registry.load([entry("a")], Rules())
+    assert not registry.fails_closed(EVENT)
+
+
+def test_a_registry_knows_whether_functions_or_other_dialects_are_among_its_hooks() -> None:
+    registry = loaded(entry("a"))
+    assert (registry.has_functions(), registry.snapshot().is_native) == (False, True)
+    function = RuntimeHook(name="f", function=print)
+    unregister = registry.register(
+        HookRegistryEntry(event=EVENT, hook=function, matches=lambda _: True)
+    )
+    assert registry.has_functions()
+    unregister()
+    assert not registry.has_functions()
+    foreign = CommandHook(name="c", command="true", dialect="claude", dialect_event="PreToolUse")
+    registry.register(HookRegistryEntry(event=EVENT, hook=foreign, matches=lambda _: True))
+    assert not registry.snapshot().is_native

@@ -164,7 +164,9 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def _explain_difference(name: str, then: FileState | None, now: FileState | None) -> str | None:
     if then == now:
         return None
-    if then is None or now is None:
+    if then is None:
+        return f"{name} was not there when it was reviewed"
+    if now is None:
         return f"{name} has vanished since it was reviewed"
     if then.kind != now.kind:
         return f"{name} was {_KINDS[then.kind]} when it was reviewed, and is now {_KINDS[now.kind]}"

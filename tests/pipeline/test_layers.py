@@ -3,9 +3,19 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from hookline.pipeline.settings import GivenTrust, Layer, Settings, combine, read_layer
+from hookline.pipeline.settings import (
+    GivenTrust,
+    Layer,
+    Required,
+    Settings,
+    SettingsFile,
+    combine,
+    keep_one_of_each,
+    read_layer,
+)
 from hookline.wire.hooks import HookSource, Redaction
 from tests.eleven import Json, command, started
 
@@ -179,3 +189,132 @@ def test_problems_of_all_layers_come_together() -> None:
         layer(PROJECT, {"type": "http"}), layer(USER, {"type": "nope"}), trusted=False
     )
     assert [problem.place for problem in settings.problems] == ["project", "user"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "sources"),
+    [
+        ("guard", "guard", {USER, SYSTEM}),
+        ("system:guard", "guard", {SYSTEM}),
+        ("project:a:b", "a:b", {PROJECT}),
+        ("hooks:guard", "hooks:guard", {USER, SYSTEM}),
+        (":guard", ":guard", {USER, SYSTEM}),
+    ],
+)
+def test_a_required_hook_is_named_with_its_layer_or_without(
+    text: str, name: str, sources: set[HookSource]
+) -> None:
+    demand = Required.read(text, [USER, SYSTEM], by_code=True)
+    assert (demand.text, demand.name, demand.sources) == (text, name, sources)
+    assert demand.by_code is (name == text)
+
+
+def test_what_code_requires_may_be_given_in_code_in_any_layer_but_an_extensions() -> None:
+    def met(source: HookSource, *, by_code: bool, file: str | None) -> bool:
+        (entry,) = layer(source, hook("guard")).entries
+        entry = msgspec.structs.replace(entry, file=file)
+        return Required.read("guard", [SYSTEM], by_code=by_code).is_met_by(entry)
+
+    assert met(PROJECT, by_code=True, file=None)
+    assert not met(PROJECT, by_code=True, file="f")
+    assert not met(PROJECT, by_code=False, file=None)
+    assert not met(EXTENSIONS, by_code=True, file=None)
+    assert met(SYSTEM, by_code=False, file="f")
+
+
+@pytest.mark.parametrize(
+    ("source", "fulfilled_by"),
+    [
+        (PROJECT, [PROJECT, USER, SYSTEM]),
+        (USER, [USER, SYSTEM]),
+        (SYSTEM, [SYSTEM]),
+        (EXTENSIONS, [EXTENSIONS, SYSTEM]),
+    ],
+)
+def test_a_layer_requires_a_hook_of_its_own_or_of_one_trusted_more(
+    source: HookSource, fulfilled_by: list[HookSource]
+) -> None:
+    asking = read_layer({"hooks": {"required": ["guard"]}}, source, "x")
+    (demand,) = combined(asking).required
+    assert demand.sources == set(fulfilled_by)
+    assert bool(combined(asking, trusted=False).required) is (source is not PROJECT)
+
+
+def test_a_required_hook_keeps_hooks_on_whoever_switches_them_off() -> None:
+    asking = read_layer({"hooks": {"required": ["guard"]}}, USER, "x")
+    assert not combined(switched_off(SYSTEM)).enabled
+    settings = combined(switched_off(SYSTEM), asking)
+    assert settings.enabled
+    assert not settings.only_managed
+    assert combined(switched_off(USER)).only_managed
+
+
+@pytest.mark.parametrize("source", HookSource)
+def test_any_layer_makes_events_strict_and_a_project_only_if_it_is_trusted(
+    source: HookSource,
+) -> None:
+    asking = layer(source, strict=True)
+    assert combined(asking).strict
+    assert combined(asking, trusted=False).strict is (source is not PROJECT)
+    assert not combined(layer(source)).strict
+    assert combine([], trust=GivenTrust(trusted=True), strict=True).strict
+
+
+def test_the_first_layer_that_speaks_decides_about_the_trace() -> None:
+    def traced(*said: bool | None) -> bool:
+        asked = [layer(USER, hookline={} if word is None else {"trace": word}) for word in said]
+        return combined(*asked).trace
+
+    assert [traced(), traced(None), traced(True), traced(None, True)] == [False, False, True, True]
+    assert [traced(False, True), traced(True, False)] == [False, True]
+    project = layer(PROJECT, hookline={"trace": True})
+    assert not combined(project).trace
+    assert [problem.kind for problem in project.problems] == ["overreach"]
+
+
+def test_private_hosts_of_the_user_and_the_system_are_joined_without_doubles() -> None:
+    def hosts(source: HookSource, *names: str) -> Layer:
+        return layer(source, security={"privateHookHosts": list(names)})
+
+    project = hosts(PROJECT, "p")
+    assert combined(project, hosts(USER, "b", "a"), hosts(SYSTEM, "a", "c")).private_hosts == (
+        *("b", "a", "c"),
+    )
+    assert [problem.kind for problem in project.problems] == ["overreach"]
+
+
+def test_trust_that_is_asked_for_each_time_may_change() -> None:
+    said = [False]
+    trust = GivenTrust(lambda: said[0])
+    (entry,) = layer(PROJECT, hook("p")).entries
+    (users,) = layer(USER, hook("u")).entries
+    assert (trust.admits(entry.hook), trust.adopt(entry.hook)) == (False, False)
+    assert trust.why_untrusted(entry.hook) == "the project is not trusted, so its hooks do not run"
+    assert trust.why_untrusted(users.hook) is None
+    said[0] = True
+    assert (trust.admits(entry.hook), trust.adopt(entry.hook)) == (True, True)
+    assert trust.get_guards() == ()
+
+
+def test_one_hook_that_is_held_back_is_said_in_the_singular() -> None:
+    def message(*names: str) -> str:
+        settings = combined(layer(PROJECT, *map(hook, names)), trusted=False)
+        (problem,) = settings.problems
+        return f"{problem.message}; {problem.remedy}"
+
+    one = "1 project hook is not trusted and will not run; review it with `hookline trust`"
+    two = "2 project hooks are not trusted and will not run; review them with `hookline trust`"
+    assert (message("a"), message("a", "b")) == (one, two)
+
+
+def test_of_two_files_that_are_one_the_first_of_the_most_trusted_layer_counts(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a").write_text("{}")
+    (tmp_path / "b").symlink_to("a")
+    (tmp_path / "c").symlink_to("a")
+    one, two, three = (str(tmp_path / name) for name in "abc")
+    files = [SettingsFile(one, USER), SettingsFile(two, USER), SettingsFile(three, PROJECT)]
+    assert keep_one_of_each(files) == files[:1]
+    files = [SettingsFile(one, PROJECT), SettingsFile(two, USER), SettingsFile(three, SYSTEM)]
+    assert keep_one_of_each(files) == files[2:]

@@ -137,6 +137,20 @@ async def test_the_hooks_of_a_killed_program_end_within_a_second(hook: str) -> N
         assert time.monotonic() - killed < 1 + SLACK
 
 
+async def test_a_child_that_ignores_sigterm_ends_though_its_hook_ended_first() -> None:
+    """The agent is killed in the grace of a hook that it has told to end."""
+    told = "when_told(); os.killpg(hooks[0].pid, signal.SIGTERM); hooks[0].wait(); time.sleep(60)"
+    agent = run_agent(told, f"({STUBBORN.format(name='child')}) & wait")
+    child = await guarded("child")
+    Path("go").touch()
+    hook = os.getpgid(int(child))
+    await comes_true(lambda: not is_running(hook))
+    assert is_running(child)
+    agent.kill()
+    agent.wait()
+    await comes_true(lambda: not is_running(child))
+
+
 async def test_all_of_fifty_hooks_end_with_their_program() -> None:
     hooks = [SLEEPS.format(name=f"pid{n}") for n in range(50)]
     with waiting_agent(*hooks) as agent:

@@ -1,5 +1,6 @@
 """A template is not used for anything but what would be started now."""
 
+import asyncio
 import os
 import sys
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hookline.pipeline.runner.warm.pool import ColdStart
+from tests.pipeline.runner.contained import comes_true
 from tests.pipeline.runner.warm.warmed import cold, seen, warm, warm_pool
 
 AGO = time.time() - 1000
@@ -76,6 +78,44 @@ async def test_a_changed_installed_module_is_what_is_imported(python: str) -> No
         assert (await warm(pool, [python, "hook.py"])).stdout == b"1\n"
         installed(python, "VALUE = 'other'")
         assert (await warm(pool, [python, "hook.py"])).stdout == b"other\n"
+
+
+# Waits, once it has been read, until the test lets it be imported.
+WAITING = """
+import os, time
+VALUE = 1
+os.mkdir("read")
+while not os.path.exists("go"):
+    time.sleep(0.005)
+"""
+
+
+async def test_a_module_written_while_the_template_starts_is_what_the_next_call_imports(
+    python: str,
+) -> None:
+    module = installed(python, WAITING)
+    write("hook.py", "import package; print(package.VALUE)")
+    async with warm_pool() as pool:
+        first = asyncio.create_task(warm(pool, [python, "hook.py"]))
+        await comes_true(Path("read").exists)
+        module.write_text("VALUE = 'other'")
+        Path("go").touch()
+        assert (await first).stdout == b"1\n"
+        assert (await warm(pool, [python, "hook.py"])).stdout == b"other\n"
+
+
+async def test_a_script_written_while_the_template_starts_is_what_the_next_call_runs(
+    python: str,
+) -> None:
+    installed(python, WAITING)
+    write("hook.py", "import package; print('one', 'package' in globals())")
+    async with warm_pool() as pool:
+        first = asyncio.create_task(warm(pool, [python, "hook.py"]))
+        await comes_true(Path("read").exists)
+        Path("hook.py").write_text("import sys; print('two', 'package' in sys.modules)")
+        Path("go").touch()
+        await first
+        assert (await warm(pool, [python, "hook.py"])).stdout == b"two False\n"
 
 
 async def test_an_installed_module_that_reads_a_variable_has_its_value_of_now(python: str) -> None:

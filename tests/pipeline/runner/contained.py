@@ -61,6 +61,17 @@ def time_begins_with(path: str) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def time_jumps_with(path: str, seconds: float) -> Iterator[None]:
+    """Have the time of the running loop go ahead by so much once a script has written a file."""
+    loop = running_loop()
+    real = loop.time
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "time", lambda: real() + seconds * os.path.exists(path))
+        yield
+
+
 async def appears(path: str | Path) -> Path:
     """Wait for a file that a script writes."""
     await comes_true(lambda: Path(path).exists() and Path(path).read_text() != "")

@@ -15,7 +15,7 @@ from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookConfig, HookSource, Redaction
 from hookline.wire.results import HookExecutionPlan
 from tests.eleven import Json
-from tests.pipeline.runner.contained import time_begins_with
+from tests.pipeline.runner.contained import time_begins_with, time_jumps_with
 from tests.pipeline.runner.planned import TOOL, function, run, run_one, script
 
 
@@ -105,8 +105,26 @@ async def test_more_output_than_the_cap_is_a_failure() -> None:
     result = await run_one(script("""yes '{"decision": "deny"}'"""), limits=limits)
     assert (result.success, result.failed, result.output) == (False, "output_limit", None)
     assert "more than 1000 bytes" in str(result.error)
-    fits = await run_one(script(f"printf %{1_000}s x"), limits=limits)
-    assert fits.success
+
+
+@pytest.mark.parametrize(("size", "failed"), [(1_000, None), (1_001, "output_limit")])
+async def test_stdout_exactly_as_long_as_the_cap_is_an_answer(
+    size: int, failed: str | None
+) -> None:
+    limits = RunLimits(kill_grace=0.2, max_stdout=1_000)
+    answer = """{"decision":"deny","reason":"no"}"""
+    result = await run_one(script(f"printf '%-{size}s' '{answer}'"), limits=limits)
+    assert (result.failed, len(result.stdout)) == (failed, 1_000)
+    assert (result.output is None) == (failed is not None)
+
+
+async def test_a_hook_has_the_configured_grace_and_its_last_bytes_of_stderr() -> None:
+    tidy = "echo on > asked; sleep 0.1; printf 123456 >&2; exit 4"
+    command = f"trap '{tidy}' TERM; echo on > begun; sleep 30 & wait"
+    with time_begins_with("begun"), time_jumps_with("asked", 100):
+        limits = RunLimits(kill_grace=110, max_stderr=5)
+        result = await run_one(script(command, timeout=100), limits=limits)
+    assert (result.failed, result.signal, result.stderr) == ("timeout", None, "23456")
 
 
 @pytest.mark.parametrize(

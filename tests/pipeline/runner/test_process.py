@@ -123,6 +123,13 @@ async def test_stderr_keeps_its_last_bytes() -> None:
     assert (await run_script("echo x >&2", max_stderr=0)).stderr == b""
 
 
+async def test_stderr_loses_its_first_byte_with_one_more_than_its_limit() -> None:
+    within = await run_script("printf 12345 >&2; exit 3", max_stderr=5)
+    over = await run_script("printf 123456 >&2; exit 3", max_stderr=5)
+    assert (within.exit_code, within.stderr) == (3, b"12345")
+    assert (over.ended, over.exit_code, over.stderr) == ("exit", 3, b"23456")
+
+
 async def test_a_flood_of_stderr_costs_time_in_proportion_to_its_length() -> None:
     outcome = await run_script("head -c 60000000 /dev/zero >&2; echo end >&2; exit 2")
     assert (outcome.ended, outcome.exit_code) == ("exit", 2)

@@ -21,6 +21,7 @@ from tests.pipeline.runner.contained import (
     is_running,
     run_script,
     time_begins_with,
+    time_jumps_with,
 )
 
 # A child that pays no attention to SIGTERM, and says who it is.
@@ -61,6 +62,23 @@ async def test_a_process_may_end_in_its_own_way_within_the_grace() -> None:
         outcome = await run_script(script, timeout=0.2, grace=20)
     assert (outcome.ended, outcome.exit_code, outcome.stdout) == ("timeout", 4, b"bye\n")
     assert outcome.duration < 20
+
+
+async def test_a_process_that_tidies_up_almost_until_the_end_of_the_grace_is_not_killed() -> None:
+    tidy = "echo on > asked; sleep 0.3; echo tidy > done; exit 4"
+    with time_begins_with("begun"), time_jumps_with("asked", 100):
+        script = f"trap '{tidy}' TERM; {BEGUN}; sleep 30 & wait"
+        outcome = await run_script(script, timeout=0.1, grace=110)
+    assert (outcome.ended, outcome.exit_code, outcome.signal) == ("timeout", 4, None)
+    assert Path("done").read_text() == "tidy\n"
+
+
+async def test_a_process_that_still_tidies_up_after_the_grace_is_killed() -> None:
+    tidy = "echo on > asked; sleep 30"
+    with time_begins_with("begun"), time_jumps_with("asked", 100):
+        script = f"trap '{tidy}' TERM; {BEGUN}; sleep 30 & wait"
+        outcome = await run_script(script, timeout=0.1, grace=99)
+    assert (outcome.ended, outcome.signal) == ("timeout", signal.SIGKILL)
 
 
 async def test_the_children_of_a_process_end_with_it() -> None:

@@ -5,6 +5,7 @@ import gzip
 import itertools
 import time
 import zlib
+from collections.abc import Callable
 
 import pytest
 
@@ -123,8 +124,28 @@ async def test_what_is_too_large_or_compressed_is_refused(handler: Handler, fail
     assert result.error
 
 
-async def test_a_body_of_just_the_limit_is_read() -> None:
-    assert (await ask(answer(b"{}" + b" " * 99_998), context=LIMIT)).success
+def in_chunks(body: bytes) -> Handler:
+    pieces = (body[:60_000], body[60_000:])
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+    return write(HEAD + b"transfer-encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n")
+
+
+@pytest.mark.parametrize("send", [answer, in_chunks])
+async def test_a_body_of_just_the_limit_is_read_and_one_byte_more_is_not(
+    send: Callable[[bytes], Handler],
+) -> None:
+    body = b'{"decision": "deny", "reason": "r"}'.ljust(100_000)
+    within, over = [await ask(send(sent), context=LIMIT) for sent in (body, body + b" ")]
+    assert within.output == {"decision": "deny", "reason": "r"}
+    assert (over.failed, over.output, over.stdout) == ("output_limit", None, "")
+    assert "sent more than 100000 bytes" in str(over.error)
+
+
+@pytest.mark.parametrize("size", [50, 51])
+async def test_a_refusal_is_cut_at_the_limit_of_all_answers_where_that_is_lower(size: int) -> None:
+    limits = {"limits": RunLimits(max_stdout=50)}
+    result = await ask(answer(b"x" * size, status=500), context=limits)
+    assert (result.failed, result.stdout) == ("error", "x" * 50)
 
 
 async def reset(request: Request) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from hookline.pipeline.runner.command import CommandRunner
 from hookline.pipeline.runner.context import InputDocument, RunContext
-from hookline.pipeline.runner.invocation import environment_of
+from hookline.pipeline.runner.invocation import make_environment
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import Redaction
 from tests.harness.scratch import Project
@@ -88,7 +88,7 @@ async def test_a_run_leaves_nothing_in_the_project(
 
 
 def prefix_of(project: str, own: dict[str, str] | None = None) -> str:
-    env = environment_of(Redaction(), {"HOOKLINE_PROJECT_DIR": project}, own or {})
+    env = make_environment(Redaction(), {"HOOKLINE_PROJECT_DIR": project}, own or {})
     return env["PYTHONPYCACHEPREFIX"]
 
 

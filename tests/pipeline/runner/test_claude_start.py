@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookline.pipeline.programs import argv_of, find_user_config, hook_variables, started_by
-from hookline.pipeline.runner.invocation import shell_argv
+from hookline.pipeline.runner.invocation import make_shell_argv
 from hookline.pipeline.trust.coverage import Coverage, cover
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource, Redaction
@@ -173,7 +173,7 @@ def test_no_text_of_a_folder_becomes_text_of_a_command(root: str, data: str) -> 
     ):
         assert words(*code) == list(code)
     # In a shell the text is in the environment alone.
-    argv = shell_argv("cat | sh $CLAUDE_PLUGIN_ROOT/x", values, os.environ["PATH"])
+    argv = make_shell_argv("cat | sh $CLAUDE_PLUGIN_ROOT/x", values, os.environ["PATH"])
     assert argv[-1] == 'cat | sh "$CLAUDE_PLUGIN_ROOT"/x'
 
 

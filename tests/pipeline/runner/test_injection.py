@@ -9,7 +9,7 @@ import pytest
 
 from hookline.pipeline.runner.command import CommandRunner
 from hookline.pipeline.runner.context import InputDocument, RunContext
-from hookline.pipeline.runner.invocation import environment_of
+from hookline.pipeline.runner.invocation import make_environment
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource, Redaction
 from tests.bus.answers import Answers, new_answers, request
@@ -196,5 +196,5 @@ async def test_a_project_whose_name_can_be_no_variable_lets_hooks_start(tmp_path
 
 def test_a_hooks_own_variable_stands_in_for_one_that_cannot_be(tmp_path: Path) -> None:
     given = {"HOOKLINE_PROJECT_DIR": str(tmp_path), "HOOKLINE_SESSION_ID": "a\0b"}
-    env = environment_of(Redaction(), given, {"HOOKLINE_SESSION_ID": "mine"})
+    env = make_environment(Redaction(), given, {"HOOKLINE_SESSION_ID": "mine"})
     assert (env["HOOKLINE_SESSION_ID"], dict(env.left_out)) == ("mine", {})

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hookline.pipeline.runner import invocation
-from hookline.pipeline.runner.invocation import Environment, program_of
+from hookline.pipeline.runner.invocation import Environment, choose_program
 from hookline.wire.hooks import CommandHook
 from hookline.wire.results import HookExecutionResult
 from tests.harness.scratch import Project
@@ -104,7 +104,7 @@ async def test_a_working_directory_behind_a_link_is_called_as_a_shell_calls_it(
 
 def test_a_program_is_executed_directly_where_that_can_be(tools: Project) -> None:
     env = Environment({"PATH": f"/no:{tools.path}/bin"})
-    program = program_of(command_hook("tool 'a b'"), {}, cwd="/", project_dir="/", env=env)
+    program = choose_program(command_hook("tool 'a b'"), {}, cwd="/", project_dir="/", env=env)
     assert program is not None
     assert (program.file, program.argv) == (f"{tools.path}/bin/tool", ["tool", "a b"])
 
@@ -114,7 +114,7 @@ def test_without_a_path_or_with_a_variable_of_the_shells_own_it_is_for_the_shell
     env: dict[str, str],
 ) -> None:
     given = Environment(env)
-    assert program_of(command_hook("ls"), {}, cwd="/", project_dir="/", env=given) is None
+    assert choose_program(command_hook("ls"), {}, cwd="/", project_dir="/", env=given) is None
 
 
 async def test_a_hook_whose_directory_is_gone_says_so(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from hookline.pipeline.runner.invocation import environment_of, redact
+from hookline.pipeline.runner.invocation import make_environment, redact
 from hookline.wire.hooks import Redaction
 
 ON = Redaction(enabled=True)
@@ -20,7 +20,7 @@ def test_a_hooks_own_variables_override_all_others(monkeypatch: pytest.MonkeyPat
     parent = {"SHADE": "grey", "OUTER": "sea", "GEMINI_CWD": "/stale"}
     monkeypatch.setattr(os, "environ", parent)
     variables = {"GEMINI_CWD": "/here", "HOOKLINE_EVENT": "E"}
-    env = environment_of(Redaction(), variables, {"SHADE": "blue"})
+    env = make_environment(Redaction(), variables, {"SHADE": "blue"})
     assert {name: env[name] for name in env if name != "PYTHONPYCACHEPREFIX"} == {
         "SHADE": "blue",
         "OUTER": "sea",
@@ -35,7 +35,7 @@ def test_what_is_added_to_the_environment_is_never_redacted(
 ) -> None:
     monkeypatch.setattr(os, "environ", {"API_KEY": "x", "OTHER_KEY": "y"})
     own = {"MY_TOKEN": "t", "API_KEY": "own"}
-    env = environment_of(ON, {"HOOKLINE_CWD": PRIVATE_KEY}, own)
+    env = make_environment(ON, {"HOOKLINE_CWD": PRIVATE_KEY}, own)
     assert {name: env[name] for name in env if name != "PYTHONPYCACHEPREFIX"} == {
         "HOOKLINE_CWD": PRIVATE_KEY,
         "MY_TOKEN": "t",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hookline.pipeline.arguments import fill_arguments
 from hookline.pipeline.programs import argv_of, hook_variables
-from hookline.pipeline.runner.invocation import shell_argv
+from hookline.pipeline.runner.invocation import make_shell_argv
 from hookline.pipeline.runner.process import ProcessLimits, ProcessOutcome, run_process
 from hookline.wire.hooks import CommandHook
 from tests.harness.scratch import Project
@@ -30,7 +30,7 @@ def run_command(command: str, cwd: Path, **own: str) -> ProcessOutcome:
         project_dir=str(cwd), cwd=str(cwd), session_id="abc-123", event="BeforeTool"
     )
     env = variables | own
-    return run(shell_argv(command, env, os.environ["PATH"]), cwd=cwd, env=env)
+    return run(make_shell_argv(command, env, os.environ["PATH"]), cwd=cwd, env=env)
 
 
 def exec_argv(command: str, args: list[str], values: dict[str, str]) -> list[str]:
@@ -66,7 +66,7 @@ def test_quoted_variable_breaks_on_space_no_longer(difficult: Path) -> None:
 def test_longer_variable_name_is_eaten_no_longer(difficult: Path) -> None:
     command = "./show $GEMINI_CWD_BACKUP $HOOKLINE_EVENT"
     env = {"GEMINI_CWD_BACKUP": "backup", "HOOKLINE_EVENT": "BeforeTool"}
-    argv = shell_argv(command, ["GEMINI_CWD", "HOOKLINE_EVENT"], os.environ["PATH"])
+    argv = make_shell_argv(command, ["GEMINI_CWD", "HOOKLINE_EVENT"], os.environ["PATH"])
     outcome = run(argv, cwd=difficult, env=env)
     assert arguments(outcome) == ["backup", "BeforeTool"]
 
@@ -118,10 +118,10 @@ def test_a_command_that_looks_like_an_option_is_still_a_command(project: Project
 
 def test_the_shell_is_bash_from_the_path_or_else_sh(project: Project) -> None:
     bash = project.script("bin/bash", "#!/bin/sh\n")
-    assert shell_argv("true", [], str(bash.parent))[0] == str(bash)
-    assert shell_argv("true", [], None)[0].endswith("/bash")
-    assert shell_argv("true", [], "bin:.")[0].startswith("/")
-    assert shell_argv("true", [], None)[-1] == "true"
+    assert make_shell_argv("true", [], str(bash.parent))[0] == str(bash)
+    assert make_shell_argv("true", [], None)[0].endswith("/bash")
+    assert make_shell_argv("true", [], "bin:.")[0].startswith("/")
+    assert make_shell_argv("true", [], None)[-1] == "true"
 
 
 def test_where_there_is_no_bash_sh_runs_the_command(
@@ -129,7 +129,7 @@ def test_where_there_is_no_bash_sh_runs_the_command(
 ) -> None:
     (project.path / "sh").symlink_to("/bin/sh")
     monkeypatch.setattr(os, "defpath", str(project.path))
-    argv = shell_argv("echo $HOOKLINE_CWD", ["HOOKLINE_CWD"], str(project.path))
+    argv = make_shell_argv("echo $HOOKLINE_CWD", ["HOOKLINE_CWD"], str(project.path))
     assert argv[0] == f"{project.path}/sh"
     assert run(argv, cwd=project.path, env={"HOOKLINE_CWD": "a  b"}).stdout == b"a  b\n"
 

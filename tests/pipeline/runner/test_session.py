@@ -248,7 +248,7 @@ def test_only_what_is_an_interpreter_is_run_as_one(
     monkeypatch.setattr(sys, "executable", executable)
     if frozen:
         monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert guard._python() == (executable if is_used else "")
+    assert guard._find_python() == (executable if is_used else "")
 
 
 AGENT = """

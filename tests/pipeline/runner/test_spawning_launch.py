@@ -16,7 +16,7 @@ from tests.pipeline.runner.contained import SLACK, run_script
 LAUNCHES = [
     pytest.param(
         spawning.launch_directly,
-        marks=pytest.mark.skipif(not spawning.fork_exec_call(), reason="not this Python's"),
+        marks=pytest.mark.skipif(not spawning.find_fork_exec(), reason="not this Python's"),
     ),
     spawning.launch_portably,
 ]
@@ -29,7 +29,7 @@ def launch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_this_python_has_the_call_in_the_form_that_is_known() -> None:
     if sys.implementation.name == "cpython" and sys.version_info < (3, 15):
-        assert spawning.fork_exec_call() is not None
+        assert spawning.find_fork_exec() is not None
 
 
 def test_a_call_of_another_form_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +40,7 @@ def test_a_call_of_another_form_is_left_alone(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(_posixsubprocess, "fork_exec", other)
     monkeypatch.setattr(sys, "version_info", (3, 99))
-    assert spawning.fork_exec_call() is None
+    assert spawning.find_fork_exec() is None
 
 
 async def test_a_process_leads_a_session_of_its_own_and_has_three_descriptors() -> None:

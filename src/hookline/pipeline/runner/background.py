@@ -82,7 +82,7 @@ class Background:
         kept = InputDocument(
             document.event, payload, document.facts, document.tools, document.cut, known
         )
-        problem = self._add(_Job(hook, kept, context))
+        problem = self._add_job(_Job(hook, kept, context))
         if problem is not None:
             return failed_result(hook, document, "spawn", f"was not started: {problem}")
         return HookExecutionResult(hook=hook, event_name=document.event, success=True, started=True)
@@ -98,13 +98,13 @@ class Background:
             self._is_closed = True
             thread, loop = self._thread, self._loop
             if loop is not None:
-                loop.call_soon_threadsafe(self._cancel)
+                loop.call_soon_threadsafe(self._cancel_all)
         if thread is None or thread is threading.current_thread():
             return
         if not self.wait(_END_SECONDS):
             warn(f"hooks that nobody waits for have not ended within {_END_SECONDS:g} s")
 
-    def _add(self, job: _Job) -> str | None:
+    def _add_job(self, job: _Job) -> str | None:
         """Hand a hook to the thread; why that cannot be."""
         with self._lock:
             if self._is_closed:
@@ -114,7 +114,9 @@ class Background:
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._ring)
             elif self._thread is None:
-                thread = threading.Thread(target=self._work, name="hookline async", daemon=True)
+                thread = threading.Thread(
+                    target=self._run_thread, name="hookline async", daemon=True
+                )
                 try:
                     thread.start()
                 except RuntimeError as error:
@@ -128,10 +130,10 @@ class Background:
             self._under_way += 1
             return None
 
-    def _work(self) -> None:
+    def _run_thread(self) -> None:
         try:
             loop = PollLoop()
-            loop.run(self._serve(loop))
+            loop.run(self._run_jobs(loop))
         except BaseException as error:
             # There are no descriptors for a loop, or for what it waits with.
             with self._lock:
@@ -140,9 +142,9 @@ class Background:
                 self._under_way = len(lost)
             for job in lost:
                 why = f"was not started: {describe(error)}"
-                self._finish(job, failed_result(job.hook, job.document, "spawn", why))
+                self._report_end(job, failed_result(job.hook, job.document, "spawn", why))
 
-    async def _serve(self, loop: PollLoop) -> None:
+    async def _run_jobs(self, loop: PollLoop) -> None:
         """Start what is new, until nothing runs."""
         while True:
             with self._lock:
@@ -153,7 +155,7 @@ class Background:
                     return
                 bell = self._bell = loop.create_future()
             for job in new:
-                self._tasks.add(loop.start(self._see_through(job)))
+                self._tasks.add(loop.start(self._run_job(job)))
             await bell
             self._tasks = {task for task in self._tasks if not task.is_over}
 
@@ -163,7 +165,7 @@ class Background:
         self._thread = self._loop = self._bell = None
         atexit.unregister(self.close)
 
-    async def _see_through(self, job: _Job) -> None:
+    async def _run_job(self, job: _Job) -> None:
         hook, document = job.hook, job.document
         stopped = failed_result(hook, document, "error", f"was stopped, as {_CLOSED}")
         try:
@@ -174,13 +176,13 @@ class Background:
             result = stopped
         except Exception as error:
             result = failed_result(hook, document, "error", describe(error))
-        self._finish(job, result)
+        self._report_end(job, result)
         running = self._loop
         if running is not None:
             # When this very task is over.
             running.call_soon(self._ring)
 
-    def _finish(self, job: _Job, result: HookExecutionResult) -> None:
+    def _report_end(self, job: _Job, result: HookExecutionResult) -> None:
         try:
             self._on_end(result, job.document, job.context)
         except (Exception, SystemExit) as error:
@@ -193,7 +195,7 @@ class Background:
         if self._bell is not None and not self._bell.done():
             self._bell.set_result(None)
 
-    def _cancel(self) -> None:
+    def _cancel_all(self) -> None:
         for task in self._tasks:
             task.cancel()
 
@@ -229,11 +231,11 @@ class LateTexts:
         messages = [output.get("systemMessage"), specific.get("userMessage")]
         is_hidden = output.get("suppressOutput") is True
         text = LateText(
-            _shortened(specific.get("additionalContext")),
-            "" if is_hidden else "\n".join(filter(None, map(_shortened, messages))),
+            _shorten(specific.get("additionalContext")),
+            "" if is_hidden else "\n".join(filter(None, map(_shorten, messages))),
         )
         if text.context or text.message:
-            self._keep(session_id, text)
+            self._keep_text(session_id, text)
 
     def take(self, session_id: str) -> dict[str, Any] | None:
         """The texts of a session, which are forgotten here, as one more answer to the event that a
@@ -248,12 +250,14 @@ class LateTexts:
         event = HookEventName.BEFORE_AGENT.value
         return {"hookSpecificOutput": {"hookEventName": event, **given}} if texts else None
 
-    def _keep(self, session_id: str, text: LateText) -> None:
+    def _keep_text(self, session_id: str, text: LateText) -> None:
         forgotten: list[str] = []
         with self._lock:
             texts = [*self._sessions.pop(session_id, ()), text]
             self._sessions[session_id] = texts[-_MOST_TEXTS:]
-            while len(self._sessions) > _MOST_SESSIONS or self._size() > _MOST_CHARACTERS:
+            while (
+                len(self._sessions) > _MOST_SESSIONS or self._count_characters() > _MOST_CHARACTERS
+            ):
                 forgotten.append(next(iter(self._sessions)))
                 del self._sessions[forgotten[-1]]
         if len(texts) > _MOST_TEXTS:
@@ -263,7 +267,7 @@ class LateTexts:
             told = "too many texts of async hooks wait for the next turns of sessions"
             self._warn(f"{told}; those of session {each} were dropped")
 
-    def _size(self) -> int:
+    def _count_characters(self) -> int:
         texts = [text for kept in self._sessions.values() for text in kept]
         return sum(len(text.context) + len(text.message) for text in texts)
 
@@ -286,7 +290,7 @@ def describe_ignored(output: Mapping[str, Any]) -> str | None:
     return f"its {', '.join(ignored)}{why} was ignored: nobody waits for an async hook"
 
 
-def _shortened(text: object) -> str:
+def _shorten(text: object) -> str:
     if not isinstance(text, str) or not text.strip():
         return ""
     over = len(text) - _LONGEST_TEXT

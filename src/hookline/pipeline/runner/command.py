@@ -21,15 +21,15 @@ from hookline.pipeline.runner.guard import Guard
 from hookline.pipeline.runner.invocation import (
     Environment,
     Program,
-    environment_of,
-    program_of,
-    shell_argv,
+    choose_program,
+    make_environment,
+    make_shell_argv,
 )
 from hookline.pipeline.runner.process import (
     Child,
     ProcessLimits,
     ProcessOutcome,
-    not_started,
+    make_spawn_failure,
     supervise,
 )
 from hookline.pipeline.runner.spawning import SpawnError, spawn
@@ -59,7 +59,7 @@ class CommandRunner:
     ) -> Coroutine[Any, Any, HookExecutionResult]:
         """Start the process, feed it the input, and read its answer in the hook's dialect."""
         if hook.dialect == "native":
-            return self._run(hook, document, context, _Start.of(hook, document, context))
+            return self._run_process(hook, document, context, _Start.of(hook, document, context))
         return self._run_in_dialect(hook, document, context)
 
     async def _run_in_dialect(
@@ -82,17 +82,17 @@ class CommandRunner:
         # Nobody waits for what a hook in the background exports.
         if hook.background or document.event.value not in _EVENTS_WITH_ENV_FILE:
             start = _Start.of(hook, document, context, in_dialect)
-            return _with_more(await self._run(hook, document, context, start), warnings)
+            return _add_to_result(await self._run_process(hook, document, context, start), warnings)
         from hookline.pipeline.runner.envfile import EnvFile
 
         with EnvFile() as file:
             start = _Start.of(hook, document, context, {**in_dialect, **file.variables})
-            result = await self._run(hook, document, context, start)
+            result = await self._run_process(hook, document, context, start)
             # Only a hook that ended by itself has written all of it.
             exports = {} if result.exit_code is None else file.read(start.env)
-        return _with_more(result, [*warnings, *file.warnings], exports)
+        return _add_to_result(result, [*warnings, *file.warnings], exports)
 
-    async def _run(
+    async def _run_process(
         self, hook: CommandHook, document: InputDocument, context: RunContext, start: "_Start"
     ) -> HookExecutionResult:
         started, cwd = start.at, context.cwd
@@ -112,7 +112,7 @@ class CommandRunner:
             if env.left_out:
                 values = {name: values[name] for name in values if name not in env.left_out}
             places = {"cwd": cwd, "project_dir": context.project_dir}
-            program = program_of(hook, values, **places, env=env)
+            program = choose_program(hook, values, **places, env=env)
             if hook.warm and context.warm and not self._is_disposed:
                 child, cold = await self._start_warm(program, cwd, started + limits.timeout)
             if child is None and program is not None:
@@ -124,7 +124,7 @@ class CommandRunner:
                         raise
             if child is None:
                 command = resolve_in_command(hook.command, values, hook, **places)
-                argv = shell_argv(command, {**variables, **own}, os.environ.get("PATH"))
+                argv = make_shell_argv(command, {**variables, **own}, os.environ.get("PATH"))
                 if hook.dialect != "native" and os.path.basename(argv[0]) != "bash":
                     why = "there is no bash on the PATH; install it"
                     warnings += self._tell_once(f"{argv[0]} runs commands for bash: {why}")
@@ -138,10 +138,10 @@ class CommandRunner:
                 guardian=self._guard,
             )
         except SpawnError as error:
-            outcome = not_started(str(error), started)
+            outcome = make_spawn_failure(str(error), started)
         if cold is not None:
             warnings += self._tell_once(f"cannot start warm, running cold: {cold}", of=hook.name)
-        return _result(hook, document, limits, outcome, warnings)
+        return _read_outcome(hook, document, limits, outcome, warnings)
 
     def dispose(self) -> None:
         """End what serves hooks from call to call, at the latest with the last of them."""
@@ -215,7 +215,7 @@ class _Start(msgspec.Struct, frozen=True):
             variables |= in_dialect
             shared = context.shared_env
         own = own_variables(hook, variables)
-        env = environment_of(context.redaction, variables, own, context.inherited, shared)
+        env = make_environment(context.redaction, variables, own, context.inherited, shared)
         return cls(started, variables, own, env)
 
 
@@ -230,7 +230,7 @@ def _make_plugin_data(hook: CommandHook) -> Sequence[str]:
     return ()
 
 
-def _with_more(
+def _add_to_result(
     result: HookExecutionResult, warnings: Sequence[str], exports: Mapping[str, str] = {}
 ) -> HookExecutionResult:
     """A result with what the hook exports added to its answer."""
@@ -247,7 +247,7 @@ def _with_more(
     return msgspec.structs.replace(result, output=output, warnings=(*warnings, *result.warnings))
 
 
-def _result(
+def _read_outcome(
     hook: CommandHook,
     document: InputDocument,
     limits: ProcessLimits,
@@ -256,7 +256,7 @@ def _result(
 ) -> HookExecutionResult:
     stdout = outcome.stdout.decode("utf-8", "replace")
     stderr = outcome.stderr.decode("utf-8", "replace")
-    said = _trimmed(stderr)
+    said = _trim(stderr)
     killed_by = None
     if outcome.signal is not None:
         try:
@@ -285,7 +285,7 @@ def _result(
             document,
             hook.name,
             exit_code,
-            _trimmed(stdout),
+            _trim(stdout),
             said,
             strict=hook.on_failure == "block",
         )
@@ -317,5 +317,5 @@ def _describe_left_out(left_out: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
-def _trimmed(text: str) -> str:
+def _trim(text: str) -> str:
     return text.strip().strip("\ufeff").strip()

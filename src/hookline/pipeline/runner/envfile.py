@@ -227,17 +227,17 @@ class _Reader:
         if "\0" in value:
             raise _LeftOutError(f"the value of {name} contains a NUL character")
         if is_added:
-            value = self._make([Variable(name, f"${name}")], name) + value
+            value = self._make_text([Variable(name, f"${name}")], name) + value
         if equals:
             self._unknown.discard(name)
         return name, value if equals else None
 
     def _make_word(self, word: Word) -> str:
         if word.assigned and "~" in word.written:
-            word = _with_home(word)
-        return self._make(word.pieces, word.assigned or "that")
+            word = _replace_tildes(word)
+        return self._make_text(word.pieces, word.assigned or "that")
 
-    def _make(self, pieces: Sequence[Piece], what: str) -> str:
+    def _make_text(self, pieces: Sequence[Piece], what: str) -> str:
         """What a shell makes of the pieces of a word that it does not split."""
         texts: list[str] = []
         for piece in pieces:
@@ -249,12 +249,12 @@ class _Reader:
             elif isinstance(piece, Unmade):
                 text = None
             else:
-                text = self._find(piece.name)
+                text = self._find_value(piece.name)
                 if text is None and self.left_out:
                     # It may have been given a value by what was left out.
                     pass
                 elif piece.other is not None:
-                    text = text or self._make(piece.other.pieces, what)
+                    text = text or self._make_text(piece.other.pieces, what)
                 elif text is None and "?" not in piece.written:
                     text = ""
             if text is None:
@@ -266,7 +266,7 @@ class _Reader:
             texts.append(text)
         return "".join(texts)
 
-    def _find(self, name: str) -> str | None:
+    def _find_value(self, name: str) -> str | None:
         if name in self._unknown:
             return None
         if name in self._assigned:
@@ -274,18 +274,18 @@ class _Reader:
         return self.exports.get(name, self._environ.get(name))
 
 
-def _with_home(word: Word) -> Word:
+def _replace_tildes(word: Word) -> Word:
     """The same assignment with ``~`` as a variable where a path begins, and not in quotes."""
     before, _, value = word.written.partition("=")
-    tilde = _TILDE if _without_quoted(value) == value else "^~"
+    tilde = _TILDE if _blank_quoted(value) == value else "^~"
     value = re.sub(rf"{tilde}(?=[/:]|$)", "${HOME}", value)
-    if re.search(_TILDE, _without_quoted(value)):
+    if re.search(_TILDE, _blank_quoted(value)):
         raise _LeftOutError(f"only a shell can make {word.assigned}")
     made = read_tokens(f"{before}={value}")[-1]
     return made if isinstance(made, Word) else word
 
 
-def _without_quoted(text: str) -> str:
+def _blank_quoted(text: str) -> str:
     text = text.replace("\\\n", "")
     return re.sub(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", "_", text, flags=re.DOTALL)
 

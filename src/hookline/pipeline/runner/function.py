@@ -77,7 +77,7 @@ def _read_value(hook: RuntimeHook, document: InputDocument, value: object) -> Ho
     text, strict = codec.encode(said), hook.on_failure == "block"
     answer = None
     if len(text) <= _SHORT:
-        answer = _short_answer(document.event, text, strict)
+        answer = _read_short_answer(document.event, text, strict)
     return answer or DIALECTS["native"].read_value(document, codec.decode(text), strict=strict)
 
 
@@ -87,7 +87,7 @@ _SHORT = 512
 
 
 @lru_cache(maxsize=256)
-def _short_answer(event: EventName, text: bytes, strict: bool) -> HookAnswer | None:
+def _read_short_answer(event: EventName, text: bytes, strict: bool) -> HookAnswer | None:
     document = EventDocument(event, {})
     answer = DIALECTS["native"].read_value(document, codec.decode(text), strict=strict)
     values = (answer.output or {}).values()

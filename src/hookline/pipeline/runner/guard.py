@@ -74,8 +74,8 @@ class Guard:
                 if slot is None:
                     slot = self._slots[pid] = self._free.pop()
                 if self._shell:
-                    self._shell.write(slot, _entry(pid))
-                problem = self._start()
+                    self._shell.write(slot, _format_entry(pid))
+                problem = self._start_shell()
         if problem and not self._has_warned:
             self._has_warned = True
             self._warn(f"hooks would go on running if this program were killed: {problem}")
@@ -90,20 +90,20 @@ class Guard:
             if self._shell:
                 self._shell.write(slot, _BLANK)
             if self._is_closed and not self._slots:
-                self._end()
+                self._end_shell()
 
     def close(self) -> None:
         """End the guard now or, if hooks are running, with the last of them."""
         with self._lock:
             self._is_closed = True
             if not self._slots:
-                self._end()
+                self._end_shell()
 
-    def _start(self) -> str | None:
+    def _start_shell(self) -> str | None:
         """Have the guard running; what keeps it from that, if anything."""
         if self._shell and self._shell.is_running():
             return None
-        self._end()
+        self._end_shell()
         if time.monotonic() < self._next_try:
             return None
         watched = self._slots.copy()
@@ -119,7 +119,7 @@ class Guard:
             shell.write(watched[pid], _BLANK)
         return None
 
-    def _end(self, *, is_ours: bool = True) -> None:
+    def _end_shell(self, *, is_ours: bool = True) -> None:
         if self._finalizer:
             self._finalizer.detach()
         if self._shell:
@@ -129,7 +129,7 @@ class Guard:
     def forget(self) -> None:
         """Give up what belongs to the parent, in a child that was forked from this process."""
         self._lock = threading.RLock()
-        self._end(is_ours=False)
+        self._end_shell(is_ours=False)
         self._slots.clear()
         self._free = list(range(_SLOTS))
 
@@ -141,16 +141,16 @@ class _Shell:
         import mmap
 
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as its:
-            table = _shared_file()
+            table = _make_shared_file()
             its.callback(os.close, table)
             self._table = mmap.mmap(table, _SLOT * _SLOTS)
             ours.callback(self._table.close)
             for pid, slot in watched.items():
-                self.write(slot, _entry(pid))
+                self.write(slot, _format_entry(pid))
             waiting, self._lifeline = os.pipe()
             its.callback(os.close, waiting)
             ours.callback(os.close, self._lifeline)
-            self._pid = _spawn(waiting, table)
+            self._pid = _spawn_shell(waiting, table)
             ours.pop_all()
 
     def write(self, slot: int, entry: bytes) -> None:
@@ -181,11 +181,11 @@ class _Shell:
         self._table.close()
 
 
-def _entry(pid: int) -> bytes:
+def _format_entry(pid: int) -> bytes:
     return b"%7d\n" % pid
 
 
-def _shared_file() -> int:
+def _make_shared_file() -> int:
     """A nameless file with room for the table; what is not in memory is where TMPDIR says."""
     try:
         file = os.memfd_create("hookline-guard")
@@ -205,7 +205,7 @@ def _shared_file() -> int:
     return file
 
 
-def _spawn(waiting: int, table: int) -> int:
+def _spawn_shell(waiting: int, table: int) -> int:
     """Start the shell with the pipe, the table, and nothing else of this process."""
     import fcntl
     import signal
@@ -228,7 +228,7 @@ def _spawn(waiting: int, table: int) -> int:
     try:
         # Above those they shall have there, as one must not overwrite the other on the way.
         ends.extend(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (waiting, table))
-        argv = ["sh", "-c", _SCRIPT, "hookline-guard", _python(), _SESSION]
+        argv = ["sh", "-c", _SCRIPT, "hookline-guard", _find_python(), _SESSION]
         # A Python that does not know where its library is has to be told.
         kept = {name: os.environ[name] for name in _LIBRARY_PATHS if name in os.environ}
         program = ("/bin/sh", argv, {"PATH": os.defpath, **kept})
@@ -251,7 +251,7 @@ def _spawn(waiting: int, table: int) -> int:
             os.close(end)
 
 
-def _python() -> str:
+def _find_python() -> str:
     """The interpreter that runs this, if it is a program of its own and not part of another."""
     name = os.path.basename(sys.executable or "").lower()
     is_python = name.startswith(("python", "pypy")) and not hasattr(sys, "frozen")

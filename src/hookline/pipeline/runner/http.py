@@ -22,7 +22,7 @@ from hookline.pipeline.dialects import DIALECTS, HookAnswer
 from hookline.pipeline.dialects.stdout import may_repeat_field
 from hookline.pipeline.runner.addresses import Reach, Target, fits, is_named, read_target
 from hookline.pipeline.runner.context import InputDocument, RunContext
-from hookline.pipeline.runner.invocation import environment_of
+from hookline.pipeline.runner.invocation import make_environment
 from hookline.web.address import TRANSPORT_HEADERS, AddressError, check_header
 from hookline.wire import codec
 from hookline.wire.hooks import HookSource, HttpHook
@@ -58,7 +58,7 @@ class HttpRunner:
         headers = _Headers(hook, context)
         text = ""
         try:
-            answer, text = await self._ask(hook, document, context, headers)
+            answer, text = await self._send_event(hook, document, context, headers)
         except AddressError as error:
             answer = HookAnswer(success=False, failed="error", error=str(error))
         return HookExecutionResult(
@@ -88,7 +88,7 @@ class HttpRunner:
         _abandoned.append(self._client)
         self._client = None
 
-    async def _ask(
+    async def _send_event(
         self, hook: HttpHook, document: InputDocument, context: RunContext, headers: "_Headers"
     ) -> tuple[HookAnswer, str]:
         """The answer, and the body of the response for people to see."""
@@ -169,20 +169,20 @@ class _Headers:
             "content-length": str(len(body)),
         }
         for name, value in self._hook.headers.items():
-            name, value = check_header(name, self._fill(name, value))
+            name, value = check_header(name, self._fill_variables(name, value))
             if name.lower() not in TRANSPORT_HEADERS:
                 made[name.lower()] = value
             elif value.partition(";")[0].strip().lower() != made.get(name.lower()):
                 self.warnings.append(f"the header {name} is set by hookline itself")
         return [(name.encode(), value.encode()) for name, value in made.items()]
 
-    def _fill(self, header: str, value: str) -> str:
+    def _fill_variables(self, header: str, value: str) -> str:
         """The value with variables in the place of their names."""
         if "$" not in value:
             # What is no variable may be a secret as well; a word before it names its scheme.
             self.secrets.learn({header: value.rpartition(" ")[2]})
             return value
-        environment = environment_of(self._context.redaction, {}, {}, self._context.inherited)
+        environment = make_environment(self._context.redaction, {}, {}, self._context.inherited)
         shared = self._context.shared_env if self._hook.dialect != "native" else {}
 
         def find(match: re.Match[str]) -> str:

@@ -85,7 +85,7 @@ class Client:
         self._idle: dict[httpcore.AsyncHTTP11Connection, _Place] = {}
         self._tls: ssl.SSLContext | None = None
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._serve, name="hookline http", daemon=True)
+        self._thread = threading.Thread(target=self._run_loop, name="hookline http", daemon=True)
         try:
             self._thread.start()
         except RuntimeError:
@@ -131,14 +131,14 @@ class Client:
         if threading.current_thread() is not self._thread:
             self._thread.join(_END_SECONDS)
 
-    def _serve(self) -> None:
+    def _run_loop(self) -> None:
         try:
             self._loop.run_forever()
-            self._loop.run_until_complete(self._end())
+            self._loop.run_until_complete(self._end_requests())
         finally:
             self._loop.close()
 
-    async def _end(self) -> None:
+    async def _end_requests(self) -> None:
         running = asyncio.all_tasks() - {asyncio.current_task()}
         for task in running:
             task.cancel()
@@ -176,13 +176,13 @@ class Client:
         connection = await self._find_connection(request, url.origin)
         try:
             response = await connection.handle_async_request(posted)
-            read = await _read(response, request)
+            read = await _read_response(response, request)
             await response.aclose()
         except BaseException:
             await connection.aclose()
             raise
         if connection.is_idle() and not _has_leftover(connection):
-            self._idle[connection] = _place_of(request)
+            self._idle[connection] = _find_place(request)
         else:
             await connection.aclose()
         if len(self._idle) > MOST_IDLE:
@@ -195,7 +195,7 @@ class Client:
         """One that is there and waits, or else a new one."""
         while expired := next((each for each in self._idle if each.has_expired()), None):
             await self._close_idle(expired)
-        place = _place_of(request)
+        place = _find_place(request)
         known = next((each for each in reversed(self._idle) if self._idle[each] == place), None)
         if known is not None:
             del self._idle[known]
@@ -218,11 +218,11 @@ class Client:
         await connection.aclose()
 
 
-def _place_of(request: Request) -> _Place:
+def _find_place(request: Request) -> _Place:
     return request.reach, request.target.scheme, request.target.host, request.target.port
 
 
-async def _read(response: "httpcore.Response", request: Request) -> Response:
+async def _read_response(response: "httpcore.Response", request: Request) -> Response:
     shown = request.target.shown
     headers = {name.lower(): value for name, value in response.headers}
     is_success = 200 <= response.status < 300

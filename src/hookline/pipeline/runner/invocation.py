@@ -90,7 +90,7 @@ class Environment(dict[str, str]):
         return getattr(self, "_left_out", {})
 
 
-def entries_of(variables: Mapping[str, str]) -> list[bytes]:
+def encode_entries(variables: Mapping[str, str]) -> list[bytes]:
     """``NAME=value`` for each, as a process gets them; raises ValueError for a name with an equals
     sign. They are made once for an Environment."""
     known: list[bytes] | None = getattr(variables, "_entries", None)
@@ -103,7 +103,7 @@ def entries_of(variables: Mapping[str, str]) -> list[bytes]:
     return known
 
 
-def environment_of(
+def make_environment(
     redaction: Redaction,
     variables: Mapping[str, str],
     own: Mapping[str, str],
@@ -120,7 +120,7 @@ def environment_of(
     # Decoding all variables takes a third of the calls that firing an event does. The dictionary
     # behind them has them as they are; a Python that has none there gives them one by one.
     now: dict[Any, Any] = getattr(os.environ, "_data", None) or os.environ.copy()
-    return _environment(
+    return _make_environment(
         tuple(now.items()),
         redaction,
         tuple(variables.items()),
@@ -131,7 +131,7 @@ def environment_of(
 
 
 @functools.lru_cache(maxsize=64)
-def _environment(
+def _make_environment(
     inherited: tuple[tuple[Any, Any], ...],
     redaction: Redaction,
     variables: tuple[tuple[str, str], ...],
@@ -150,17 +150,17 @@ def _environment(
     unfit = {name: _why_unfit(name, value) for name, value in given.items() if name not in its_own}
     left_out = {name: why for name, why in unfit.items() if why}
     env = {name: value for name, value in given.items() if name not in left_out} | its_own
-    env |= _bytecode_variables(env, project_dir)
-    excess = sum(map(_bytes_of, env.items())) - _SURELY_TAKEN // 2
+    env |= _choose_bytecode_place(env, project_dir)
+    excess = sum(map(_count_bytes, env.items())) - _SURELY_TAKEN // 2
     if excess > 0:
-        excess += _SURELY_TAKEN // 2 - _most_bytes()
+        excess += _SURELY_TAKEN // 2 - _find_most_bytes()
         # Their texts are in the hook's input, or the caller's.
         droppable = [name for name in given if name in env and name not in (*its_own, "PATH")]
         for name in sorted(droppable, key=lambda name: len(env[name]), reverse=True):
             if excess <= 0:
                 break
             left_out[name] = "takes all variables beyond what the system takes"
-            excess -= _bytes_of((name, env.pop(name)))
+            excess -= _count_bytes((name, env.pop(name)))
     made = Environment(env)
     made._left_out = left_out
     return made
@@ -179,13 +179,13 @@ def _why_unfit(name: str, value: str) -> str:
     return ""
 
 
-def _bytes_of(variable: tuple[str, str]) -> int:
+def _count_bytes(variable: tuple[str, str]) -> int:
     """What a variable takes at most: its text, and a pointer to it."""
     name, value = variable
     return len(f"{name}={value}".encode(errors="surrogatepass")) + 9
 
 
-def _most_bytes() -> int:
+def _find_most_bytes() -> int:
     """What the system takes in variables, with a string's length to spare for the arguments."""
     if sys.platform == "linux":
         # The C library may not know: the kernel takes a quarter of the stack, within bounds.
@@ -199,7 +199,7 @@ def _most_bytes() -> int:
     return taken - min(taken // 2, _SURELY_TAKEN)
 
 
-def _bytecode_variables(env: Mapping[str, str], project_dir: str) -> dict[str, str]:
+def _choose_bytecode_place(env: Mapping[str, str], project_dir: str) -> dict[str, str]:
     """Keep what Python compiles out of the project: a run must not change what was reviewed there,
     nor may it run what somebody has put there in the place of a script."""
     chosen = env.get("PYTHONPYCACHEPREFIX", "")
@@ -268,7 +268,7 @@ class Program(msgspec.Struct, frozen=True):
     env: Environment
 
 
-def program_of(
+def choose_program(
     hook: CommandHook, values: Mapping[str, str], *, cwd: str, project_dir: str, env: Environment
 ) -> Program | None:
     """What is executed for a hook without a shell; None if it is for a shell to see to it.
@@ -310,7 +310,7 @@ def program_of(
         return None
 
 
-def shell_argv(command: str, names: Collection[str], env_path: str | None) -> list[str]:
+def make_shell_argv(command: str, names: Collection[str], env_path: str | None) -> list[str]:
     """The program and arguments that run ``command`` in a shell found on ``env_path``.
 
     ``names`` are the variables that must each stay one word, whatever they hold.
@@ -319,11 +319,11 @@ def shell_argv(command: str, names: Collection[str], env_path: str | None) -> li
         from hookline.pipeline.shell import quote_variables
 
         command = quote_variables(command, names)
-    return [*_shell(env_path), "-c", "--", command]
+    return [*_find_shell(env_path), "-c", "--", command]
 
 
 @functools.lru_cache(maxsize=16)
-def _shell(env_path: str | None) -> tuple[str, ...]:
+def _find_shell(env_path: str | None) -> tuple[str, ...]:
     # Relative entries would pick a shell out of the project's own files.
     entries = f"{env_path or ''}{os.pathsep}{os.defpath}".split(os.pathsep)
     path = os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
@@ -335,7 +335,9 @@ def _shell(env_path: str | None) -> tuple[str, ...]:
     return (find_program("sh", path, cwd="/") or "/bin/sh",)
 
 
-def why_not_started(error: Exception, argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> str:
+def explain_spawn_failure(
+    error: Exception, argv: Sequence[str], cwd: str, env: Mapping[str, str]
+) -> str:
     """What kept a process from starting, and what to do about it."""
     texts = {"its command": argv, "the working directory": [cwd]}
     texts |= {f"the variable {name!r}": [name, value] for name, value in env.items()}
@@ -351,11 +353,11 @@ def why_not_started(error: Exception, argv: Sequence[str], cwd: str, env: Mappin
     if not isinstance(error, OSError):
         return f"{error}; correct its command or environment"
     if error.errno in _NAMED_FILE:
-        return _why_not_found(error, argv[0], cwd, env)
+        return _explain_not_found(error, argv[0], cwd, env)
     return _REMEDIES.get(error.errno) or f"{error.strerror or error}; see to that first"
 
 
-def _why_not_found(error: OSError, program: str, cwd: str, env: Mapping[str, str]) -> str:
+def _explain_not_found(error: OSError, program: str, cwd: str, env: Mapping[str, str]) -> str:
     """What is wrong with the working directory, or else with the program."""
     try:
         if not stat.S_ISDIR(os.stat(cwd).st_mode):

@@ -160,7 +160,7 @@ class PollLoop:
                 signal.set_wakeup_fd(before)
         try:
             while not main.is_over:
-                self._turn()
+                self._run_once()
             return main.result()
         finally:
             if is_woken:
@@ -270,7 +270,7 @@ class PollLoop:
         else:
             self._poll.unregister(fd)
 
-    def _turn(self) -> None:
+    def _run_once(self) -> None:
         """Wait, unless something is to do already, and do what there is."""
         while self._timers and self._timers[0][2].callback is None:
             heapq.heappop(self._timers)

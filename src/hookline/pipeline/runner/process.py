@@ -85,7 +85,7 @@ async def run_process(
     try:
         child = spawn(argv, cwd=cwd, env=env)
     except SpawnError as error:
-        return not_started(str(error), started)
+        return make_spawn_failure(str(error), started)
     return await supervise(child, stdin=stdin, limits=limits, started=started, called=argv[0])
 
 
@@ -103,7 +103,9 @@ async def supervise(
     try:
         return await run.see_through()
     except (OSError, RuntimeError) as error:
-        return not_started(f"cannot watch {called!r} run: {error}; see to that first", started)
+        return make_spawn_failure(
+            f"cannot watch {called!r} run: {error}; see to that first", started
+        )
     except GeneratorExit:
         raise
     except BaseException:
@@ -113,7 +115,7 @@ async def supervise(
         run.close()
 
 
-def not_started(error: str, started: float) -> ProcessOutcome:
+def make_spawn_failure(error: str, started: float) -> ProcessOutcome:
     """The outcome of a process that never was."""
     return ProcessOutcome(None, None, b"", b"", "spawn", error, time.monotonic() - started)
 
@@ -160,14 +162,14 @@ class _Run:
         stdout.start(loop)
         stderr.start(loop)
         self._input.start(loop)
-        await self._until(lambda: self._has_exited or stdout.is_over, self._deadline)
+        await self._wait_until(lambda: self._has_exited or stdout.is_over, self._deadline)
         # A loop that was busy may see the deadline first although the exit was before it.
         watch.poll()
         if self._has_exited:
             # All that the process wrote itself is in the pipes by now; others may have more to say.
             stdout.sweep()
             stderr.sweep()
-            await self._until(
+            await self._wait_until(
                 lambda: stdout.is_over or not (stdout.is_open or stderr.is_open),
                 loop.time() + self._limits.drain,
             )
@@ -217,13 +219,13 @@ class _Run:
         for flow in (self._input, self._stdout, self._stderr):
             flow.close()
         if not self._is_settled:
-            for pause in self._all_sessions().kill():
+            for pause in self._find_sessions().kill():
                 time.sleep(pause)
         if self._watch:
             self._watch.close()
         else:
             self._child.abandon()
-        self._release()
+        self._release_guard()
         # They call this run: without this, only the garbage collector could part them from it.
         self._watch, self._is_done = None, _never
         del self._stdout, self._stderr
@@ -232,7 +234,7 @@ class _Run:
         """Whether this is in a fork of the program, where the process is none of our business."""
         return os.getpid() != self._owner
 
-    def _release(self) -> None:
+    def _release_guard(self) -> None:
         guardian, self._guardian = self._guardian, None
         if guardian is not None:
             for pid in self._watched:
@@ -243,10 +245,10 @@ class _Run:
         self._status = status
         if not self._was_asked_to_end:
             # What it left behind by itself is to stay, even if this program were killed now.
-            self._release()
+            self._release_guard()
         self._wake()
 
-    def _all_sessions(self) -> Sessions:
+    def _find_sessions(self) -> Sessions:
         if self._sessions is None:
             self._sessions = Sessions([self._child.pid])
         return self._sessions
@@ -254,7 +256,7 @@ class _Run:
     async def _terminate(self, grace: float) -> None:
         """Ask all of its processes to end and give them ``grace`` to do so."""
         deadline = self._loop.time() + grace
-        sessions = self._all_sessions()
+        sessions = self._find_sessions()
         if not self._was_asked_to_end:
             self._was_asked_to_end = True
             try:
@@ -262,19 +264,19 @@ class _Run:
                     if sessions.lacks_descriptor:
                         # To find all of them is worth more than the last of what they say.
                         self._stderr.close()
-                    await self._until(_never, self._loop.time() + pause)
+                    await self._wait_until(_never, self._loop.time() + pause)
             finally:
-                self._have_guarded(sessions)
+                self._guard_sessions(sessions)
                 sessions.signal(signal.SIGTERM)
                 # A stopped process sees the request only when it goes on.
                 sessions.signal(signal.SIGCONT)
         pause = _FIRST_PAUSE
         while (sessions.remain() or not self._has_exited) and self._loop.time() < deadline:
             is_done = _never if self._has_exited else lambda: self._has_exited
-            await self._until(is_done, min(self._loop.time() + pause, deadline))
+            await self._wait_until(is_done, min(self._loop.time() + pause, deadline))
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    def _have_guarded(self, sessions: Sessions) -> None:
+    def _guard_sessions(self, sessions: Sessions) -> None:
         """Tell the guard of those that it could not find itself after the end of their parents."""
         if self._guardian is not None:
             found = sorted(sessions.numbers - self._watched)[:_MOST_SESSIONS]
@@ -285,9 +287,9 @@ class _Run:
     async def _kill(self) -> None:
         """Make sure that nothing of it runs; short, and not to be cancelled half way."""
         cancelled: BaseException | None = None
-        for pause in self._killing():
+        for pause in self._kill_in_steps():
             try:
-                await self._until(_never, self._loop.time() + pause)
+                await self._wait_until(_never, self._loop.time() + pause)
             except GeneratorExit:
                 raise
             except BaseException as error:
@@ -296,9 +298,9 @@ class _Run:
         if cancelled:
             raise cancelled
 
-    def _killing(self) -> Iterator[float]:
+    def _kill_in_steps(self) -> Iterator[float]:
         """The pauses to make while all of it is killed and the end of the process is reported."""
-        sessions = self._all_sessions()
+        sessions = self._find_sessions()
         for pause in sessions.kill():
             if sessions.lacks_descriptor:
                 self._stderr.close()
@@ -307,7 +309,7 @@ class _Run:
         while not self._has_exited and self._loop.time() < deadline:
             yield _FIRST_PAUSE
 
-    async def _until(self, is_done: Callable[[], bool], deadline: float) -> None:
+    async def _wait_until(self, is_done: Callable[[], bool], deadline: float) -> None:
         self._is_done = is_done
         while not is_done() and self._loop.time() < deadline:
             waiter = self._waiter = self._loop.create_future()
@@ -349,13 +351,13 @@ class Outflow(msgspec.Struct, eq=False):
 
     def start(self, loop: Loop) -> None:
         os.set_blocking(self.fd, False)
-        loop.add_reader(self.fd, self._read)
+        loop.add_reader(self.fd, self._read_chunk)
         self._loop = loop
 
     def sweep(self) -> None:
         """Read what is in the pipe now, bounded in case somebody keeps filling it."""
         left = _MOST
-        while self.is_open and left > 0 and self._read():
+        while self.is_open and left > 0 and self._read_chunk():
             left -= self._chunk
 
     def value(self) -> bytes:
@@ -370,7 +372,7 @@ class Outflow(msgspec.Struct, eq=False):
                 self._loop.remove_reader(self.fd)
             os.close(self.fd)
 
-    def _read(self) -> bool:
+    def _read_chunk(self) -> bool:
         try:
             chunk = os.read(self.fd, self._chunk)
         except BlockingIOError:
@@ -408,8 +410,8 @@ class Inflow(msgspec.Struct, eq=False):
         os.set_blocking(self.fd, False)
         if len(self.rest) > _CHUNK:
             _enlarge(self.fd, len(self.rest))
-        if not self._write():
-            loop.add_writer(self.fd, self._write)
+        if not self._write_rest():
+            loop.add_writer(self.fd, self._write_rest)
             self._loop = loop
 
     def close(self) -> None:
@@ -419,7 +421,7 @@ class Inflow(msgspec.Struct, eq=False):
                 self._loop.remove_writer(self.fd)
             os.close(self.fd)
 
-    def _write(self) -> bool:
+    def _write_rest(self) -> bool:
         """Write what fits; whether that was the last of it."""
         try:
             self.rest = self.rest[os.write(self.fd, self.rest) :]

@@ -65,7 +65,7 @@ async def run_prompt(
     _asked.set((*outer, judge))
     try:
         if iscoroutinefunction(judge) or iscoroutinefunction(judge.__call__):
-            waiting, reply = first_step(_ask(judge, question))
+            waiting, reply = first_step(_ask_judge(judge, question))
             if waiting is not None:
                 reply = await go_on(waiting, reply, seconds, grace)
         else:
@@ -95,7 +95,7 @@ async def run_prompt(
     )
 
 
-async def _ask(judge: Judge, question: str) -> Any:
+async def _ask_judge(judge: Judge, question: str) -> Any:
     reply = judge(question)
     return reply if isinstance(reply, str) else await reply
 
@@ -123,25 +123,25 @@ def read_reply(hook: PromptHook, document: InputDocument, reply: str) -> HookAns
     """What a model's answer comes to; never raises."""
     text = reply.strip()
     if len(reply) > _LONGEST_REPLY:
-        return _malformed(f"has more than {_LONGEST_REPLY:,} characters")
+        return _reject_reply(f"has more than {_LONGEST_REPLY:,} characters")
     fenced = _FENCED.fullmatch(text)
     try:
-        said = json.loads(fenced[1] if fenced else text, object_pairs_hook=_unique)
+        said = json.loads(fenced[1] if fenced else text, object_pairs_hook=_refuse_repeats)
     except (ValueError, RecursionError) as error:
-        return _malformed(f"is not one JSON object ({error}): {text[:80]!r}")
+        return _reject_reply(f"is not one JSON object ({error}): {text[:80]!r}")
     if not isinstance(said, dict):
-        return _malformed(f"is not a JSON object: {text[:80]!r}")
+        return _reject_reply(f"is not a JSON object: {text[:80]!r}")
     ok, reason, impossible = said.get("ok"), said.get("reason"), said.get("impossible", False)
     if not isinstance(ok, bool):
-        return _malformed(f"has no true or false as ok: {text[:80]!r}")
+        return _reject_reply(f"has no true or false as ok: {text[:80]!r}")
     if further := [name for name in said if name not in ("ok", "reason", "impossible")]:
-        return _malformed(f"has the unknown field {further[0]!r:.80}")
+        return _reject_reply(f"has the unknown field {further[0]!r:.80}")
     if not isinstance(impossible, bool):
-        return _malformed("has impossible, which is neither true nor false")
+        return _reject_reply("has impossible, which is neither true nor false")
     if ok:
         return HookAnswer(success=True, output_format="json")
     if not isinstance(reason, str) or not reason.strip():
-        return _malformed("says no, and gives no reason as a string")
+        return _reject_reply("says no, and gives no reason as a string")
     output = _refuse(hook, document, reason, impossible=impossible)
     return HookAnswer(success=True, output=output, output_format="json")
 
@@ -162,12 +162,12 @@ def _refuse(
     return {"decision": "deny" if is_denial else "block", "reason": reason}
 
 
-def _malformed(problem: str) -> HookAnswer:
+def _reject_reply(problem: str) -> HookAnswer:
     error = f"the model's answer {problem}"
     return HookAnswer(success=False, failed="malformed", error=error)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise ValueError("a field is given twice")

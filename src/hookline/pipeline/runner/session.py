@@ -87,13 +87,13 @@ class Sessions:
         """Stop them all; gives the seconds to wait before it can go on, as ``kill`` does."""
         if self._look():
             self.signal(signal.SIGSTOP)
-            yield from self._repeat(signal.SIGSTOP, _FREEZE_SECONDS)
+            yield from self._signal_until_done(signal.SIGSTOP, _FREEZE_SECONDS)
 
     def kill(self) -> "Iterator[float]":
         """Kill them all, whatever they do meanwhile."""
         yield from self.freeze()
         if self.signal(signal.SIGKILL) or self.lacks_descriptor:
-            yield from self._repeat(signal.SIGKILL, _KILL_SECONDS)
+            yield from self._signal_until_done(signal.SIGKILL, _KILL_SECONDS)
 
     def signal(self, number: int) -> bool:
         """Send a signal to those that the last look found; whether there was anybody.
@@ -110,9 +110,9 @@ class Sessions:
         if number == signal.SIGCONT:
             groups.reverse()
         self._certainty = 0
-        return any([_send(group, number) for group in groups])  # noqa: C419  # to all of them
+        return any([_signal_group(group, number) for group in groups])  # noqa: C419  # to all of them
 
-    def _repeat(self, number: int, seconds: float) -> "Iterator[float]":
+    def _signal_until_done(self, number: int, seconds: float) -> "Iterator[float]":
         """Look for them and send a signal, until it has reached everybody.
 
         A machine that is too busy to look more often in that time does so anyway.
@@ -130,14 +130,14 @@ class Sessions:
         Whether there are any of these; for SIGSTOP, any who do not stand still.
         """
         done = _ENDED + _STOPPED if number == signal.SIGSTOP else _ENDED
-        before = _last_pid()
+        before = _read_last_pid()
         everybody: list[Process] = []
         reached: set[int] = set()
         try:
-            for process in _processes():
+            for process in _list_processes():
                 everybody.append(process)
                 if process.session in self.numbers and process.state not in done:
-                    self._reach(process, number, reached)
+                    self._signal_once(process, number, reached)
         except OSError as error:
             # The system does not tell; or no descriptor is left to ask it with, and then there may
             # be one in a moment.
@@ -148,22 +148,22 @@ class Sessions:
         self._members = self._find_members(everybody)
         for process in self._members:
             if process.state not in done:
-                self._reach(process, number, reached)
+                self._signal_once(process, number, reached)
             elif process.parent == os.getpid() and process.pid not in self._leaders:
                 # The first process of a container has to reap those that were handed to it.
                 _reap(process.pid)
-        gained = _CERTAIN if before == _last_pid() else 1
+        gained = _CERTAIN if before == _read_last_pid() else 1
         unseen = self.numbers - {process.session for process in self._members}
         self._unseen = {session: self._unseen.get(session, 0) + gained for session in unseen}
         self.numbers -= {session for session in unseen if self._unseen[session] >= _CERTAIN}
         self._certainty = 0 if reached else self._certainty + gained
         return self._certainty < _CERTAIN
 
-    def _reach(self, process: Process, number: int, reached: "set[int]") -> None:
+    def _signal_once(self, process: Process, number: int, reached: "set[int]") -> None:
         if process.group not in reached:
             reached.add(process.group)
             if number:
-                _send(process.group, number)
+                _signal_group(process.group, number)
 
     def _find_members(self, everybody: "list[Process]") -> "list[Process]":
         """Those of the sessions, their descendants, and all of the sessions these are in.
@@ -192,7 +192,7 @@ class Sessions:
         return sorted(members, key=lambda process: (process.start, process.pid))
 
 
-def _send(group: int, number: int) -> bool:
+def _signal_group(group: int, number: int) -> bool:
     """Signal a group; nobody there, or nobody who may be signalled, is fine."""
     # 0 and 1 would stand for this very group and for all processes.
     if group <= 1:
@@ -212,13 +212,13 @@ def _reap(pid: int) -> None:
         return
 
 
-def _processes() -> "Iterator[Process]":
+def _list_processes() -> "Iterator[Process]":
     """All processes, the newest first; raises OSError where the system does not tell."""
     if not _has_proc():
-        yield from _processes_by_ps()
+        yield from _list_processes_with_ps()
         return
     for pid in sorted(map(int, filter(str.isdigit, os.listdir("/proc"))), reverse=True):
-        process = _read(pid)
+        process = _read_process(pid)
         if process is not None:
             yield process
 
@@ -231,7 +231,7 @@ def _has_proc() -> bool:
         return False
 
 
-def _read(pid: int) -> "Process | None":
+def _read_process(pid: int) -> "Process | None":
     try:
         file = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
     except (FileNotFoundError, ProcessLookupError, PermissionError):
@@ -253,13 +253,13 @@ def _look_again(process: Process) -> "Process | None":
     try:
         if not _has_proc():
             return process if os.getsid(process.pid) == process.session else None
-        again = _read(process.pid)
+        again = _read_process(process.pid)
     except OSError:
         return None
     return again if again is not None and again.start == process.start else None
 
 
-def _last_pid() -> bytes:
+def _read_last_pid() -> bytes:
     """The number that was given to the last process, where the system tells."""
     try:
         file = os.open("/proc/loadavg", os.O_RDONLY)
@@ -271,7 +271,7 @@ def _last_pid() -> bytes:
         os.close(file)
 
 
-def _processes_by_ps() -> "Iterator[Process]":
+def _list_processes_with_ps() -> "Iterator[Process]":
     import subprocess
 
     ps = ["ps", "-axo", "pid=,ppid=,pgid=,stat=,lstart="]

@@ -19,7 +19,7 @@ from typing import ClassVar, Protocol, TypeAlias
 import msgspec
 
 from hookline.pipeline.programs import find_program
-from hookline.pipeline.runner.invocation import entries_of, why_not_started
+from hookline.pipeline.runner.invocation import encode_entries, explain_spawn_failure
 from hookline.pipeline.runner.loop import Loop
 
 # Called on the loop, once, with what waitpid said; None when other code had waited before.
@@ -97,7 +97,7 @@ def spawn(
             pid = launch(argv, program or argv[0], cwd=cwd, env=env, streams=theirs)
             return Spawned(pid, *ours)
     except Exception as error:
-        why = why_not_started(error, argv, cwd, env)
+        why = explain_spawn_failure(error, argv, cwd, env)
         raise SpawnError(f"cannot start {argv[0]!r}: {why}") from error
 
 
@@ -111,12 +111,12 @@ def launch_directly(
 ) -> int:
     """Start a process without ``subprocess``, whose import and whose generality cost time."""
     assert _fork_exec is not None
-    entries = entries_of(env)
-    file = os.fsencode(_file_of(program, cwd, env))
+    entries = encode_entries(env)
+    file = os.fsencode(_find_file(program, cwd, env))
     stdin, stdout, stderr = streams
     sys.audit("subprocess.Popen", argv[0], argv, cwd, None)
     # The new process reports here why it could not be: the pipe closes when it is the program.
-    reading, writing = _pipe_above_streams()
+    reading, writing = _open_pipe_above_streams()
     arguments = (
         *(argv, [file], True, (writing,), cwd, entries),
         *(stdin, -1, -1, stdout, -1, stderr),
@@ -136,7 +136,7 @@ def launch_directly(
             for kill in (os.killpg, os.kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     kill(pid, signal.SIGKILL)
-            _wait(pid, 0)
+            _wait_for_child(pid, 0)
         raise
     finally:
         os.close(reading)
@@ -144,7 +144,7 @@ def launch_directly(
             os.close(writing)
     (pid,) = started
     if report:
-        _wait(pid, 0)
+        _wait_for_child(pid, 0)
         # What went wrong before the program ran: ``OSError:2:where``.
         kind, number, where = report.split(b":", 2)
         if kind != b"OSError":
@@ -167,7 +167,7 @@ def launch_portably(
     stdin, stdout, stderr = streams
     child = subprocess.Popen(
         argv,
-        executable=_file_of(program, cwd, env),
+        executable=_find_file(program, cwd, env),
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
@@ -191,7 +191,7 @@ _PARAMETERS = (
 )
 
 
-def _file_of(program: str, cwd: str, env: Mapping[str, str]) -> str:
+def _find_file(program: str, cwd: str, env: Mapping[str, str]) -> str:
     """The file to execute; raises FileNotFoundError where the search path has none."""
     file = find_program(program, env.get("PATH", os.defpath), cwd=cwd)
     if file is None:
@@ -199,7 +199,7 @@ def _file_of(program: str, cwd: str, env: Mapping[str, str]) -> str:
     return file
 
 
-def fork_exec_call() -> tuple[Callable[..., int], int] | None:
+def find_fork_exec() -> tuple[Callable[..., int], int] | None:
     """The call and the number of its parameters, if this interpreter has it in a known form."""
     try:
         from _posixsubprocess import fork_exec
@@ -217,20 +217,20 @@ def fork_exec_call() -> tuple[Callable[..., int], int] | None:
     return (fork_exec, len(_PARAMETERS)) if sys.version_info[:2] == (3, 11) else None
 
 
-_fork_exec, _parameter_count = fork_exec_call() or (None, 0)
+_fork_exec, _parameter_count = find_fork_exec() or (None, 0)
 
 # Starts ``program`` as the leader of its own session, with ``streams`` as its stdin, stdout and
 # stderr, and gives its pid; raises OSError, or ValueError for texts that no process can have.
 launch = launch_directly if _fork_exec is not None else launch_portably
 
 
-def _pipe_above_streams() -> tuple[int, int]:
+def _open_pipe_above_streams() -> tuple[int, int]:
     """A pipe whose ends are no standard streams; a program may run with those closed."""
     reading, writing = os.pipe()
     if writing > 2:
         return reading, writing
     try:
-        return _pipe_above_streams()
+        return _open_pipe_above_streams()
     finally:
         os.close(reading)
         os.close(writing)
@@ -239,7 +239,7 @@ def _pipe_above_streams() -> tuple[int, int]:
 def watch_exit(pid: int, loop: Loop, report: Report) -> ExitWatch:
     """Watch by descriptor, or by thread where the system or a sandbox has no such descriptors."""
     for left in tuple(_left):
-        if _wait(left, os.WNOHANG)[0]:
+        if _wait_for_child(left, os.WNOHANG)[0]:
             _left.discard(left)
     if hasattr(os, "pidfd_open"):
         with contextlib.suppress(OSError):
@@ -256,14 +256,14 @@ def reap_later(pid: int) -> None:
     # While the interpreter ends no thread begins, and to start one is to wait for it for ever.
     if sys.is_finalizing():
         return
-    reaper = threading.Thread(target=_wait, args=(pid, 0), daemon=True)
+    reaper = threading.Thread(target=_wait_for_child, args=(pid, 0), daemon=True)
     try:
         reaper.start()
     except RuntimeError:
         _left.add(pid)
 
 
-def _wait(pid: int, flags: int) -> tuple[bool, int | None]:
+def _wait_for_child(pid: int, flags: int) -> tuple[bool, int | None]:
     """Whether the child has ended, and its status."""
     try:
         ended, status = os.waitpid(pid, flags)
@@ -290,17 +290,17 @@ class PidfdWatch:
     def poll(self) -> None:
         if not self._open:
             return
-        ended, status = _wait(self._pid, os.WNOHANG)
+        ended, status = _wait_for_child(self._pid, os.WNOHANG)
         if ended:
-            self._release()
+            self._stop_watching()
             self._report(status)
 
     def close(self) -> None:
         if self._open:
-            self._release()
+            self._stop_watching()
             reap_later(self._pid)
 
-    def _release(self) -> None:
+    def _stop_watching(self) -> None:
         self._open = False
         self._loop.remove_reader(self._descriptor)
         os.close(self._descriptor)
@@ -315,7 +315,7 @@ class ThreadWatch:
         self._status: int | None = None
         # The thread must not keep alive what nobody else remembers.
         arguments = (pid, loop, weakref.ref(self))
-        self._thread = threading.Thread(target=self._live, args=arguments, daemon=True)
+        self._thread = threading.Thread(target=self._run_thread, args=arguments, daemon=True)
         self._thread.start()
 
     def poll(self) -> None:
@@ -330,8 +330,8 @@ class ThreadWatch:
         self._report = None
 
     @staticmethod
-    def _live(pid: int, loop: Loop, reference: "weakref.ref[ThreadWatch]") -> None:
-        _, status = _wait(pid, 0)
+    def _run_thread(pid: int, loop: Loop, reference: "weakref.ref[ThreadWatch]") -> None:
+        _, status = _wait_for_child(pid, 0)
         watch = reference()
         if watch is not None:
             watch._status = status

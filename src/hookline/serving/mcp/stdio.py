@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from hookline.errors import HooklineError
 from hookline.notices import warn
 from hookline.pipeline.runner.guard import Guard
-from hookline.pipeline.runner.invocation import why_not_started
+from hookline.pipeline.runner.invocation import explain_spawn_failure
 from hookline.pipeline.runner.session import Sessions
 from hookline.pipeline.runner.spawning import launch, watch_exit
 from hookline.serving.mcp.lines import Lines, MessageTooLong, Outlet
@@ -46,7 +46,7 @@ class StdioServer:
             self._pid = launch(command, command[0], cwd=cwd, env=env, streams=streams)
             ends = [stdin, stdout, ends[-1]]
         except Exception as error:
-            why = why_not_started(error, command, cwd, env)
+            why = explain_spawn_failure(error, command, cwd, env)
             raise ServerNotStarted(f"cannot start {command[0]!r}: {why}") from error
         finally:
             for end in ends:

@@ -52,15 +52,15 @@ class Interpreter:
             ours.pop_all()
         self._control.settimeout(_START_SECONDS)
 
-    def answer(self) -> bytes:
+    def read_answer(self) -> bytes:
         """What it says to being tried."""
         return self._control.recv(256)
 
-    def hello(self) -> bytes:
+    def read_hello(self) -> bytes:
         """What it says when it is ready; nothing if it ended before."""
-        return self._exactly(int.from_bytes(self._exactly(4), "big"))
+        return self._receive(int.from_bytes(self._receive(4), "big"))
 
-    def spares(self) -> Iterator["WarmChild | None"]:
+    def receive_spares(self) -> Iterator["WarmChild | None"]:
         """The forks that were asked for, one after the other, until it ends; None for a failed one.
 
         A fork is lost, too, if this process has no descriptor left for it.
@@ -83,7 +83,7 @@ class Interpreter:
         with contextlib.suppress(OSError):
             self._control.send(words)
 
-    def printed(self) -> str:
+    def read_output(self) -> str:
         """What it has printed until now."""
         try:
             return os.read(self._output, _OUTPUT_BYTES).decode("utf-8", "replace").strip()
@@ -118,7 +118,7 @@ class Interpreter:
             os.close(self._output)
             self._output = -1
 
-    def _exactly(self, size: int) -> bytes:
+    def _receive(self, size: int) -> bytes:
         parts = bytearray()
         while len(parts) < size:
             part = self._control.recv(size - len(parts))
@@ -143,17 +143,17 @@ class WarmChild:
         self.pid = pid
         self.stdin = self.stdout = self.stderr = -1
         self._channel = channel
-        self._on_over: Callable[[], None] | None = None
+        self._on_end: Callable[[], None] | None = None
         self._loop: Loop | None = None
         self._report: spawning.Report | None = None
         self._is_open = True
 
-    def begin(self, request: bytes, *, on_over: Callable[[], None]) -> None:
+    def begin(self, request: bytes, *, on_end: Callable[[], None]) -> None:
         """Have it run; raises OSError if it cannot be told to, and then it never runs.
 
-        ``on_over`` is called in the end, either way.
+        ``on_end`` is called in the end, either way.
         """
-        self._on_over = on_over
+        self._on_end = on_end
         message = len(request).to_bytes(4, "big") + request
         with spawning.open_pipes() as (theirs, ours):
             if send_fds(self._channel, [message], theirs) != len(message):
@@ -194,5 +194,5 @@ class WarmChild:
             if self._loop is not None:
                 self._loop.remove_reader(self._channel.fileno())
             self._channel.close()
-            if self._on_over is not None:
-                self._on_over()
+            if self._on_end is not None:
+                self._on_end()

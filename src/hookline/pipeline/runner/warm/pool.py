@@ -79,7 +79,7 @@ class WarmPool:
         for name in _TALKATIVE:
             if env.get(name):
                 raise ColdStart(f"the variable {name} is set")
-        template = self._template(script, cwd, env)
+        template = self._find_template(script, cwd, env)
         if not template.is_ready and not self._patience:
             raise ColdStart(None)
         loop = running_loop()
@@ -117,7 +117,7 @@ class WarmPool:
             template.forget()
         self._templates.clear()
 
-    def _template(self, script: PythonScript, cwd: str, env: Mapping[str, str]) -> Template:
+    def _find_template(self, script: PythonScript, cwd: str, env: Mapping[str, str]) -> Template:
         """The one for this call, perhaps only just begun; raises ColdStart if there can be none."""
         shaping = tuple(
             (name, value)

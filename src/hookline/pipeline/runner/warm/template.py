@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from hookline.files import Signature, signature
-from hookline.pipeline.runner.invocation import entries_of
+from hookline.pipeline.runner.invocation import encode_entries
 from hookline.pipeline.runner.loop import Loop
 from hookline.pipeline.runner.warm.interpreter import Interpreter, WarmChild
 from hookline.pipeline.runner.warm.script import PythonScript
@@ -63,7 +63,7 @@ class Template:
         self.is_ready = False
         self.is_over = False
         self.failure: str | None = None
-        self._thread = threading.Thread(target=self._live, name="hookline-warm", daemon=True)
+        self._thread = threading.Thread(target=self._run_thread, name="hookline-warm", daemon=True)
         self._thread.start()
 
     def is_for(self, env: Mapping[str, str]) -> bool:
@@ -77,15 +77,15 @@ class Template:
 
         Raises OSError, or ValueError for texts that a fork cannot have.
         """
-        entries = entries_of(env)
+        entries = encode_entries(env)
         request = b"\0".join([os.fsencode(cwd), *entries])
         if request.count(b"\0") > len(entries):
             raise ValueError("its variables or its directory contain a NUL character")
         if "" in env:
             raise ValueError("a variable has no name")
-        while spare := await self._take(loop, deadline):
+        while spare := await self._take_spare(loop, deadline):
             try:
-                spare.begin(request, on_over=self._on_over)
+                spare.begin(request, on_end=self._on_call_end)
                 return spare
             except OSError as error:
                 spare.close()
@@ -124,7 +124,7 @@ class Template:
         for spare in self._spares:
             spare.close()
 
-    async def _take(self, loop: Loop, deadline: float) -> WarmChild | None:
+    async def _take_spare(self, loop: Loop, deadline: float) -> WarmChild | None:
         """A fork that is there or comes in time."""
         with self._lock:
             if self.is_over or self._is_retired:
@@ -134,7 +134,7 @@ class Template:
                 return self._spares.popleft()
             turn = _Turn(loop)
             self._waiting.append(turn)
-        self._ask()
+        self._request_forks()
         timer = loop.call_at(deadline, turn.wake)
         is_cancelled = True
         try:
@@ -146,11 +146,11 @@ class Template:
                 if turn in self._waiting:
                     self._waiting.remove(turn)
             if is_cancelled and turn.spare is not None:
-                self._on_over()
+                self._on_call_end()
                 self._hand_out(turn.spare)
         return turn.spare
 
-    def _ask(self) -> None:
+    def _request_forks(self) -> None:
         """Have as many forks coming as there are calls waiting, and one more."""
         with self._lock:
             if self.is_ready and not self._is_retired and self._interpreter is not None:
@@ -169,14 +169,14 @@ class Template:
                     return
             self._spares.append(spare)
 
-    def _on_over(self) -> None:
+    def _on_call_end(self) -> None:
         with self._lock:
             self._running -= 1
-        self._ask()
+        self._request_forks()
 
-    def _live(self) -> None:
+    def _run_thread(self) -> None:
         try:
-            for spare in self._start().spares():
+            for spare in self._start_interpreter().receive_spares():
                 with self._lock:
                     self._coming -= 1
                     if spare is not None:
@@ -191,7 +191,7 @@ class Template:
             self.failure = str(error)
         finally:
             self._close_spares()
-            said = self._interpreter.printed() if self._interpreter is not None else ""
+            said = self._interpreter.read_output() if self._interpreter is not None else ""
             code = self._end_interpreter()
             if self.is_ready and code:
                 how = f"was killed by signal {-code}" if code < 0 else f"exited with {code}"
@@ -207,7 +207,7 @@ class Template:
             # A call that was cancelled may have given one back.
             self._close_spares()
 
-    def _start(self) -> Interpreter:
+    def _start_interpreter(self) -> Interpreter:
         """Have the interpreter ready to fork; raises Unfit if that cannot be."""
         script = self._script
         identity = (script.interpreter, script.interpreter_program, self._cwd, self._variables)
@@ -215,7 +215,7 @@ class Template:
             # One that does not come by where it is to be held back runs what it is given, so this
             # is not to be found out with the script.
             argv = (*script.interpreter, "-c", "pass")
-            heard = self._launch(argv, script.interpreter_program, "?").answer()
+            heard = self._launch(argv, script.interpreter_program, "?").read_answer()
             self._end_interpreter()
             if heard != b"yes":
                 why = heard.decode("utf-8", "replace")
@@ -224,7 +224,7 @@ class Template:
         trouble = ""
         for level in _LEVELS:
             interpreter = self._launch(script.argv, script.program, str(level))
-            hello, said = interpreter.hello(), interpreter.printed()
+            hello, said = interpreter.read_hello(), interpreter.read_output()
             if not hello:
                 raise Unfit(f"its warm process ended before it was ready: {said}")
             trouble = self._facts.add(hello)
@@ -234,7 +234,7 @@ class Template:
                 with self._lock:
                     self._coming = 1
                     self.is_ready = True
-                self._ask()
+                self._request_forks()
                 return interpreter
             self._end_interpreter()
         raise Unfit(trouble)

@@ -39,7 +39,7 @@ class Ending:
         self._streams: tuple[object, ...] = ()
         self._exit_code = _ExitCode()
         # The first to be registered is the last to be called.
-        atexit.register(self._end)
+        atexit.register(self._end_process)
 
     def begin(self, channel: int) -> None:
         """Be responsible for this process, which reports its status there."""
@@ -50,10 +50,10 @@ class Ending:
             self._channel = channel  # there are not so many numbers
         self._inode = os.fstat(self._channel).st_ino
         self._pid = os.getpid()
-        self._collections = _collections()
+        self._collections = _count_collections()
         self._streams = (sys.stdin, sys.stdout, sys.stderr)
 
-    def _end(self) -> None:
+    def _end_process(self) -> None:
         if os.getpid() != self._pid or not self._has_nothing_to_finish():
             return
         # What the interpreter is going to exit with; None if that is not certain.
@@ -99,7 +99,7 @@ class Ending:
     def _has_nothing_to_finish(self) -> bool:
         if (sys.stdin, sys.stdout, sys.stderr) != self._streams or _thread._count():
             return False
-        if sys.warnoptions or sys.flags.dev_mode or _collections() != self._collections:
+        if sys.warnoptions or sys.flags.dev_mode or _count_collections() != self._collections:
             return False
         modules = sys.modules.copy()
         if not _UNFINISHED.isdisjoint(modules):
@@ -123,7 +123,7 @@ class Ending:
         return not any("__del__" in base.__dict__ for kind in kinds for base in kind.__mro__)
 
 
-def _collections() -> "list[int]":
+def _count_collections() -> "list[int]":
     """How often objects may have gone over to the oldest generation.
 
     That of the template's objects is the oldest, and all that is new is in the others until then.

@@ -56,7 +56,7 @@ _SYNTAX_TREE = 0x400
 _DEPRECATION = ("default", None, DeprecationWarning, __name__, 0)
 
 
-def _serve(task: str) -> None:
+def _serve_forks(task: str) -> None:
     """Wait for requests and fork; returns in the forks, and nowhere else."""
     try:
         level, idle, agent = task.split(":")
@@ -132,7 +132,7 @@ class _Template:
         while self._children or not self._is_retiring:
             ready = [number for number, _ in poll.poll(min(self._idle, _ATTEND) * 1000)]
             if self._bell[0] in ready:
-                _indifferently(os.read, self._bell[0], 4096)
+                _try_call(os.read, self._bell[0], 4096)
                 while self._children:
                     child, status = os.waitpid(-1, os.WNOHANG)
                     if child == 0:
@@ -140,7 +140,7 @@ class _Template:
                     channel = self._children.pop(child, None)
                     if channel is not None:
                         said = status.to_bytes(4, "big")
-                        _indifferently(channel.send, said, _socket.MSG_DONTWAIT)
+                        _try_call(channel.send, said, _socket.MSG_DONTWAIT)
                         channel.close()
             if self._control.fileno() in ready:
                 try:
@@ -148,14 +148,14 @@ class _Template:
                 except OSError:
                     said = b""
                 if not said:
-                    self._stop()
+                    self._end_orphaned()
                 for word in said:
                     if word == ord("Q"):
                         self._retire()
                     elif not self._is_retiring and self._fork():
                         return True
             if self._agent is not None and os.getppid() != self._agent:
-                self._stop()
+                self._end_orphaned()
             if ready or not all(map(_is_spare, self._children.values())):
                 quiet_since = time.monotonic()
             elif time.monotonic() - quiet_since >= self._idle:
@@ -205,11 +205,11 @@ class _Template:
         for child, channel in self._children.items():
             if _is_spare(channel):
                 # From here on the agent cannot send it a request; one that is there will be met.
-                _indifferently(channel.shutdown, _socket.SHUT_RD)
+                _try_call(channel.shutdown, _socket.SHUT_RD)
                 if not _peek(channel):
-                    _indifferently(os.kill, child, _signal.SIGKILL)
+                    _try_call(os.kill, child, _signal.SIGKILL)
 
-    def _stop(self) -> None:
+    def _end_orphaned(self) -> None:
         """The agent is gone: its guard ends its hooks or, if it has none, this process does."""
         self._retire()
         deadline = time.monotonic() + _GUARD_SECONDS
@@ -220,15 +220,15 @@ class _Template:
             if time.monotonic() > deadline:
                 hooks = map(str, self._children)
                 argv = [sys.executable, "-I", "-S", _SESSION, *hooks]
-                _indifferently(os.execv, sys.executable, argv)
+                _try_call(os.execv, sys.executable, argv)
                 for child in self._children:
-                    _indifferently(os.killpg, child, _signal.SIGKILL)
+                    _try_call(os.killpg, child, _signal.SIGKILL)
                 break
             time.sleep(_GUARD_PAUSE)
         os._exit(0)
 
 
-def _indifferently(call: "object", *arguments: object) -> None:
+def _try_call(call: "object", *arguments: object) -> None:
     """Make a call that may fail, where it does not matter if it does."""
     try:
         call(*arguments)  # type: ignore[operator]
@@ -254,8 +254,8 @@ def _rehearse(source: bytes) -> None:
     """Do what a script will, to have its pages copied or mapped while nobody waits for it."""
     gc.get_objects()
     _set_environment(dict(os.environb))
-    _compiled(source, "rehearsal")
-    _indifferently(__import__, "sitecustomize.rehearsal")
+    _compile_silently(source, "rehearsal")
+    _try_call(__import__, "sitecustomize.rehearsal")
     json, re = sys.modules.get("json"), sys.modules.get("re")
     if json is not None:
         json.loads(json.dumps({"a": [1.5, True, "b"]}))
@@ -346,16 +346,16 @@ def _preload(
     library, on 0 none. With it come the variables that were read, the directories that come first,
     the modules, and their files.
     """
-    wanted = _imports_of(source, script)
+    wanted = _find_imports(source, script)
     # Where warnings were asked for, a module must be imported by who is to be warned.
     if sys.warnoptions or sys.flags.dev_mode or not level or not wanted:
-        return _threads(), ([], [], [], [])
+        return _check_threads(), ([], [], [], [])
     at = sys.path.index(_STANDARD) if _STANDARD in sys.path else len(sys.path)
     directories = [folder, *filter(os.path.isdir, sys.path[:at])]
-    own = {name for directory in directories for name in _provided(directory)}
+    own = {name for directory in directories for name in _list_modules(directory)}
     standard = getattr(sys, "stdlib_module_names", None) or {
-        *_provided(_STANDARD),
-        *_provided(os.path.join(_STANDARD, "lib-dynload")),
+        *_list_modules(_STANDARD),
+        *_list_modules(os.path.join(_STANDARD, "lib-dynload")),
         *sys.builtin_module_names,
     }
     before, open_before = set(sys.modules), len(os.listdir("/dev/fd"))
@@ -402,11 +402,11 @@ def _preload(
     elif made:
         trouble = "importing its modules prepares random numbers"
     else:
-        trouble = _threads()
+        trouble = _check_threads()
     return trouble, (read, directories, sorted(names), sorted(files))
 
 
-def _threads() -> "str | None":
+def _check_threads() -> "str | None":
     """A fork has only one thread, and what the others were about to do is never done."""
     try:
         tasks = len(os.listdir("/proc/self/task"))
@@ -415,7 +415,7 @@ def _threads() -> "str | None":
     return "its interpreter has more than one thread" if _thread._count() or tasks > 1 else None
 
 
-def _compiled(source: bytes, script: str, flags: int = 0) -> object:
+def _compile_silently(source: bytes, script: str, flags: int = 0) -> object:
     """What the compiler makes of a script, without a word about it; None if it cannot."""
     stderr, sys.stderr = sys.stderr, None
     try:
@@ -426,9 +426,9 @@ def _compiled(source: bytes, script: str, flags: int = 0) -> object:
         sys.stderr = stderr
 
 
-def _imports_of(source: bytes, script: str) -> "list[tuple[str, tuple[str, ...]]]":
+def _find_imports(source: bytes, script: str) -> "list[tuple[str, tuple[str, ...]]]":
     """The imports with which a script begins: before it has changed what they would find."""
-    tree = _compiled(source, script, _SYNTAX_TREE)
+    tree = _compile_silently(source, script, _SYNTAX_TREE)
     found: list[tuple[str, tuple[str, ...]]] = []
     for node in getattr(tree, "body", ()):
         kind, value = type(node).__name__, type(getattr(node, "value", None)).__name__
@@ -442,7 +442,7 @@ def _imports_of(source: bytes, script: str) -> "list[tuple[str, tuple[str, ...]]
     return found
 
 
-def _provided(directory: str) -> "set[str]":
+def _list_modules(directory: str) -> "set[str]":
     """The names under which modules could be found in a directory."""
     try:
         return {name.partition(".")[0] for name in os.listdir(directory)}
@@ -467,7 +467,7 @@ sys.path_importer_cache.pop(_here, None)
 _other = any(_finder.find_spec("sitecustomize", None) for _finder in sys.meta_path)
 
 if _task is not None:
-    _serve(_task)
+    _serve_forks(_task)
 
 del sys.modules["sitecustomize"]
 if not _other:

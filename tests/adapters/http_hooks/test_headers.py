@@ -38,8 +38,8 @@ async def test_variables_are_put_in_only_where_the_hook_allows_them() -> None:
     assert (sent["x-other"], sent["x-none"]) == ("ab", "[]")
     assert sent["x-text"] == headers["X-Text"]
     assert result.warnings == (
-        "the header X-Other lacks the variable PATH, which allowedEnvVars does not have",
-        "the header X-None lacks the variable HOOK_NONE, which is not set",
+        "the header X-Other lacks the variable PATH: allowedEnvVars does not list it",
+        "the header X-None lacks the variable HOOK_NONE: it is not set",
     )
 
 
@@ -118,7 +118,7 @@ async def test_headers_of_the_transport_are_not_the_hooks_to_set(name: str) -> N
     assert "evil.example" not in request.headers.values()
     assert request.headers["content-length"] == str(len(request.body))
     assert result.success
-    assert result.warnings == (f"the header {name} is set by hookline itself",)
+    assert result.warnings == (f"hookline sets the header {name} itself; remove it",)
 
 
 async def test_headers_that_say_what_is_sent_anyway_are_not_worth_a_word() -> None:

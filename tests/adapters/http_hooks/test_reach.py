@@ -84,14 +84,16 @@ async def test_a_localhost_that_leads_elsewhere_is_refused(
         resolve(addresses)
         result = await run_one(http_hook("http://localhost:1/"))
         assert result.failed == "error"
-        assert f"localhost leads to {addresses[-1]}, which is not this machine" in str(result.error)
+        assert f"localhost resolves to {addresses[-1]}, which is not this machine" in str(
+            result.error
+        )
     assert connected == []
 
 
 async def test_plain_http_to_another_machine_is_refused(connected: list[str]) -> None:
     for url in ("http://10.1.2.3/", "http://93.184.216.34/", "http://[2606:4700::1]/"):
         result = await run_one(http_hook(url))
-        assert "plain http goes no further; use https" in str(result.error)
+        assert "plain http reaches no other; use https" in str(result.error)
     assert connected == []
 
 
@@ -117,7 +119,7 @@ async def test_a_hook_of_the_project_reaches_no_address_that_is_not_public(
             result = await run_one(http_hook("https://hook.example/", source=PROJECT))
             for refused in (result, literal):
                 assert refused.failed == "error", address
-                assert "no public address" in str(refused.error)
+                assert "not a public address" in str(refused.error)
                 assert "security.privateHookHosts" in str(refused.error)
     assert connected == []
 
@@ -127,7 +129,7 @@ async def test_other_spellings_of_an_address_lead_to_the_same(
     host: str, connected: list[str]
 ) -> None:
     result = await run_one(http_hook(f"https://{host}:9/", source=PROJECT))
-    assert "no public address" in str(result.error)
+    assert "not a public address" in str(result.error)
     assert connected == []
 
 
@@ -136,7 +138,7 @@ async def test_plain_http_of_the_project_needs_leave_too() -> None:
         hook = http_hook(server.url, source=PROJECT)
         refused = await run_one(hook)
         assert refused.failed == "error"
-        assert "settings name 127.0.0.1 in security.privateHookHosts" in str(refused.error)
+        assert "settings list 127.0.0.1 in security.privateHookHosts" in str(refused.error)
         assert server.requests == []
         assert (await run_one(hook, private_hosts=("127.0.0.1",))).output == DENY
         other = await run_one(hook, private_hosts=("127.0.0.2", "localhost"))
@@ -271,7 +273,7 @@ async def test_only_urls_that_fit_a_pattern_are_called() -> None:
             assert (result.output == DENY) is is_called, lists
             if not is_called:
                 assert result.failed == "error"
-                assert f"{server.url} fits none of the URLs" in str(result.error)
+                assert f"{server.url} matches no URL in allowedHttpHookUrls" in str(result.error)
                 assert "hush" not in str(result.error)
 
 

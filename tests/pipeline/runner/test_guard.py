@@ -309,7 +309,7 @@ def test_one_that_cannot_start_is_told_once_and_tried_again_later(
         guard.watch(hook.pid)
         guard.watch(hook.pid)
     assert len(warnings) == 1
-    assert "cannot start a guard for them ([Errno 2]" in warnings[0]
+    assert "cannot start the guard process ([Errno 2]" in warnings[0]
     guard.watch(hook.pid)
     assert len(guards()) == 1
     guard.release(hook.pid)

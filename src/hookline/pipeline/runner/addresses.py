@@ -1,7 +1,7 @@
 """Where an http hook may be sent: its URL, the patterns that allow it, and the addresses behind it.
 
-A name is no place: whoever answers for it in the DNS says where it leads, now here, now there. So
-the address that is connected to decides, and a ``Reach`` says which addresses are within bounds.
+The DNS may resolve a name to different addresses from one moment to the next. So the address that
+is connected to decides, and a ``Reach`` says which addresses are allowed.
 """
 
 import re
@@ -20,8 +20,8 @@ _HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?")
 _SLASH = re.compile(r"[/\\]")
 _PORTS = {"http": 80, "https": 443}
 
-# What the registries of special addresses have, as Python's own judgement of an address differs
-# from release to release. 192.88.99.0/24 and 2002::/16 lead through relays to any IPv4 address.
+# From IANA's registries of special addresses, as Python's ``is_global`` differs from release to
+# release. 192.88.99.0/24 and 2002::/16 lead through relays to any IPv4 address.
 _SPECIAL_V4 = [
     ip_network(network)
     for network in (
@@ -30,8 +30,8 @@ _SPECIAL_V4 = [
         *("198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
     )
 ]
-# Beyond it there are only addresses of this machine, of its networks, of groups, and those that
-# stand for IPv4 addresses (::ffff:0:0/96, 64:ff9b::/96).
+# Outside of it are only loopback, link-local, private and multicast addresses, and those that stand
+# for IPv4 addresses (::ffff:0:0/96, 64:ff9b::/96).
 _UNICAST_V6 = ip_network("2000::/3")
 _SPECIAL_V6 = [
     ip_network(network) for network in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
@@ -42,13 +42,13 @@ class Reach(Enum):
     """Which addresses a hook may be sent to."""
 
     ANYWHERE = "anywhere"
-    # What is said in plain HTTP stays on this machine.
+    # For plain http.
     THIS_MACHINE = "this machine"
-    # What a project names may not lead into the networks that its user is in.
+    # For a project's hooks, which must not reach into the user's networks.
     PUBLIC = "public"
 
     def includes(self, address: IPv4Address | IPv6Address) -> bool:
-        """Whether a connection may be made to that address."""
+        """Return whether a connection to that address is allowed."""
         if self is Reach.THIS_MACHINE:
             return address.is_loopback
         return self is Reach.ANYWHERE or is_public(address)
@@ -66,16 +66,18 @@ class Target(msgspec.Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        """For people, without what may be secret."""
+        """The URL to show to people, without the query, which may hold secrets."""
         return f"{self.scheme}://{self.netloc}{self.path.partition('?')[0]}"
 
 
 @lru_cache(maxsize=256)
 def read_target(url: str) -> Target:
-    """Raises ``AddressError`` for what no hook can be sent to."""
+    """Take a URL apart; raises ``AddressError`` for one that no hook can be sent to."""
     parts = split_url(url)
     if parts is None:
-        raise AddressError("its url is not https://HOST/PATH, or http:// on this machine")
+        raise AddressError(
+            "its url is neither https://HOST/PATH nor http:// on this machine; correct it"
+        )
     if parts.username is not None or parts.password is not None:
         raise AddressError(
             "its url has a name or a password in it; put them into a header, as a variable that "
@@ -86,9 +88,8 @@ def read_target(url: str) -> Target:
         with suppress(ValueError):
             host = IPv6Address(host).compressed
     if "%" in host or not (_HOST_NAME.fullmatch(host) or read_literal(host)):
-        raise AddressError("its url has a host that cannot be looked up")
-    # Servers read it with its escapes undone, some a backslash as a slash, some no further than to
-    # a semicolon.
+        raise AddressError("its url has a host that cannot be looked up; correct it")
+    # Servers undo escapes in it; some read a backslash as a slash, some stop at a semicolon.
     segments = _SLASH.split(unquote(parts.path))
     if any(segment.partition(";")[0] in (".", "..") for segment in segments):
         raise AddressError("its url has . or .. in its path; write the path that they lead to")
@@ -103,8 +104,8 @@ def read_target(url: str) -> Target:
 
 
 def fits(target: Target, patterns: Iterable[str]) -> bool:
-    """Whether one of the patterns allows the URL. Their ``*`` stands for anything, but before the
-    path for no slash: ``https://*.example.com/*`` does not fit ``https://other/x.example.com/``."""
+    """Return whether a pattern allows the URL. ``*`` stands for anything, but before the path for
+    no slash: ``https://*.example.com/*`` does not fit ``https://other/x.example.com/``."""
     head = f"{target.scheme}://{target.netloc}"
     for pattern in patterns:
         scheme, _, rest = pattern.strip().rpartition("://")
@@ -118,8 +119,8 @@ def fits(target: Target, patterns: Iterable[str]) -> bool:
 
 
 def _matches(text: str, pattern: str) -> bool:
-    """Whether all of a text is like the pattern. Each piece is taken where it comes first, so that
-    no pattern takes long."""
+    """Return whether the whole text matches the pattern. Each piece matches where it first occurs,
+    without backtracking, so that no pattern takes long."""
     first, *pieces = pattern.split("*")
     if not pieces:
         return text == pattern
@@ -137,22 +138,22 @@ def _matches(text: str, pattern: str) -> bool:
 
 
 def is_named(host: str, names: Sequence[str]) -> bool:
-    """Whether a host is among names, however they are written."""
+    """Return whether a host is among names, in any spelling of them."""
     return any(name.strip().strip("[]").rstrip(".").lower() == host for name in names)
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an address is one of the internet's, that no network uses for itself."""
+    """Return whether an address is a public one of the internet."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _SPECIAL_V4)
-    # One with a scope is of a network that this machine is in.
+    # One with a scope belongs to a local network.
     if address.scope_id is not None or address not in _UNICAST_V6:
         return False
     return not any(address in network for network in _SPECIAL_V6)
 
 
 def read_literal(host: str) -> IPv4Address | IPv6Address | None:
-    """The address that a URL names itself, None for a name."""
+    """Return the address if a host is written as one, None for a name."""
     try:
         return ip_address(host)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Ends the hooks of a program that was killed: a small shell outlives it, and knows who they are.
+"""Ends the hooks of a program that was killed: a small shell outlives it and knows their pids.
 
-The shell waits for the end of a pipe whose other end this process alone holds. Which hooks run is
-in memory that both share, so that a hook costs a few bytes written and wakes nobody.
+The shell waits for the end of a pipe whose other end only this process holds. The running hooks
+are listed in shared memory, so that a hook costs a few written bytes and wakes no process.
 """
 
 import contextlib
@@ -23,9 +23,9 @@ _NEXT_TRY_SECONDS = 1.0
 _SESSION = os.path.join(os.path.dirname(os.path.abspath(__file__)), "session.py")
 _LIBRARY_PATHS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
-# The table is descriptor 3, the pipe is 0. Python takes the place of the shell, as a hook may have
-# left no room for another process. Without it there are the groups that the hooks lead, where a
-# stopped hook sees the request only when it goes on.
+# The table is descriptor 3, the pipe is 0. Python replaces the shell, as hooks may have used up all
+# processes. Without Python the shell signals the groups that the hooks lead; a stopped hook handles
+# SIGTERM only when it continues.
 _SCRIPT = """
 trap '' HUP INT QUIT TERM TSTP TTIN TTOU USR1 USR2
 cd /
@@ -42,17 +42,17 @@ for pid; do kill -s KILL -- "-$pid"; done
 
 
 class Guard:
-    """Sees to it that no session it watches outlives this process by much.
+    """Ends the sessions it watches soon after this process ends.
 
-    Starts with the first hook; one that was killed is started again with the next. Any thread may
-    call it, and a call costs no more than starting a process. What keeps it from its work is told
-    to ``warn`` once, and the hooks run unguarded.
+    The guard process starts with the first hook; if it is killed, the next hook starts it again.
+    Any thread may call this, and a call costs no more than starting a process. If the guard cannot
+    do its work, ``warn`` is called once, and the hooks run unguarded.
     """
 
     def __init__(self, warn: Callable[[str], None]) -> None:
         self._warn = warn
         self._has_warned = False
-        # A run that is garbage releases its hook whenever the collector comes by, here too.
+        # The garbage collector may release a hook at any time, also within these methods.
         self._lock = threading.RLock()
         self._slots: dict[int, int] = {}
         self._free = list(range(_SLOTS))
@@ -63,9 +63,9 @@ class Guard:
         owned_by_process.add(self)
 
     def watch(self, pid: int) -> None:
-        """End the session that ``pid`` leads should this process end before ``release``."""
+        """End the session that ``pid`` leads if this process ends before ``release``."""
         if pid <= 1:
-            raise ValueError(f"{pid} would stand for this very group, or for all processes")
+            raise ValueError(f"pid {pid} would stand for our own group or for all processes")
         with self._lock:
             slot = self._slots.get(pid)
             if slot is None and not self._free:
@@ -81,7 +81,7 @@ class Guard:
             self._warn(f"hooks would go on running if this program were killed: {problem}")
 
     def release(self, pid: int) -> None:
-        """Forget a session; to be called as soon as the hook has ended, for what it left behind."""
+        """Forget a session as soon as its hook has ended, so that what it left running stays."""
         with self._lock:
             slot = self._slots.pop(pid, None)
             if slot is None:
@@ -100,7 +100,7 @@ class Guard:
                 self._end_shell()
 
     def _start_shell(self) -> str | None:
-        """Have the guard running; what keeps it from that, if anything."""
+        """Start the guard process unless it runs; return what prevents that, if anything."""
         if self._shell and self._shell.is_running():
             return None
         self._end_shell()
@@ -110,9 +110,9 @@ class Guard:
         try:
             shell = _Shell(watched)
         except (OSError, ImportError) as error:
-            # The modules it needs are files too, and descriptors may have run out.
+            # Importing modules also needs descriptors, which may have run out.
             self._next_try = time.monotonic() + _NEXT_TRY_SECONDS
-            return f"cannot start a guard for them ({error}); see to that first"
+            return f"cannot start the guard process ({error}); correct that"
         self._shell = shell
         self._finalizer = weakref.finalize(self, shell.end)
         for pid in watched.keys() - self._slots.keys():
@@ -127,7 +127,7 @@ class Guard:
         self._shell = self._finalizer = None
 
     def forget(self) -> None:
-        """Give up what belongs to the parent, in a child that was forked from this process."""
+        """Drop what belongs to the parent, in a forked child of this process."""
         self._lock = threading.RLock()
         self._end_shell(is_ours=False)
         self._slots.clear()
@@ -135,7 +135,7 @@ class Guard:
 
 
 class _Shell:
-    """The process that waits for the end of this one; raises OSError if it cannot be had."""
+    """The process that waits for the end of this one; raises OSError if it cannot start."""
 
     def __init__(self, watched: Mapping[int, int]) -> None:
         import mmap
@@ -160,22 +160,22 @@ class _Shell:
         try:
             return os.waitpid(self._pid, os.WNOHANG)[0] == 0
         except ChildProcessError:
-            # This program ignores SIGCHLD, or other code of it waits for any child.
+            # This program ignores SIGCHLD, or other code in it waits for any child.
             return False
 
     def end(self) -> None:
-        """End the process and reap it; while hooks run, leave it alone with them instead."""
+        """End the process and reap it; while hooks run, let it end them instead."""
         if bytes(self._table) == _BLANK * _SLOTS and self.is_running():
             import signal
 
-            # A program that has given up its rights since may not kill it, but it ends anyway.
+            # A program that has dropped privileges may not kill it, but it ends by itself.
             with contextlib.suppress(ChildProcessError, ProcessLookupError, PermissionError):
                 os.kill(self._pid, signal.SIGKILL)
                 os.waitpid(self._pid, 0)
         self.abandon()
 
     def abandon(self) -> None:
-        """Let go of our ends."""
+        """Close our ends of the pipe and the table."""
         with contextlib.suppress(OSError):
             os.close(self._lifeline)
         self._table.close()
@@ -186,7 +186,7 @@ def _format_entry(pid: int) -> bytes:
 
 
 def _make_shared_file() -> int:
-    """A nameless file with room for the table; what is not in memory is where TMPDIR says."""
+    """Make an unnamed file that holds the table, in memory or else in TMPDIR."""
     try:
         file = os.memfd_create("hookline-guard")
     except (AttributeError, OSError):
@@ -195,10 +195,10 @@ def _make_shared_file() -> int:
         file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         os.unlink(name)
     try:
-        # Written and not just made longer: a full disk must show here and not when it is used.
+        # Written rather than truncated to size: a full disk must fail here, not at first use.
         written = os.pwrite(file, _BLANK * _SLOTS, 0)
         if written < _SLOT * _SLOTS:
-            raise OSError("there is no room for its table")
+            raise OSError("no space left for its table")
     except OSError:
         os.close(file)
         raise
@@ -206,7 +206,7 @@ def _make_shared_file() -> int:
 
 
 def _spawn_shell(waiting: int, table: int) -> int:
-    """Start the shell with the pipe, the table, and nothing else of this process."""
+    """Start the shell with the pipe and the table, and no other descriptor of this process."""
     import fcntl
     import signal
 
@@ -215,21 +215,21 @@ def _spawn_shell(waiting: int, table: int) -> int:
     inherited: set[int] = set()
     open_now: list[int] = []
     try:
-        # Few, as Python opens no descriptors that a new process would have.
+        # Few are inheritable: Python opens descriptors so that new processes lack them.
         open_now = [int(name) for name in os.listdir("/dev/fd")]
     except OSError:
         inherited = {1, 2}
     for number in open_now:
-        # That of the list itself is closed by now.
+        # The descriptor that listed the others is closed by now.
         with contextlib.suppress(OSError):
             if os.get_inheritable(number):
                 inherited.add(number)
     ends: list[int] = []
     try:
-        # Above those they shall have there, as one must not overwrite the other on the way.
+        # Above their targets, so that one dup2 does not overwrite the other.
         ends.extend(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (waiting, table))
         argv = ["sh", "-c", _SCRIPT, "hookline-guard", _find_python(), _SESSION]
-        # A Python that does not know where its library is has to be told.
+        # Some builds of Python find their library only by these.
         kept = {name: os.environ[name] for name in _LIBRARY_PATHS if name in os.environ}
         program = ("/bin/sh", argv, {"PATH": os.defpath, **kept})
         options: dict[str, Any] = {
@@ -241,7 +241,7 @@ def _spawn_shell(waiting: int, table: int) -> int:
             "setsigmask": [],
             "setsigdef": [signal.SIGCHLD, signal.SIGPIPE],
         }
-        # Where no key of the terminal reaches it: in a session or at least a group of its own.
+        # Keys of the terminal must not reach it: its own session, or at least its own group.
         try:
             return os.posix_spawn(*program, setsid=True, **options)
         except NotImplementedError:
@@ -252,7 +252,7 @@ def _spawn_shell(waiting: int, table: int) -> int:
 
 
 def _find_python() -> str:
-    """The interpreter that runs this, if it is a program of its own and not part of another."""
+    """Return the interpreter that runs this; "" if Python is embedded in another program."""
     name = os.path.basename(sys.executable or "").lower()
     is_python = name.startswith(("python", "pypy")) and not hasattr(sys, "frozen")
     return sys.executable if is_python else ""

@@ -1,7 +1,7 @@
-"""Runs an http hook: one POST of the event, and a JSON object in the response is the answer.
+"""Runs an http hook: one POST of the event; a JSON object in the response is the answer.
 
-A response can say anything and so can a URL's owner: no status decides, no redirect is followed,
-and what is read is bounded in size and time. Nothing of a header's value is in any result.
+Responses are not trusted: no status decides, no redirect is followed, and reading is bounded in
+size and time. No part of a header's value is in any result.
 """
 
 import os
@@ -28,7 +28,7 @@ from hookline.wire import codec
 from hookline.wire.hooks import HookSource, HttpHook
 from hookline.wire.results import HookExecutionResult
 
-# It needs httpx, which is an extra.
+# Needs httpx, which is an extra.
 if TYPE_CHECKING:
     from hookline.pipeline.runner.http_client import Client, Response
 
@@ -36,13 +36,13 @@ _JSON = "application/json"
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _MISSING = "http hooks need httpx; run pip install 'hookline[http]'"
 
-# Clients of a process that this one was forked from. What they hold is shared with it: to close it
-# here would disturb the connections there.
+# Clients of the process that this one was forked from, kept so that they are never closed: closing
+# them would disturb the parent's connections.
 _abandoned: list[object] = []
 
 
 class HttpRunner:
-    """Runs http hooks, and owns the connections that serve them from call to call."""
+    """Runs http hooks, and owns the connections that are kept from call to call."""
 
     def __init__(self, *, is_disposed: bool = False) -> None:
         self._lock = threading.Lock()
@@ -75,7 +75,7 @@ class HttpRunner:
         )
 
     def dispose(self) -> None:
-        """Close the connections, at the latest with the last request."""
+        """Close the connections now, or after the last request that is under way."""
         with self._lock:
             self._is_disposed = True
             unused = self._give_up_client()
@@ -83,7 +83,7 @@ class HttpRunner:
             unused.finish()
 
     def forget(self) -> None:
-        """In a process forked from this one: have nothing to do with what is its parent's."""
+        """Drop the parent's connections, in a forked child of this process."""
         self._lock = threading.Lock()
         _abandoned.append(self._client)
         self._client = None
@@ -91,10 +91,12 @@ class HttpRunner:
     async def _send_event(
         self, hook: HttpHook, document: InputDocument, context: RunContext, headers: "_Headers"
     ) -> tuple[HookAnswer, str]:
-        """The answer, and the body of the response for people to see."""
+        """Return the answer, and the body of the response to show to people."""
         target = read_target(hook.url)
         if not all(fits(target, patterns) for patterns in hook.allowed_urls):
-            raise AddressError(f"{target.shown} fits none of the URLs that settings allow hooks")
+            raise AddressError(
+                f"{target.shown} matches no URL in allowedHttpHookUrls; add it there"
+            )
         reach = _choose_reach(hook, target, context)
         body = document.encoded(hook.dialect)
         sent = headers.make(target, body)
@@ -126,7 +128,7 @@ class HttpRunner:
             client = self._client
             if client is None:
                 client = self._client = Client()
-                # For runners that nobody disposes of, and for the end of the program.
+                # Closes it too if the runner is never disposed, and when the program ends.
                 client.finish = weakref.finalize(self, client.close)
             client.users += 1
         try:
@@ -139,7 +141,7 @@ class HttpRunner:
                 unused.finish()
 
     def _give_up_client(self) -> "Client | None":
-        """The client to close, if there is one that nobody uses."""
+        """Return the client to close, if there is one and no call uses it."""
         client = self._client
         if client is None or client.users:
             return None
@@ -148,8 +150,8 @@ class HttpRunner:
 
 
 class _Headers:
-    """The headers of a request, with what they took from the environment: ``secrets`` hides that
-    wherever the hook's server repeats it."""
+    """The headers of a request; ``secrets`` are the values they took from the environment, to hide
+    wherever the server repeats them."""
 
     def __init__(self, hook: HttpHook, context: RunContext) -> None:
         self.warnings: list[str] = []
@@ -158,12 +160,12 @@ class _Headers:
         self._context = context
 
     def make(self, target: Target, body: bytes) -> list[tuple[bytes, bytes]]:
-        """Raises ``AddressError`` for a header that would be more than that."""
+        """Make all headers; raises ``AddressError`` for a malformed one."""
         made = {
             "host": target.netloc,
             "user-agent": "hookline",
             "accept": _JSON,
-            # Without compression what comes over the wire is what is kept.
+            # Without compression the size on the wire is the size in memory.
             "accept-encoding": "identity",
             "content-type": _JSON,
             "content-length": str(len(body)),
@@ -173,13 +175,13 @@ class _Headers:
             if name.lower() not in TRANSPORT_HEADERS:
                 made[name.lower()] = value
             elif value.partition(";")[0].strip().lower() != made.get(name.lower()):
-                self.warnings.append(f"the header {name} is set by hookline itself")
+                self.warnings.append(f"hookline sets the header {name} itself; remove it")
         return [(name.encode(), value.encode()) for name, value in made.items()]
 
     def _fill_variables(self, header: str, value: str) -> str:
-        """The value with variables in the place of their names."""
+        """Replace the names of variables in a header's value by their values."""
         if "$" not in value:
-            # What is no variable may be a secret as well; a word before it names its scheme.
+            # A literal value may be a secret too; a word before it names its scheme.
             self.secrets.learn({header: value.rpartition(" ")[2]})
             return value
         environment = make_environment(self._context.redaction, {}, {}, self._context.inherited)
@@ -188,15 +190,15 @@ class _Headers:
         def find(match: re.Match[str]) -> str:
             name = match[1] or match[2]
             if name not in self._hook.allowed_env:
-                why = "allowedEnvVars does not have"
+                why = "allowedEnvVars does not list it"
             elif (found := shared.get(name, environment.get(name))) is not None:
-                # What is secret shows in the name of the variable or of the header.
+                # The name of the variable or of the header tells whether it is a secret.
                 self.secrets.learn({f"{header}: {name}": found})
                 return found
             else:
-                kept = name in os.environ
-                why = "redaction keeps from hooks" if kept else "is not set"
-            self.warnings.append(f"the header {header} lacks the variable {name}, which {why}")
+                is_hidden = name in os.environ
+                why = "redaction hides it from hooks" if is_hidden else "it is not set"
+            self.warnings.append(f"the header {header} lacks the variable {name}: {why}")
             return ""
 
         return _VARIABLE.sub(find, value)
@@ -208,8 +210,8 @@ def _choose_reach(hook: HttpHook, target: Target, context: RunContext) -> Reach:
         return Reach.ANYWHERE if is_free else Reach.PUBLIC
     if not is_free:
         raise AddressError(
-            f"{target.shown}: plain http is for this machine, where a project's hook is sent only "
-            f"if the user's or the system's settings name {target.host} in "
+            f"{target.shown}: plain http reaches only this machine, and a project's hook may "
+            f"use it only if the user's or the system's settings list {target.host} in "
             "security.privateHookHosts; use https"
         )
     return Reach.THIS_MACHINE
@@ -235,11 +237,11 @@ def _read_response(
     except codec.DecodeError:
         value = None
     if not isinstance(value, dict):
-        error = f"{target.shown} answered with something else than a JSON object or nothing"
+        error = f"{target.shown} sent neither a JSON object nor an empty body; correct its answer"
         return HookAnswer(success=False, failed="malformed", error=error), shown
     dialect, strict = DIALECTS[hook.dialect], hook.on_failure == "block"
     if may_repeat_field(said):
-        # Only the text tells that a field was given twice, and then the stricter one counts.
+        # Only the text shows that a field is given twice; then the stricter value counts.
         said = secrets.hidden(said)
         return dialect.read_answer(document, hook.name, 0, said, "", strict=strict), shown
     return dialect.read_value(document, secrets.hidden(value), strict=strict), shown
@@ -256,4 +258,6 @@ def _describe_status(response: "Response") -> str:
         host = urlsplit(response.location).hostname or "the same host"
     except ValueError:
         host = "nowhere"
-    return f"{status}, a redirect to {one_line(host[:200])}; hooks follow none, so write its url"
+    return (
+        f"{status}, a redirect to {one_line(host[:200])}; hookline follows none, so correct the url"
+    )

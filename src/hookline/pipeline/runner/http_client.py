@@ -1,7 +1,7 @@
-"""Sends requests on a thread with an event loop of its own, whatever loop the caller is on.
+"""Sends requests on a thread with its own event loop, whatever loop the caller is on.
 
-A connection belongs to the loop that made it, and callers that are not async have a new loop for
-every event: only so are connections there for the next event too.
+A connection belongs to the loop that made it, and synchronous callers have a new loop for every
+event: without this loop, no connection could be kept for the next event.
 """
 
 import asyncio
@@ -27,22 +27,22 @@ from hookline.web.transport import (
 )
 from hookline.wire.results import FailedKind
 
-# How long an address may keep the next one of its host waiting, in seconds.
+# Seconds to wait for a connection before the next address of the host is tried.
 _NEXT_ADDRESS = 1.0
 _MOST_ADDRESSES = 8
-# What is read of a response that is no answer, for people to see.
+# How much of a refusal is read, to show to people.
 _MOST_OF_A_REFUSAL = 64 * 1024
-# Connections are closed at once; it is for a thread that the system does not let run.
+# Closing takes no time; this bound is for a thread that the system does not schedule.
 _END_SECONDS = 5.0
 
 _Address: TypeAlias = IPv4Address | IPv6Address
-# Where a connection leads. One of another reach is not for it: an address was judged when it was
-# made.
+# Where a connection leads. The reach is part of it: addresses are checked when connecting, so a
+# connection serves only requests with the same reach.
 _Place: TypeAlias = tuple[Reach, str, str, int]
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """A POST. ``seconds`` bound all of it, ``limit`` the bytes of the response's body."""
+    """A POST; ``seconds`` bounds all of it, ``limit`` the bytes of the response's body."""
 
     target: Target
     reach: Reach
@@ -53,7 +53,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """A response, with its body as far as it was read."""
+    """A response, with as much of its body as was read."""
 
     status: int
     location: str
@@ -65,7 +65,7 @@ class Response(msgspec.Struct, frozen=True):
 
 
 class Unanswered(Exception):
-    """A request without a response that counts."""
+    """Raised for a request without a valid response."""
 
     def __init__(self, failed: FailedKind, why: str) -> None:
         super().__init__(why)
@@ -73,15 +73,15 @@ class Unanswered(Exception):
 
 
 class Client:
-    """Lives until ``close``, which its owner may have wrapped as ``finish``; ``users`` are the
+    """Sends requests until ``close``, which its owner may wrap as ``finish``; ``users`` counts the
     callers that wait for a response."""
 
     def __init__(self) -> None:
         self.users = 0
         self.finish: Callable[[], object] = self.close
         self._process = os.getpid()
-        # Those that wait for a next request, the oldest first. A pool of httpcore's keeps what a
-        # request that was cancelled has left, with its descriptor.
+        # Connections that wait for a next request, the oldest first. httpcore's own pool would leak
+        # the descriptors of cancelled requests.
         self._idle: dict[httpcore.AsyncHTTP11Connection, _Place] = {}
         self._tls: ssl.SSLContext | None = None
         self._loop = asyncio.new_event_loop()
@@ -93,7 +93,7 @@ class Client:
             raise
 
     async def send(self, request: Request) -> Response:
-        """Raises ``Unanswered``. When the caller is cancelled the request has ended too."""
+        """Send a request; raises ``Unanswered``. Cancelling the caller ends the request too."""
         here = asyncio.get_running_loop()
         over = here.create_future()
         tasks: list[asyncio.Task[Response]] = []
@@ -103,7 +103,7 @@ class Client:
                 over.set_result(None)
 
         def tell(_task: object) -> None:
-            # A caller that did not wait for it may have closed its loop.
+            # The caller may have closed its loop without waiting.
             with suppress(RuntimeError):
                 here.call_soon_threadsafe(settle)
 
@@ -113,7 +113,7 @@ class Client:
 
         self._loop.call_soon_threadsafe(begin)
         try:
-            # Other than to await it, this leaves it as it is when the caller is cancelled.
+            # Unlike ``await over``, this does not cancel the future with the caller.
             await asyncio.wait([over])
         except asyncio.CancelledError:
             self._loop.call_soon_threadsafe(lambda: tasks[0].cancel())
@@ -122,12 +122,12 @@ class Client:
         return tasks[0].result()
 
     def close(self) -> None:
-        """Close all connections and end the thread, but not in a process forked from its own."""
+        """Close all connections and end the thread; does nothing in a forked child."""
         if os.getpid() != self._process:
             return
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._loop.stop)
-        # Garbage is collected on any thread.
+        # The garbage collector may call this on the thread itself.
         if threading.current_thread() is not self._thread:
             self._thread.join(_END_SECONDS)
 
@@ -158,11 +158,11 @@ class Client:
         except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
             raise Unanswered("spawn", f"{shown} cannot be reached: {_explain(error)}") from None
         except httpcore.ProtocolError:
-            # Its own words may have a header in them.
-            why = f"{shown} broke HTTP, or ended the connection before its response"
+            # The message of the exception may contain a header.
+            why = f"{shown} sent malformed HTTP, or closed the connection before its response"
             raise Unanswered("error", why) from None
         except (httpcore.NetworkError, httpcore.TimeoutException):
-            raise Unanswered("error", f"{shown} broke the connection") from None
+            raise Unanswered("error", f"the connection to {shown} broke") from None
 
     async def _post(self, request: Request) -> Response:
         target = request.target
@@ -192,7 +192,7 @@ class Client:
     async def _find_connection(
         self, request: Request, origin: "httpcore.Origin"
     ) -> "httpcore.AsyncHTTP11Connection":
-        """One that is there and waits, or else a new one."""
+        """Return an idle connection, or else a new one."""
         while expired := next((each for each in self._idle if each.has_expired()), None):
             await self._close_idle(expired)
         place = _find_place(request)
@@ -204,7 +204,7 @@ class Client:
         if request.target.scheme == "https":
             try:
                 if self._tls is None:
-                    # Authorities take tens of milliseconds to load.
+                    # Loading the authorities takes tens of milliseconds.
                     self._tls = load_authorities()
                     self._tls.set_alpn_protocols(["http/1.1"])
                 stream = await stream.start_tls(self._tls, request.target.host)
@@ -227,7 +227,7 @@ async def _read_response(response: "httpcore.Response", request: Request) -> Res
     headers = {name.lower(): value for name, value in response.headers}
     is_success = 200 <= response.status < 300
     if is_success and headers.get(b"content-encoding", b"identity").lower() != b"identity":
-        why = f"{shown} sent a compressed response, which nobody asked for"
+        why = f"{shown} sent a compressed response; turn compression off there"
         raise Unanswered("malformed", why)
     limit = request.limit if is_success else min(request.limit, _MOST_OF_A_REFUSAL)
     body = bytearray()
@@ -242,14 +242,14 @@ async def _read_response(response: "httpcore.Response", request: Request) -> Res
 
 
 def _has_leftover(connection: "httpcore.AsyncHTTP11Connection") -> bool:
-    """Whether more came with a response than belongs to it, or that cannot be told: the next
-    request would find it there and take it for its own response."""
+    """Return whether bytes are left behind a response, or that is unknown: the next request would
+    read them as its own response."""
     state = getattr(connection, "_h11_state", None)
     return state is None or bool(state.trailing_data[0])
 
 
 async def _connect(reach: Reach, target: Target) -> "httpcore.AsyncNetworkStream":
-    """A connection to one of the addresses of a host, which were looked up once and are all within
+    """Connect to one of the addresses of a host, which are looked up once and must all be within
     reach."""
     host, port = target.host, target.port
     literal = read_literal(host)
@@ -266,8 +266,8 @@ async def _connect(reach: Reach, target: Target) -> "httpcore.AsyncNetworkStream
 
 
 async def _look_up(host: str, port: int) -> list[_Address]:
-    """All addresses of a name. A thread for each call: one that waits for a server that does not
-    answer cannot be stopped, and nobody waits for it when the program ends."""
+    """Return all addresses of a name. A daemon thread for each call: a lookup whose server does not
+    answer cannot be stopped, and must not delay the end of the program."""
     loop = asyncio.get_running_loop()
     found: asyncio.Future[list[_Address]] = loop.create_future()
 
@@ -298,17 +298,17 @@ async def _look_up(host: str, port: int) -> list[_Address]:
 
 
 def _describe_refusal(reach: Reach, host: str, address: _Address) -> str:
-    leads = f"{host} leads to {address}" if host != str(address) else host
+    where = f"{host} resolves to {address}" if host != str(address) else host
     if reach is Reach.THIS_MACHINE:
-        return f"{leads}, which is not this machine, and plain http goes no further; use https"
+        return f"{where}, which is not this machine, and plain http reaches no other; use https"
     return (
-        f"{leads}, which is no public address, so a project's hook is sent there only if the "
-        f"user's or the system's settings name {host} in security.privateHookHosts"
+        f"{where}, which is not a public address; for a project's hook to reach it, the user's or "
+        f"the system's settings must list {host} in security.privateHookHosts"
     )
 
 
 def _explain(error: BaseException) -> str:
-    """What the system or the TLS library says about a connection that could not be made."""
+    """Return what the system or the TLS library says about a failed connection."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, BaseExceptionGroup):
@@ -317,4 +317,4 @@ def _explain(error: BaseException) -> str:
         if said:
             return one_line(said[:300])
         cause = cause.__cause__ or cause.__context__
-    return one_line(str(error)[:300]) or "it does not answer"
+    return one_line(str(error)[:300]) or "no response"

@@ -1,7 +1,7 @@
 """Runs one process so that whatever it does, the caller has its outcome in bounded time.
 
-The answer is there when the process itself has ended, not when the last holder of its pipes has:
-a hook may leave a server running. A process that is stopped takes all with it that it started.
+The outcome is there when the process itself has ended, even if another process still holds its
+pipes: a hook may leave a server running. Stopping a process also stops everything it started.
 """
 
 import contextlib
@@ -20,21 +20,21 @@ from hookline.pipeline.runner.spawning import ExitWatch, Report, SpawnError, spa
 
 Ended: TypeAlias = Literal["exit", "timeout", "output_limit", "spawn"]
 
-# Seconds: what a cancelled call waits at most for an orderly end, and what the kernel gets to
-# report the end of a process that was killed before the answer no longer waits for it.
+# Seconds: how long a cancelled call waits for an orderly end, and how long an outcome waits for the
+# kernel to report the end of a process that was killed.
 _CANCEL_GRACE = 0.5
 _KILL_SECONDS = 0.5
-# So many sessions of one hook the guard is told of.
+# The guard is told of this many sessions of one hook.
 _MOST_SESSIONS = 64
 _FIRST_PAUSE = 0.005
 _LONGEST_PAUSE = 0.1
-# What a pipe holds by itself, and as much as an unprivileged process can make one hold on Linux.
+# The default size of a pipe, and the largest that an unprivileged process can ask for on Linux.
 _CHUNK = 65_536
 _MOST = 1_048_576
 
 
 class ProcessLimits(msgspec.Struct, frozen=True):
-    """Seconds and bytes; of stderr the last ``max_stderr`` are kept, of stdout the first."""
+    """Seconds and bytes; stdout keeps its first ``max_stdout`` bytes, stderr its last ones."""
 
     timeout: float
     grace: float = 5.0
@@ -56,20 +56,20 @@ class ProcessOutcome(msgspec.Struct, frozen=True):
 
 
 class Child(Protocol):
-    """A process that was started, the leader of its own session, and our ends of its pipes."""
+    """A started process that leads its own session, with our ends of its pipes."""
 
     pid: int
     stdin: int
     stdout: int
     stderr: int
     unseen: ClassVar[str]
-    """What must have happened where its end was reported without a status."""
+    """Why its end was reported without a status."""
 
     def watch(self, loop: Loop, report: Report) -> ExitWatch:
-        """Have its end reported, and see to it that it is reaped."""
+        """Report its end to ``report``, and make sure that it is reaped."""
 
     def abandon(self) -> None:
-        """Have it reaped by somebody, though nobody watches it."""
+        """Make sure that it is reaped without a watch."""
 
 
 async def run_process(
@@ -80,7 +80,7 @@ async def run_process(
     env: Mapping[str, str],
     limits: ProcessLimits,
 ) -> ProcessOutcome:
-    """Run a process to its end or the end of its limits; raises nothing but cancellation."""
+    """Run a process until it ends or passes a limit; raises nothing but cancellation."""
     started = time.monotonic()
     try:
         child = spawn(argv, cwd=cwd, env=env)
@@ -98,13 +98,13 @@ async def supervise(
     called: str,
     guardian: Guard | None = None,
 ) -> ProcessOutcome:
-    """See a process through that was started just now; raises nothing but cancellation."""
+    """Feed, read and watch a started process to its end; raises nothing but cancellation."""
     run = _Run(child, stdin, limits, started=started, guardian=guardian)
     try:
         return await run.see_through()
     except (OSError, RuntimeError) as error:
         return make_spawn_failure(
-            f"cannot watch {called!r} run: {error}; see to that first", started
+            f"cannot watch {called!r} run: {error}; free files or threads", started
         )
     except GeneratorExit:
         raise
@@ -116,12 +116,12 @@ async def supervise(
 
 
 def make_spawn_failure(error: str, started: float) -> ProcessOutcome:
-    """The outcome of a process that never was."""
+    """Return the outcome for a process that could not start."""
     return ProcessOutcome(None, None, b"", b"", "spawn", error, time.monotonic() - started)
 
 
 class _Run:
-    """A process, the leader of the session of all that it starts and that does not leave it."""
+    """One process on its way, with all that it starts."""
 
     def __init__(
         self,
@@ -149,12 +149,12 @@ class _Run:
         self._status: int | None = None
         self._was_asked_to_end = False
         self._is_settled = False
-        # Made when something has to be ended, as hardly any hook needs it.
+        # Made only when something has to be ended: few hooks need it.
         self._sessions: Sessions | None = None
         self._watched = {child.pid}
 
     async def see_through(self) -> ProcessOutcome:
-        """Wait for the end of the process, or bring it about when a limit is passed."""
+        """Wait for the end of the process, or end it when it passes a limit."""
         pid, loop, stdout, stderr = self._child.pid, self._loop, self._stdout, self._stderr
         if self._guardian is not None:
             self._guardian.watch(pid)
@@ -163,10 +163,10 @@ class _Run:
         stderr.start(loop)
         self._input.start(loop)
         await self._wait_until(lambda: self._has_exited or stdout.is_over, self._deadline)
-        # A loop that was busy may see the deadline first although the exit was before it.
+        # A busy loop may see the deadline first although the process exited before it.
         watch.poll()
         if self._has_exited:
-            # All that the process wrote itself is in the pipes by now; others may have more to say.
+            # All that the process wrote is in the pipes by now; its children may write more.
             stdout.sweep()
             stderr.sweep()
             await self._wait_until(
@@ -187,7 +187,7 @@ class _Run:
         if not self._has_exited:
             error = f"process {pid} has not ended although it was sent SIGKILL"
         elif code is None:
-            error = f"how process {pid} ended is not known: {self._child.unseen}"
+            error = f"the exit status of process {pid} is unknown: {self._child.unseen}"
         return ProcessOutcome(
             exit_code=code if code is not None and code >= 0 else None,
             signal=-code if code is not None and code < 0 else None,
@@ -199,13 +199,13 @@ class _Run:
         )
 
     async def cancel(self) -> None:
-        """End all of it sooner than at a timeout; at once if the task is cancelled again."""
+        """End all of it, with a shorter grace; without one if the task is cancelled again."""
         if self._is_a_copy():
             return
         try:
             await self._terminate(min(self._limits.grace, _CANCEL_GRACE))
         except GeneratorExit:
-            # Nothing can be awaited any more; the rest is up to ``close``.
+            # Nothing can be awaited any more; ``close`` does the rest.
             raise
         except BaseException:
             await self._kill()
@@ -213,7 +213,7 @@ class _Run:
         await self._kill()
 
     def close(self) -> None:
-        """Leave nothing behind; a coroutine closed half way can only be cleaned up like this."""
+        """Leave nothing behind, without awaiting: the coroutine may be closed half way."""
         if self._is_a_copy():
             return
         for flow in (self._input, self._stdout, self._stderr):
@@ -226,12 +226,12 @@ class _Run:
         else:
             self._child.abandon()
         self._release_guard()
-        # They call this run: without this, only the garbage collector could part them from it.
+        # They refer back to this run: break the cycles, or only the garbage collector would.
         self._watch, self._is_done = None, _never
         del self._stdout, self._stderr
 
     def _is_a_copy(self) -> bool:
-        """Whether this is in a fork of the program, where the process is none of our business."""
+        """Return whether this is a fork of the program, to which the process does not belong."""
         return os.getpid() != self._owner
 
     def _release_guard(self) -> None:
@@ -244,7 +244,7 @@ class _Run:
         self._has_exited = True
         self._status = status
         if not self._was_asked_to_end:
-            # What it left behind by itself is to stay, even if this program were killed now.
+            # Keep what it left running, even if this program is killed now.
             self._release_guard()
         self._wake()
 
@@ -254,7 +254,7 @@ class _Run:
         return self._sessions
 
     async def _terminate(self, grace: float) -> None:
-        """Ask all of its processes to end and give them ``grace`` to do so."""
+        """Ask all of its processes to end, and give them ``grace`` seconds to do so."""
         deadline = self._loop.time() + grace
         sessions = self._find_sessions()
         if not self._was_asked_to_end:
@@ -262,13 +262,13 @@ class _Run:
             try:
                 for pause in sessions.freeze():
                     if sessions.lacks_descriptor:
-                        # To find all of them is worth more than the last of what they say.
+                        # Finding all processes matters more than their last words on stderr.
                         self._stderr.close()
                     await self._wait_until(_never, self._loop.time() + pause)
             finally:
                 self._guard_sessions(sessions)
                 sessions.signal(signal.SIGTERM)
-                # A stopped process sees the request only when it goes on.
+                # A stopped process handles SIGTERM only when it continues.
                 sessions.signal(signal.SIGCONT)
         pause = _FIRST_PAUSE
         while (sessions.remain() or not self._has_exited) and self._loop.time() < deadline:
@@ -277,7 +277,7 @@ class _Run:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _guard_sessions(self, sessions: Sessions) -> None:
-        """Tell the guard of those that it could not find itself after the end of their parents."""
+        """Tell the guard of sessions that it could not find once their parents have ended."""
         if self._guardian is not None:
             found = sorted(sessions.numbers - self._watched)[:_MOST_SESSIONS]
             self._watched.update(found)
@@ -285,7 +285,7 @@ class _Run:
                 self._guardian.watch(number)
 
     async def _kill(self) -> None:
-        """Make sure that nothing of it runs; short, and not to be cancelled half way."""
+        """Kill all of it; short, and finished before a cancellation is raised."""
         cancelled: BaseException | None = None
         for pause in self._kill_in_steps():
             try:
@@ -299,7 +299,7 @@ class _Run:
             raise cancelled
 
     def _kill_in_steps(self) -> Iterator[float]:
-        """The pauses to make while all of it is killed and the end of the process is reported."""
+        """Kill all of it and wait for its reported end; yields the pauses to make."""
         sessions = self._find_sessions()
         for pause in sessions.kill():
             if sessions.lacks_descriptor:
@@ -334,9 +334,9 @@ def _never() -> bool:
 
 
 class Outflow(msgspec.Struct, eq=False):
-    """What a process prints, read as it comes: its ``first`` bytes are kept, or else its ``last``.
+    """What a process prints, read as it comes: keeps the ``first`` bytes, or else the ``last``.
 
-    ``is_over`` is whether there were more than the first; ``on_change`` is called after each read.
+    ``is_over`` is true once more than ``first`` came; ``on_change`` is called after each read.
     """
 
     fd: int
@@ -355,7 +355,7 @@ class Outflow(msgspec.Struct, eq=False):
         self._loop = loop
 
     def sweep(self) -> None:
-        """Read what is in the pipe now, bounded in case somebody keeps filling it."""
+        """Read what is in the pipe now, with a bound in case a process keeps filling it."""
         left = _MOST
         while self.is_open and left > 0 and self._read_chunk():
             left -= self._chunk
@@ -387,11 +387,11 @@ class Outflow(msgspec.Struct, eq=False):
             self.is_over = self.is_over or len(chunk) > room
         else:
             self._kept += chunk
-            # At twice as many, so every byte is moved at most once.
+            # Cut only at twice the limit, so that every byte is moved at most once.
             if len(self._kept) > 2 * self.last:
                 self.value()
         if len(chunk) == _CHUNK == self._chunk:
-            # There is more where that came from: have it in fewer pieces.
+            # More is likely to follow: read it in larger pieces.
             self._chunk = _MOST
             _enlarge(self.fd, _MOST)
         self.on_change()
@@ -399,7 +399,7 @@ class Outflow(msgspec.Struct, eq=False):
 
 
 class Inflow(msgspec.Struct, eq=False):
-    """What a process is to read; one that does not care for it closes the pipe and that is fine."""
+    """What a process reads on stdin; it may close the pipe without reading all of it."""
 
     fd: int
     rest: memoryview
@@ -422,7 +422,7 @@ class Inflow(msgspec.Struct, eq=False):
             os.close(self.fd)
 
     def _write_rest(self) -> bool:
-        """Write what fits; whether that was the last of it."""
+        """Write what fits; return whether all is written."""
         try:
             self.rest = self.rest[os.write(self.fd, self.rest) :]
         except BlockingIOError:
@@ -436,7 +436,7 @@ class Inflow(msgspec.Struct, eq=False):
 
 
 def _enlarge(fd: int, size: int) -> None:
-    """Let a pipe hold more, where the system has that and the process may.
+    """Let a pipe hold more, where the system allows it.
 
     Without it, ten megabytes take a fifth longer to reach a hook.
     """

@@ -1,11 +1,11 @@
 """Finds and ends all processes of hooks: their sessions, and those that their descendants made.
 
-Signals go to whole groups, of which a session may have many: the kernel lets no fork of a member
-slip through. They are stopped before they are told to end or killed, as processes that run would
-start others, and cut the ties to them by their own end, while all are being looked for.
+Signals go to whole groups, of which a session may have many, so that no fork of a member escapes.
+The processes are stopped before they are asked to end or killed: while the search goes on, running
+processes could start others, and their end would cut the parent links that lead to these.
 
-Also a program, for when the agent is gone: ``python session.py PID...`` ends the hooks that these
-processes lead. The interpreter of a warm hook may run it, so it keeps to Python 3.8.
+This file is also a program, for when the agent is gone: ``python session.py PID...`` ends the hooks
+that these processes lead. The interpreter of a warm hook may run it, so it keeps to Python 3.8.
 """
 
 import errno
@@ -15,8 +15,8 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 
-# Seconds: what it may take until all of them stand still, and until the kernel has killed them; a
-# pause between two looks; and what a hook has to end by itself when the agent is gone.
+# Seconds: how long stopping all of them and killing all of them may take; the pause between two
+# looks; and the grace of a hook whose agent is gone.
 _FREEZE_SECONDS = 0.2
 _KILL_SECONDS = 0.5
 _FIRST_PAUSE = 0.001
@@ -25,8 +25,8 @@ _ORPHAN_GRACE = 0.3
 _PS_SECONDS = 2.0
 _FEWEST_ROUNDS = 4
 _ORPHAN_ROUNDS = 5
-# A look that finds nobody is certain if no process was started meanwhile, by anybody. If there
-# was, one that forks and ends all the time may have been missed, but not so often in a row.
+# A look that finds none is certain if no process on the machine was started meanwhile. Otherwise it
+# may have missed a process that forks and ends all the time, but not this often in a row.
 _CERTAIN = 5
 
 _ENDED = "ZX"
@@ -34,7 +34,7 @@ _STOPPED = "Tt"
 
 
 class Process:
-    """One row of the system's table; ``start`` tells it from a later one with the same number."""
+    """One row of the process table; ``start`` tells it from a later process with the same pid."""
 
     __slots__ = ("group", "parent", "pid", "session", "start", "state")
 
@@ -50,15 +50,15 @@ class Process:
 
 
 class Sessions:
-    """The processes of hooks, given those that lead them.
+    """The processes of hooks, found from the processes that lead them.
 
-    A session's number is taken while any process is in it, dead ones too, and the system hands a
-    number out again only after all others. So it means no strangers as long as somebody who is
-    known is seen in it at every look, and the looks are not seconds apart.
+    A session's number stays taken while any process is in it, even a zombie, and the system reuses
+    a number only after all others. So the number still means the hook's session as long as every
+    look finds a known process in it, and the looks are not seconds apart.
     """
 
     def __init__(self, leaders: "Iterable[int]") -> None:
-        # Never the session of this process, nor what stands for the first one or for nobody's.
+        # Never signal our own session, that of init (1), or kernel threads (0).
         self._strangers = frozenset((0, 1, os.getsid(0)))
         self._leaders = frozenset(leaders) - self._strangers
         self._members: list[Process] = []
@@ -69,9 +69,9 @@ class Sessions:
         self.lacks_descriptor = False
 
     def remain(self) -> bool:
-        """Whether any of them runs; those that nobody has reaped do not.
+        """Return whether any of them runs; zombies do not count.
 
-        One who is known and still there in each session spares the look at all processes.
+        If a known process is still in each session, the full look at all processes is skipped.
         """
         missing, runs = set(self.numbers), False
         for known in () if self._is_blind else self._members:
@@ -84,23 +84,23 @@ class Sessions:
         return (runs and not missing) or self._look()
 
     def freeze(self) -> "Iterator[float]":
-        """Stop them all; gives the seconds to wait before it can go on, as ``kill`` does."""
+        """Stop them all; yields the seconds to wait before it can go on, as ``kill`` does."""
         if self._look():
             self.signal(signal.SIGSTOP)
             yield from self._signal_until_done(signal.SIGSTOP, _FREEZE_SECONDS)
 
     def kill(self) -> "Iterator[float]":
-        """Kill them all, whatever they do meanwhile."""
+        """Kill them all, even if they start more meanwhile."""
         yield from self.freeze()
         if self.signal(signal.SIGKILL) or self.lacks_descriptor:
             yield from self._signal_until_done(signal.SIGKILL, _KILL_SECONDS)
 
     def signal(self, number: int) -> bool:
-        """Send a signal to those that the last look found; whether there was anybody.
+        """Send a signal to the processes that the last look found; return whether there were any.
 
-        Parents stop before their children and go on after them: a shell with job control that saw
-        a child stopped would take up its next command, and the end of a parent is a SIGHUP for
-        children in a group of their own that are stopped.
+        Parents stop before their children and continue after them: a shell with job control that
+        saw a child stop would go on to its next command, and when a parent ends, stopped children
+        in a group of their own get a SIGHUP.
         """
         living = [process.group for process in self._members if process.state not in _ENDED]
         if self._is_blind:
@@ -113,9 +113,9 @@ class Sessions:
         return any([_signal_group(group, number) for group in groups])  # noqa: C419  # to all of them
 
     def _signal_until_done(self, number: int, seconds: float) -> "Iterator[float]":
-        """Look for them and send a signal, until it has reached everybody.
+        """Look for them and send a signal, until all have it or the time is over.
 
-        A machine that is too busy to look more often in that time does so anyway.
+        On a busy machine that gets few looks into that time, a minimum of rounds is made anyway.
         """
         deadline = time.monotonic() + seconds
         pause, rounds = _FIRST_PAUSE, 0
@@ -125,9 +125,9 @@ class Sessions:
             pause, rounds = min(2 * pause, _LONGEST_PAUSE), rounds + 1
 
     def _look(self, number: int = 0) -> bool:
-        """Look for them; those who run get a signal, if it is for them, as soon as they are seen.
+        """Look for them, and signal those that run as soon as they are seen; 0 sends nothing.
 
-        Whether there are any of these; for SIGSTOP, any who do not stand still.
+        Return whether any may still run; for SIGSTOP, whether any is not stopped.
         """
         done = _ENDED + _STOPPED if number == signal.SIGSTOP else _ENDED
         before = _read_last_pid()
@@ -139,8 +139,8 @@ class Sessions:
                 if process.session in self.numbers and process.state not in done:
                     self._signal_once(process, number, reached)
         except OSError as error:
-            # The system does not tell; or no descriptor is left to ask it with, and then there may
-            # be one in a moment.
+            # The system has no process table for us; or no descriptor is left to read it with, and
+            # there may be one in a moment.
             self._is_blind = True
             self.lacks_descriptor = error.errno in (errno.EMFILE, errno.ENFILE)
             return self.signal(number) or self.lacks_descriptor
@@ -150,7 +150,7 @@ class Sessions:
             if process.state not in done:
                 self._signal_once(process, number, reached)
             elif process.parent == os.getpid() and process.pid not in self._leaders:
-                # The first process of a container has to reap those that were handed to it.
+                # As the first process of a container, we have to reap orphans.
                 _reap(process.pid)
         gained = _CERTAIN if before == _read_last_pid() else 1
         unseen = self.numbers - {process.session for process in self._members}
@@ -166,9 +166,9 @@ class Sessions:
                 _signal_group(process.group, number)
 
     def _find_members(self, everybody: "list[Process]") -> "list[Process]":
-        """Those of the sessions, their descendants, and all of the sessions these are in.
+        """Find the members of the sessions, their descendants, and all in the sessions of these.
 
-        The oldest come first; numbers begin anew one day, and so do not tell.
+        The oldest come first, by start time: pids wrap around.
         """
         sessions: dict[int, list[Process]] = {}
         children: dict[int, list[Process]] = {}
@@ -176,7 +176,7 @@ class Sessions:
             sessions.setdefault(process.session, []).append(process)
             children.setdefault(process.parent, []).append(process)
         found: set[int] = set()
-        # Who was seen before may have made a session since, and lost its parent.
+        # A process seen before may have made a session since, and lost its parent.
         before = {process.pid: process.start for process in self._members}
         waiting = [process for process in everybody if before.get(process.pid) == process.start]
         waiting += (process for number in self.numbers for process in sessions.pop(number, ()))
@@ -186,21 +186,21 @@ class Sessions:
                 found.add(process.pid)
                 self.numbers.add(process.session)
                 waiting += children.get(process.pid, ())
-                # Nobody gets into a session but by descent, so these are no strangers either.
+                # A process enters a session only by descent, so these belong to the hook too.
                 waiting += sessions.pop(process.session, ())
         members = [process for process in everybody if process.pid in found]
         return sorted(members, key=lambda process: (process.start, process.pid))
 
 
 def _signal_group(group: int, number: int) -> bool:
-    """Signal a group; nobody there, or nobody who may be signalled, is fine."""
-    # 0 and 1 would stand for this very group and for all processes.
+    """Signal a group; return False if it is gone or we lack the permission."""
+    # killpg(0) is our own group, and killpg(1) would be kill(-1): all processes.
     if group <= 1:
         return False
     try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
-        # macOS lacks the permission for a group of zombies, Linux for processes of others.
+        # macOS refuses this for a group of zombies, Linux for processes of other users.
         return False
     return True
 
@@ -213,7 +213,7 @@ def _reap(pid: int) -> None:
 
 
 def _list_processes() -> "Iterator[Process]":
-    """All processes, the newest first; raises OSError where the system does not tell."""
+    """Yield all processes, the newest first; raises OSError if the system lists none."""
     if not _has_proc():
         yield from _list_processes_with_ps()
         return
@@ -224,7 +224,7 @@ def _list_processes() -> "Iterator[Process]":
 
 
 def _has_proc() -> bool:
-    """Whether /proc is there, and is that of this process: a container may show another's."""
+    """Return whether /proc shows our own pids: a container may mount another's."""
     try:
         return os.readlink("/proc/self") == str(os.getpid())
     except OSError:
@@ -242,14 +242,14 @@ def _read_process(pid: int) -> "Process | None":
         return None
     finally:
         os.close(file)
-    # The name in parentheses may itself hold parentheses, spaces and line ends.
+    # The name in parentheses may itself contain parentheses, spaces and newlines.
     fields = text.rpartition(b")")[2].split()
     parent, group, session, start = (int(fields[at]) for at in (1, 2, 3, 19))
     return Process(pid, fields[0].decode(), parent, group, session, start)
 
 
 def _look_again(process: Process) -> "Process | None":
-    """What has become of a process that was there a moment ago."""
+    """Read a process that was there a moment ago again; None if it is gone."""
     try:
         if not _has_proc():
             return process if os.getsid(process.pid) == process.session else None
@@ -260,7 +260,7 @@ def _look_again(process: Process) -> "Process | None":
 
 
 def _read_last_pid() -> bytes:
-    """The number that was given to the last process, where the system tells."""
+    """Return the pid of the newest process; b"" if the system does not say."""
     try:
         file = os.open("/proc/loadavg", os.O_RDONLY)
     except OSError:
@@ -282,9 +282,9 @@ def _list_processes_with_ps() -> "Iterator[Process]":
             ps, env=path, stdin=silent, stdout=subprocess.PIPE, stderr=silent, timeout=_PS_SECONDS
         )
     except subprocess.SubprocessError as error:
-        raise OSError("ps does not answer") from error
+        raise OSError("ps does not respond") from error
     if not done.stdout:
-        raise OSError("ps says nothing")
+        raise OSError("ps printed nothing")
     for line in reversed(done.stdout.decode("utf-8", "replace").splitlines()):
         pid, parent, group, state, start = line.split(None, 4)
         try:
@@ -305,7 +305,7 @@ def end_hooks(leaders: "Iterable[int]") -> None:
     deadline = time.monotonic() + _ORPHAN_GRACE
     while sessions.remain() and time.monotonic() < deadline:
         time.sleep(_LONGEST_PAUSE)
-    # Nobody waits for this, and nobody would end what it left.
+    # No caller waits for this, and nothing else would end what is left.
     for _ in range(_ORPHAN_ROUNDS):
         for pause in sessions.kill():
             time.sleep(pause)

@@ -1,8 +1,7 @@
-"""Starts a process in a session of its own, learns of its end, and alone waits for it.
+"""Starts a process in its own session, learns of its end, and is the only code that waits for it.
 
-Signal handlers and child watchers belong to the main thread, or to whoever installed the last one;
-a descriptor of the process (Linux), or a thread of its own, belongs to the run alone, on any event
-loop in any thread.
+Signal handlers and child watchers belong to the main thread, or to the code that installed the
+last one; a pidfd (Linux) or a thread for each process works on any event loop in any thread.
 """
 
 import contextlib
@@ -22,26 +21,26 @@ from hookline.pipeline.programs import find_program
 from hookline.pipeline.runner.invocation import encode_entries, explain_spawn_failure
 from hookline.pipeline.runner.loop import Loop
 
-# Called on the loop, once, with what waitpid said; None when other code had waited before.
+# Called once, on the loop, with the status from waitpid; None if other code waited first.
 Report: TypeAlias = Callable[[int | None], None]
 
 
 class SpawnError(Exception):
-    """A process that could not be started; the message names it, the cause and the remedy."""
+    """Raised for a process that cannot start; the message says which, why, and what to do."""
 
 
 class ExitWatch(Protocol):
-    """Reports the end of one child, and sees to it that somebody reaps it."""
+    """Reports the end of one child, and makes sure that it is reaped."""
 
     def poll(self) -> None:
-        """Report now if the child has ended already."""
+        """Report now if the child has already ended."""
 
     def close(self) -> None:
-        """Report nothing any more; a child that still runs is reaped when it ends, by a thread."""
+        """Stop reporting; a thread reaps a child that still runs when it ends."""
 
 
 class Spawned(msgspec.Struct):
-    """A process of ours, and our ends of the pipes on its three streams."""
+    """A child of this process, with our ends of the pipes on its three streams."""
 
     pid: int
     stdin: int
@@ -49,24 +48,24 @@ class Spawned(msgspec.Struct):
     stderr: int
 
     unseen: ClassVar[str] = (
-        "its status was taken by other code of this program, which must not ignore SIGCHLD or wait"
-        " for children that it did not start"
+        "other code in this program took it; that code must not ignore SIGCHLD or wait for children"
+        " that it did not start"
     )
 
     def watch(self, loop: Loop, report: Report) -> ExitWatch:
-        """Have its end reported, and see to it that it is reaped."""
+        """Report its end to ``report``, and make sure that it is reaped."""
         return watch_exit(self.pid, loop, report)
 
     def abandon(self) -> None:
-        """Have it reaped by somebody, though nobody watches it."""
+        """Make sure that it is reaped without a watch."""
         reap_later(self.pid)
 
 
 @contextlib.contextmanager
 def open_pipes() -> Iterator[tuple[tuple[int, int, int], tuple[int, int, int]]]:
-    """Their ends and ours of three pipes: they read from the first and write to the others.
+    """Open three pipes; yields the child's ends and ours, for its stdin, stdout and stderr.
 
-    Theirs are closed in the end, and ours too if the process could not be started.
+    The child's ends are closed afterwards, and ours too if the body raises.
     """
     made: list[int] = []
     try:
@@ -86,12 +85,12 @@ def spawn(
 ) -> Spawned:
     """Start a process, the leader of its own session, with a pipe on each of its three streams.
 
-    ``program`` is the file to execute where that is not what ``argv`` begins with.
+    ``program`` is the file to execute if that is not ``argv[0]``.
     """
     if not argv or not argv[0]:
         raise SpawnError("cannot start a hook whose command is empty; give it a command")
     try:
-        # The pipes are ours because older releases of subprocess leave theirs open when
+        # We open the pipes because older releases of subprocess leave theirs open when
         # descriptors run out half way.
         with open_pipes() as (theirs, ours):
             pid = launch(argv, program or argv[0], cwd=cwd, env=env, streams=theirs)
@@ -109,13 +108,13 @@ def launch_directly(
     env: Mapping[str, str],
     streams: tuple[int, int, int],
 ) -> int:
-    """Start a process without ``subprocess``, whose import and whose generality cost time."""
+    """Start a process without ``subprocess``, which is slow to import and to run."""
     assert _fork_exec is not None
     entries = encode_entries(env)
     file = os.fsencode(_find_file(program, cwd, env))
     stdin, stdout, stderr = streams
     sys.audit("subprocess.Popen", argv[0], argv, cwd, None)
-    # The new process reports here why it could not be: the pipe closes when it is the program.
+    # The child writes here why it could not exec; the pipe closes when it has.
     reading, writing = _open_pipe_above_streams()
     arguments = (
         *(argv, [file], True, (writing,), cwd, entries),
@@ -125,13 +124,13 @@ def launch_directly(
     )
     started: list[int] = []
     try:
-        # A signal handler that raises comes after the pid was put in here, never before.
+        # A signal handler that raises can only run once the pid is in the list.
         started.extend(starmap(_fork_exec, (arguments[:_parameter_count],)))
         os.close(writing)
         writing = -1
         report = os.read(reading, 50_000)
     except BaseException:
-        # Nobody will hear of it: it ends, with its group if it has one by now.
+        # No caller gets its pid: kill it, with its group if it has one by now.
         for pid in started:
             for kill in (os.killpg, os.kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -145,7 +144,7 @@ def launch_directly(
     (pid,) = started
     if report:
         _wait_for_child(pid, 0)
-        # What went wrong before the program ran: ``OSError:2:where``.
+        # The report has the form ``OSError:2:where``.
         kind, number, where = report.split(b":", 2)
         if kind != b"OSError":
             raise RuntimeError(where.decode(errors="replace"))
@@ -161,7 +160,7 @@ def launch_portably(
     env: Mapping[str, str],
     streams: tuple[int, int, int],
 ) -> int:
-    """Start a process by what every Python has."""
+    """Start a process with ``subprocess``, which every Python has."""
     import subprocess
 
     stdin, stdout, stderr = streams
@@ -175,14 +174,14 @@ def launch_portably(
         env=env,
         start_new_session=True,
     )
-    # The watch alone waits for it: so Popen must believe that it has ended, or it would look for
-    # it too and warn that it still runs.
+    # Only the watch waits for it: unless Popen believes that it has ended, Popen would wait for it
+    # too and warn that it still runs.
     child.returncode = 0
     return child.pid
 
 
-# ``os.posix_spawn`` would do, but has no working directory. This call is what ``subprocess`` is
-# built on; it is private to CPython, so it is used only where its parameters are those known here.
+# ``os.posix_spawn`` cannot set a working directory. ``subprocess`` is built on this call; it is
+# private to CPython, so it is used only if its parameters are these.
 _PARAMETERS = (
     *("args", "executable_list", "close_fds", "pass_fds", "cwd", "env"),
     *("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite"),
@@ -192,7 +191,7 @@ _PARAMETERS = (
 
 
 def _find_file(program: str, cwd: str, env: Mapping[str, str]) -> str:
-    """The file to execute; raises FileNotFoundError where the search path has none."""
+    """Return the file to execute; raises FileNotFoundError if the PATH has none."""
     file = find_program(program, env.get("PATH", os.defpath), cwd=cwd)
     if file is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
@@ -200,7 +199,7 @@ def _find_file(program: str, cwd: str, env: Mapping[str, str]) -> str:
 
 
 def find_fork_exec() -> tuple[Callable[..., int], int] | None:
-    """The call and the number of its parameters, if this interpreter has it in a known form."""
+    """Return the call and the number of its parameters, if this interpreter has a known form."""
     try:
         from _posixsubprocess import fork_exec
     except ImportError:
@@ -209,23 +208,23 @@ def find_fork_exec() -> tuple[Callable[..., int], int] | None:
         return None
     signature: str = getattr(fork_exec, "__text_signature__", None) or ""
     names = tuple(name.strip() for name in signature.strip("()").split(","))
-    # The last one went with Python 3.14.
+    # Python 3.14 removed the last one.
     for known in (_PARAMETERS, _PARAMETERS[:-1]):
         if names == ("$module", *known, "/"):
             return fork_exec, len(known)
-    # Python 3.11 does not say which it has.
+    # Python 3.11 does not list its parameters.
     return (fork_exec, len(_PARAMETERS)) if sys.version_info[:2] == (3, 11) else None
 
 
 _fork_exec, _parameter_count = find_fork_exec() or (None, 0)
 
 # Starts ``program`` as the leader of its own session, with ``streams`` as its stdin, stdout and
-# stderr, and gives its pid; raises OSError, or ValueError for texts that no process can have.
+# stderr, and returns its pid; raises OSError, or ValueError for text that no process can be given.
 launch = launch_directly if _fork_exec is not None else launch_portably
 
 
 def _open_pipe_above_streams() -> tuple[int, int]:
-    """A pipe whose ends are no standard streams; a program may run with those closed."""
+    """Open a pipe above the standard streams, which may be closed in this program."""
     reading, writing = os.pipe()
     if writing > 2:
         return reading, writing
@@ -237,7 +236,7 @@ def _open_pipe_above_streams() -> tuple[int, int]:
 
 
 def watch_exit(pid: int, loop: Loop, report: Report) -> ExitWatch:
-    """Watch by descriptor, or by thread where the system or a sandbox has no such descriptors."""
+    """Watch with a pidfd, or with a thread if the system or a sandbox has no pidfds."""
     for left in tuple(_left):
         if _wait_for_child(left, os.WNOHANG)[0]:
             _left.discard(left)
@@ -247,13 +246,13 @@ def watch_exit(pid: int, loop: Loop, report: Report) -> ExitWatch:
     return ThreadWatch(pid, loop, report)
 
 
-# Children that nobody waits for, because there was no thread to spare; reaped on occasion.
+# Children without a thread to wait for them, as none could start; reaped by the next watch.
 _left: set[int] = set()
 
 
 def reap_later(pid: int) -> None:
-    """Leave a thread behind that waits for a child nobody else waits for."""
-    # While the interpreter ends no thread begins, and to start one is to wait for it for ever.
+    """Start a thread that reaps a child when it ends."""
+    # Starting a thread while the interpreter shuts down would block for ever.
     if sys.is_finalizing():
         return
     reaper = threading.Thread(target=_wait_for_child, args=(pid, 0), daemon=True)
@@ -264,7 +263,7 @@ def reap_later(pid: int) -> None:
 
 
 def _wait_for_child(pid: int, flags: int) -> tuple[bool, int | None]:
-    """Whether the child has ended, and its status."""
+    """Return whether the child has ended, and its status."""
     try:
         ended, status = os.waitpid(pid, flags)
     except ChildProcessError:
@@ -273,7 +272,7 @@ def _wait_for_child(pid: int, flags: int) -> tuple[bool, int | None]:
 
 
 class PidfdWatch:
-    """The child as a descriptor that becomes readable when it ends."""
+    """Watches a child with a descriptor that becomes readable when the child ends."""
 
     def __init__(self, pid: int, loop: Loop, report: Report) -> None:
         self._pid = pid
@@ -307,13 +306,13 @@ class PidfdWatch:
 
 
 class ThreadWatch:
-    """A thread that waits for the child, and reaps it whether or not anybody still listens."""
+    """Watches a child with a thread, which also reaps it after the watch is closed."""
 
     def __init__(self, pid: int, loop: Loop, report: Report) -> None:
         self._report: Report | None = report
         self._ended = False
         self._status: int | None = None
-        # The thread must not keep alive what nobody else remembers.
+        # The thread must not keep the watch alive.
         arguments = (pid, loop, weakref.ref(self))
         self._thread = threading.Thread(target=self._run_thread, args=arguments, daemon=True)
         self._thread.start()
@@ -336,6 +335,6 @@ class ThreadWatch:
         if watch is not None:
             watch._status = status
             watch._ended = True
-            # A loop that was closed meanwhile has nobody left to tell.
+            # The loop may be closed by now.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(watch.poll)

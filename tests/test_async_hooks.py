@@ -249,7 +249,7 @@ def test_one_more_than_may_run_at_once_is_a_failure_and_never_starts(bench: Make
     assert [result.started for result in answer.results] == [True] * MOST_AT_ONCE + [False]
     last = answer.results[-1]
     assert (last.failed, answer.decision, len(used.told)) == ("spawn", "allow", 1)
-    assert f"{MOST_AT_ONCE} async hooks run already" in used.told[0]
+    assert f"{MOST_AT_ONCE} async hooks are running" in used.told[0]
     Path("go").touch()
     used.wait()
     assert not Path(f"ran-{MOST_AT_ONCE}").exists()
@@ -278,7 +278,7 @@ def test_closing_ends_async_hooks_with_all_that_they_started(bench: Make) -> Non
     used.hooks.close()
     assert time.monotonic() - started < 1 + SLACK
     assert not is_running(pid)
-    assert "was stopped, as the hooks were closed" in used.told[0]
+    assert "was stopped because the hooks were closed" in used.told[0]
     refused = used.use().results[0]
     assert (refused.failed, refused.started) == ("spawn", False)
     used.hooks.close()

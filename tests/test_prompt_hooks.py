@@ -87,7 +87,7 @@ def test_without_a_judge_an_event_is_blocked_where_the_hook_must_answer(
 ) -> None:
     answer = Hooks(hooks=asking(onFailure="block")).sync.before_tool("write", {})
     assert answer.denied
-    assert "the program gave none" in str(answer.reason)
+    assert "the program has no judge" in str(answer.reason)
     assert "it fails, and blocks" in caplog.text
 
 

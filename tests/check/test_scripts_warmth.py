@@ -38,7 +38,7 @@ def test_a_choice_that_was_made_is_left_alone(project: Project, warm: bool) -> N
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        ("hooks/x.sh", "it is no Python script"),
+        ("hooks/x.sh", "it is not a Python script"),
         ("python3 hooks/x.py | cat", "its command needs a shell"),
         ("python3 -m json.tool", "it runs a module with -m"),
         ("true", "its command needs a shell"),

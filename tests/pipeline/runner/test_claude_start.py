@@ -198,7 +198,7 @@ async def test_the_folder_for_a_plugins_data_is_made_when_its_first_hook_runs(
     data.write_text("a file")
     [result] = await run_claude(claude_hook("true", **fields), cwd=tmp_path)
     assert result.exit_code == 0
-    assert "the plugin's folder for its data cannot be made" in result.warnings[0]
+    assert "cannot create the plugin's data folder" in result.warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ async def test_commands_run_in_bash_and_a_missing_one_is_told_once(
     monkeypatch.setattr(os, "defpath", str(only_sh))
     monkeypatch.setenv("PATH", str(only_sh))
     results = await run_claude(*[claude_hook("echo 1 > ran; exit 0")] * 2, cwd=tmp_path)
-    told = f"{only_sh}/sh runs commands for bash: there is no bash on the PATH; install it"
+    told = f"{only_sh}/sh runs commands written for bash: there is no bash on the PATH; install it"
     assert [result.warnings for result in results] == [(told,), ()]
     assert (tmp_path / "ran").read_text() == "1\n"
 
@@ -245,7 +245,7 @@ async def test_where_the_directory_is_gone_the_project_or_the_home_stands_in(
     for project_dir, expected in ((str(project), project), (gone, home)):
         [first, second] = await run_claude(hook, hook, cwd=Path(gone), project_dir=project_dir)
         assert Path((home / "where").read_text().strip()) == expected.resolve()
-        assert first.warnings == (f"{gone!r} is gone, so hooks run in {str(expected)!r}",)
+        assert first.warnings == (f"{gone!r} does not exist, so hooks run in {str(expected)!r}",)
         assert (second.failed, second.warnings) == (None, ())
     native = await run_one(script("true"), cwd=gone, project_dir=str(project))
     assert native.failed == "spawn"

@@ -147,7 +147,7 @@ async def test_of_a_cancelled_hook_nothing_stays() -> None:
         ("rm $CLAUDE_ENV_FILE; mkfifo $CLAUDE_ENV_FILE", "it is not a regular file"),
         ("rm $CLAUDE_ENV_FILE; mkdir $CLAUDE_ENV_FILE", "Is a directory"),
         ("head -c 131073 /dev/zero > $CLAUDE_ENV_FILE", "longer than 131072 bytes"),
-        ("printf '\\377\\0' > $CLAUDE_ENV_FILE", "line 1: that is no export"),
+        ("printf '\\377\\0' > $CLAUDE_ENV_FILE", "line 1: this is not an export"),
     ],
 )
 async def test_what_cannot_be_read_is_told_and_the_hook_has_not_failed(
@@ -165,7 +165,7 @@ async def test_where_no_file_can_be_made_the_hook_runs_without(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     [result] = await run_claude(claude_hook("test -z $CLAUDE_ENV_FILE"))
     assert (result.exit_code, result.failed) == (0, None)
-    assert "it runs without CLAUDE_ENV_FILE, which cannot be made" in result.warnings[0]
+    assert "it runs without CLAUDE_ENV_FILE: cannot create the file" in result.warnings[0]
 
 
 def test_what_is_no_export_is_left_out_by_line() -> None:
@@ -174,13 +174,13 @@ def test_what_is_no_export_is_left_out_by_line() -> None:
     assert exports == {"A": "1"}
     # A command may name a secret; what it is called is enough.
     assert left_out.split("; ") == [
-        "line 2: 'source' is no export",
-        "line 3: that takes a shell",
-        "line 4: that is no export",
-        "line 5: B is set there and not exported",
+        "line 2: 'source' is not an export",
+        "line 3: this needs a shell",
+        "line 4: this is not an export",
+        "line 5: B is set but not exported",
     ]
     _, many = read_exports("true\n" * 20, ENVIRON)
-    assert many.endswith("line 5: 'true' is no export; and 15 more")
+    assert many.endswith("line 5: 'true' is not an export; and 15 more")
 
 
 @pytest.mark.parametrize(

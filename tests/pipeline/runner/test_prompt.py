@@ -203,8 +203,8 @@ FAILING = {
     "raises": (refuse, "no network"),
     "cancels itself": (raise_cancelled, "nobody cancelled it"),
     "exits": (exit_program, "SystemExit"),
-    "gives None": (lambda _question: None, "returned NoneType; it has to return a text"),
-    "gives bytes": (lambda _question: b"{}", "returned bytes; it has to return a text"),
+    "gives None": (lambda _question: None, "returned NoneType; it must return a str"),
+    "gives bytes": (lambda _question: b"{}", "returned bytes; it must return a str"),
     "takes nothing": (lambda: OK, "TypeError"),
 }
 
@@ -262,10 +262,10 @@ async def test_cancelling_the_event_cancels_the_judge() -> None:
 async def test_without_a_judge_the_hook_is_not_run_and_says_so() -> None:
     result = await ask(None)
     assert (result.success, result.output) == (True, None)
-    assert "asks a model, and the program gave none" in result.warnings[0]
+    assert "asks a model, and the program has no judge" in result.warnings[0]
 
 
 async def test_without_a_judge_a_hook_that_must_answer_fails() -> None:
     result = await ask(None, on_failure="block")
     assert (result.success, result.failed) == (False, "error")
-    assert "asks a model, and the program gave none" in str(result.error)
+    assert "asks a model, and the program has no judge" in str(result.error)

@@ -88,17 +88,17 @@ def test_a_script_whose_interpreter_does_not_exist(project: Project, line: str) 
 
 
 def test_a_script_that_names_no_interpreter(project: Project) -> None:
-    assert "start a script with a line like #!/bin/sh" in error_of(
+    assert "begin a script with a line like #!/bin/sh" in error_of(
         str(project.script("x.sh", "echo hi\n"))
     )
 
 
 def test_a_command_that_is_too_long_for_the_system() -> None:
-    assert "longer than the system takes" in error_of("true", "x" * 5_000_000)
+    assert "too long for the system" in error_of("true", "x" * 5_000_000)
 
 
 def test_a_name_that_is_too_long_for_the_system() -> None:
-    assert "its name is longer than the system takes" in error_of("x" * 300)
+    assert "its name is too long for the system" in error_of("x" * 300)
 
 
 @pytest.mark.parametrize("mode", [0o755, 0])
@@ -110,7 +110,7 @@ def test_what_cannot_be_executed_on_the_path_changes_no_error_of_what_can(
     path = {"PATH": f"{project.path}/first:{os.environ['PATH']}"}
     try:
         assert asyncio.run(call("true", env=path)).exit_code == 0
-        assert "longer than the system takes" in error_of("true", "x" * 5_000_000, env=path)
+        assert "too long for the system" in error_of("true", "x" * 5_000_000, env=path)
         assert "was not found on the PATH" in error_of("no-such-program", env=path)
     finally:
         (project.path / "first").chmod(0o755)
@@ -134,7 +134,7 @@ def test_a_nul_character_in_the_working_directory() -> None:
     [
         ("NAME", "a\0b", "the variable 'NAME' contains a NUL character"),
         ("NAME", "\ud800", "the variable 'NAME' contains a character that cannot be encoded"),
-        ("A=B", "c", "'A=B' is no name for a variable"),
+        ("A=B", "c", "'A=B' is not a name for a variable"),
     ],
 )
 def test_a_variable_that_no_process_can_have(name: str, value: str, problem: str) -> None:

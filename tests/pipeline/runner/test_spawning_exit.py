@@ -147,7 +147,9 @@ def test_an_exit_status_that_others_took_is_not_reported_as_exit_0(kind: str) ->
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", LOST_STATUS, kind]
     program = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert program.stdout.startswith(r"exit None None b'hi\n' how process"), program.stderr
+    assert program.stdout.startswith(r"exit None None b'hi\n' the exit status of process"), (
+        program.stderr
+    )
     assert "must not ignore SIGCHLD" in program.stdout
 
 

@@ -1,6 +1,6 @@
-"""Runs the hooks that nobody waits for, on one thread that lasts as long as one of them does.
+"""Runs async hooks, which no caller waits for, on one thread that lasts as long as any of them.
 
-What they say comes too late for their own event: texts wait until their session's next turn begins.
+Their answers come too late for their own event: texts wait for the next turn of their session.
 """
 
 import atexit
@@ -25,14 +25,14 @@ from hookline.wire.results import HookExecutionResult
 OnEnd: TypeAlias = Callable[[HookExecutionResult, InputDocument, RunContext], None]
 
 MOST_AT_ONCE = 16
-# Seconds that all of them have to be gone when they are ended; killing takes one at most.
+# Seconds to wait for all of them to end when they are closed; killing takes one at most.
 _END_SECONDS = 5.0
 _CLOSED = "the hooks were closed"
 
 _MOST_TEXTS = 20
 _LONGEST_TEXT = 64 * 1024
 _MOST_SESSIONS = 1_000
-# Of all of them together: who fires events over a bus may name as many sessions as they like.
+# Of all sessions together: a caller on a bus may name as many sessions as it likes.
 _MOST_CHARACTERS = 16 * 1024 * 1024
 
 
@@ -43,10 +43,10 @@ class _Job(msgspec.Struct, frozen=True):
 
 
 class Background:
-    """The hooks of one system that nobody waits for; any thread may start one.
+    """The async hooks of one system; any thread may start one.
 
-    ``run`` runs a hook, and ``on_end`` hears of its end, on the thread of the hooks. Neither may
-    keep the system alive: the thread holds on to both.
+    ``run`` runs a hook, and ``on_end`` is called when it ends, both on the thread of the hooks.
+    Neither may refer to the system: the thread keeps both alive.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class Background:
         owned_by_process.add(self)
 
     def forget(self) -> None:
-        """Begin anew, in a child that was forked: the hooks and their thread are the parent's."""
-        # A signal handler may close the hooks in the middle of a start.
+        """Start afresh, in a forked child: the hooks and their thread belong to the parent."""
+        # Reentrant, as a signal handler may close the hooks in the middle of a start.
         self._lock = threading.RLock()
         self._all_ended = threading.Condition(self._lock)
         self._under_way = 0
@@ -75,8 +75,8 @@ class Background:
     def start(
         self, hook: CommandHook, document: InputDocument, context: RunContext
     ) -> HookExecutionResult:
-        """Start a hook; the result says that it was, or why not."""
-        # The caller may go on to change what the document was made of.
+        """Start a hook; the result says that it was started, or why not."""
+        # The caller may change the payload once the event is over.
         known = {name: document.encoded(name) for name in {"native", hook.dialect}}
         payload = codec.decode(known["native"])
         kept = InputDocument(
@@ -88,12 +88,12 @@ class Background:
         return HookExecutionResult(hook=hook, event_name=document.event, success=True, started=True)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the end of all of them; False if there are some left after ``timeout``."""
+        """Wait until all have ended; return False if some still run after ``timeout`` seconds."""
         with self._all_ended:
             return self._all_ended.wait_for(lambda: not self._under_way, timeout)
 
     def close(self) -> None:
-        """End those that run, and start no more; they are gone when this returns."""
+        """End those that run, and start no more; waits until they are gone."""
         with self._lock:
             self._is_closed = True
             thread, loop = self._thread, self._loop
@@ -102,15 +102,15 @@ class Background:
         if thread is None or thread is threading.current_thread():
             return
         if not self.wait(_END_SECONDS):
-            warn(f"hooks that nobody waits for have not ended within {_END_SECONDS:g} s")
+            warn(f"async hooks have not ended within {_END_SECONDS:g} s")
 
     def _add_job(self, job: _Job) -> str | None:
-        """Hand a hook to the thread; why that cannot be."""
+        """Hand a hook to the thread; return why not if that is impossible."""
         with self._lock:
             if self._is_closed:
                 return _CLOSED
             if self._under_way >= MOST_AT_ONCE:
-                return f"{MOST_AT_ONCE} async hooks run already; have fewer, or make them shorter"
+                return f"{MOST_AT_ONCE} async hooks are running; have fewer, or make them shorter"
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._ring)
             elif self._thread is None:
@@ -120,10 +120,10 @@ class Background:
                 try:
                     thread.start()
                 except RuntimeError as error:
-                    return f"there is no thread for it ({error})"
+                    return f"cannot start a thread for it ({error})"
                 self._thread = thread
-                # Hooks end before the guard does, whose end the first finalizer of the program has
-                # registered: what is registered later is called earlier.
+                # Hooks must end before the guard, which ends by a finalizer. The first finalizer of
+                # the program registers with atexit, and what registers later is called earlier.
                 weakref.finalize(self, int).detach()
                 atexit.register(self.close)
             self._new.append(job)
@@ -135,7 +135,7 @@ class Background:
             loop = PollLoop()
             loop.run(self._run_jobs(loop))
         except BaseException as error:
-            # There are no descriptors for a loop, or for what it waits with.
+            # No descriptors are left for a loop.
             with self._lock:
                 lost = self._new
                 self._retire()
@@ -145,7 +145,7 @@ class Background:
                 self._report_end(job, failed_result(job.hook, job.document, "spawn", why))
 
     async def _run_jobs(self, loop: PollLoop) -> None:
-        """Start what is new, until nothing runs."""
+        """Start new hooks, until none runs."""
         while True:
             with self._lock:
                 self._loop = loop
@@ -160,14 +160,14 @@ class Background:
             self._tasks = {task for task in self._tasks if not task.is_over}
 
     def _retire(self) -> None:
-        """The next hook starts a thread of its own."""
+        """Reset, so that the next hook starts a new thread."""
         self._new, self._tasks = [], set()
         self._thread = self._loop = self._bell = None
         atexit.unregister(self.close)
 
     async def _run_job(self, job: _Job) -> None:
         hook, document = job.hook, job.document
-        stopped = failed_result(hook, document, "error", f"was stopped, as {_CLOSED}")
+        stopped = failed_result(hook, document, "error", f"was stopped because {_CLOSED}")
         try:
             result = stopped
             if not self._is_closed:
@@ -179,14 +179,14 @@ class Background:
         self._report_end(job, result)
         running = self._loop
         if running is not None:
-            # When this very task is over.
+            # Called after this task is over.
             running.call_soon(self._ring)
 
     def _report_end(self, job: _Job, result: HookExecutionResult) -> None:
         try:
             self._on_end(result, job.document, job.context)
         except (Exception, SystemExit) as error:
-            warn(f"the end of hook {job.hook.name!r} could not be told", error=error)
+            warn(f"cannot report the end of hook {job.hook.name!r}", error=error)
         with self._all_ended:
             self._under_way -= 1
             self._all_ended.notify_all()
@@ -201,15 +201,15 @@ class Background:
 
 
 class LateText(msgspec.Struct, frozen=True):
-    """What one hook said too late: a text for the model, and one for the user."""
+    """What one hook said after its event: a text for the model, and one for the user."""
 
     context: str = ""
     message: str = ""
 
 
 class LateTexts:
-    """What hooks said too late for their event, by session. Where there are too many, the oldest
-    give way, which ``warn`` is told."""
+    """What hooks said after their event, by session. If there are too many texts, the oldest are
+    dropped, and ``warn`` is called."""
 
     def __init__(self, warn: Callable[[str], None]) -> None:
         self._warn = warn
@@ -218,7 +218,7 @@ class LateTexts:
         owned_by_process.add(self)
 
     def forget(self) -> None:
-        """In a child that was forked: the lock may be held for ever."""
+        """Replace the lock in a forked child, where it may be held for ever."""
         self._lock = threading.Lock()
 
     def __bool__(self) -> bool:
@@ -238,8 +238,8 @@ class LateTexts:
             self._keep_text(session_id, text)
 
     def take(self, session_id: str) -> dict[str, Any] | None:
-        """The texts of a session, which are forgotten here, as one more answer to the event that a
-        turn begins with; None if there are none."""
+        """Remove and return the texts of a session, as one more answer to the event that begins a
+        turn; None if there are none."""
         with self._lock:
             texts = self._sessions.pop(session_id, ())
         said = {
@@ -273,7 +273,7 @@ class LateTexts:
 
 
 def describe_ignored(output: Mapping[str, Any]) -> str | None:
-    """What of an answer would have had an effect if somebody had waited for it."""
+    """Name the parts of an answer that have no effect, as no caller waited for them."""
     given = output.get("hookSpecificOutput")
     specific = given if isinstance(given, Mapping) else {}
     read = ("hookEventName", "additionalContext", "userMessage")

@@ -1,4 +1,4 @@
-"""Runs a command hook: a contained process that reads the event and whose exit code decides."""
+"""Runs a command hook: a contained process that reads the event and answers by code and stdout."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ from hookline.places import home_dir
 from hookline.wire.hooks import CommandHook
 from hookline.wire.results import FailedKind, HookExecutionResult
 
-# Loaded with the first hook that is to be warm.
+# Loaded with the first warm hook.
 if TYPE_CHECKING:
     from hookline.pipeline.runner.warm.pool import WarmPool
 
@@ -45,7 +45,7 @@ _EVENTS_WITH_ENV_FILE = frozenset({"SessionStart", "Setup", "CwdChanged", "FileC
 
 
 class CommandRunner:
-    """Runs command hooks, and owns what serves them from call to call."""
+    """Runs command hooks, and owns the processes that are kept from call to call."""
 
     def __init__(self, *, warn: Callable[[str], None]) -> None:
         self._guard = Guard(warn)
@@ -65,7 +65,7 @@ class CommandRunner:
     async def _run_in_dialect(
         self, hook: CommandHook, document: InputDocument, context: RunContext
     ) -> HookExecutionResult:
-        """Run a hook with what its dialect gives it beside what all hooks have."""
+        """Run a hook with the variables, directory and files that its dialect adds."""
         if unknown := find_user_config(hook):
             error = f"{unknown} in its command has no value here; write the value in its place"
             return failed_result(hook, document, "spawn", error)
@@ -76,10 +76,10 @@ class CommandRunner:
         places = (context.cwd, context.project_dir, home_dir() or "/")
         cwd = next(filter(os.path.isdir, places), context.cwd)
         if cwd != context.cwd:
-            warnings += self._tell_once(f"{context.cwd!r} is gone, so hooks run in {cwd!r}")
+            warnings += self._tell_once(f"{context.cwd!r} does not exist, so hooks run in {cwd!r}")
         inherited = (*hidden, *context.inherited)
         context = msgspec.structs.replace(context, cwd=cwd, inherited=inherited)
-        # Nobody waits for what a hook in the background exports.
+        # No caller waits for what a hook in the background exports.
         if hook.background or document.event.value not in _EVENTS_WITH_ENV_FILE:
             start = _Start.of(hook, document, context, in_dialect)
             return _add_to_result(await self._run_process(hook, document, context, start), warnings)
@@ -88,7 +88,7 @@ class CommandRunner:
         with EnvFile() as file:
             start = _Start.of(hook, document, context, {**in_dialect, **file.variables})
             result = await self._run_process(hook, document, context, start)
-            # Only a hook that ended by itself has written all of it.
+            # Only a hook that exited by itself has written the whole file.
             exports = {} if result.exit_code is None else file.read(start.env)
         return _add_to_result(result, [*warnings, *file.warnings], exports)
 
@@ -119,7 +119,7 @@ class CommandRunner:
                 try:
                     child = spawn(program.argv, program=program.file, cwd=cwd, env=program.env)
                 except SpawnError:
-                    # A shell will have something to say about it, and the exit code for it.
+                    # A shell reports what is wrong, with the exit code for it.
                     if hook.args is not None:
                         raise
             if child is None:
@@ -127,7 +127,7 @@ class CommandRunner:
                 argv = make_shell_argv(command, {**variables, **own}, os.environ.get("PATH"))
                 if hook.dialect != "native" and os.path.basename(argv[0]) != "bash":
                     why = "there is no bash on the PATH; install it"
-                    warnings += self._tell_once(f"{argv[0]} runs commands for bash: {why}")
+                    warnings += self._tell_once(f"{argv[0]} runs commands written for bash: {why}")
                 child = spawn(argv, cwd=cwd, env=env)
             outcome = await supervise(
                 child,
@@ -144,7 +144,7 @@ class CommandRunner:
         return _read_outcome(hook, document, limits, outcome, warnings)
 
     def dispose(self) -> None:
-        """End what serves hooks from call to call, at the latest with the last of them."""
+        """End the processes kept from call to call, at the latest with the last running hook."""
         with self._pool_lock:
             self._is_disposed = True
             pool = self._pool
@@ -153,7 +153,7 @@ class CommandRunner:
         self._guard.close()
 
     def _tell_once(self, text: str, *, of: str = "") -> tuple[str, ...]:
-        """A warning, where nobody has had it yet, about one hook or all of them."""
+        """Return a warning about one hook or all of them, unless it was given before."""
         if (of, text) in self._told:
             return ()
         self._told.add((of, text))
@@ -162,7 +162,7 @@ class CommandRunner:
     async def _start_warm(
         self, program: Program | None, cwd: str, deadline: float
     ) -> tuple[Child | None, str | None]:
-        """A process that was waiting for this; or None, and what is wrong if anything is."""
+        """Return a warm process; or None, and the reason if something is wrong."""
         from hookline.pipeline.runner.warm.pool import ColdStart, WarmPool
         from hookline.pipeline.runner.warm.script import python_script
 
@@ -180,12 +180,12 @@ class CommandRunner:
         except ColdStart as cold:
             return None, cold.reason
         except ValueError:
-            # No process can have such texts; to start one says which.
+            # No process can be given such text; the cold start says which.
             return None, None
 
 
 class _Start(msgspec.Struct, frozen=True):
-    """When a hook was started and with which variables: the event's, its own, and all it has."""
+    """When a hook was started, and its variables: the event's, its own, and all of them."""
 
     at: float
     variables: dict[str, str]
@@ -200,8 +200,8 @@ class _Start(msgspec.Struct, frozen=True):
         context: RunContext,
         in_dialect: Mapping[str, str] | None = None,
     ) -> "_Start":
-        """``in_dialect`` are the variables that hooks of its dialect alone have; such hooks have
-        those that the user gives them too."""
+        """Start the clock and make the variables. ``in_dialect`` are those that only hooks of its
+        dialect have; such hooks also have the shared ones of the settings."""
         started = time.monotonic()
         variables = hook_variables(
             project_dir=context.project_dir,
@@ -220,20 +220,20 @@ class _Start(msgspec.Struct, frozen=True):
 
 
 def _make_plugin_data(hook: CommandHook) -> Sequence[str]:
-    """Make the folder that a plugin keeps its files in; a warning where that cannot be."""
+    """Make the folder for a plugin's data; return a warning if that fails."""
     if hook.plugin_data is None:
         return ()
     try:
         os.makedirs(hook.plugin_data, mode=0o700, exist_ok=True)
     except (OSError, ValueError) as error:
-        return (f"the plugin's folder for its data cannot be made: {error}",)
+        return (f"cannot create the plugin's data folder: {error}",)
     return ()
 
 
 def _add_to_result(
     result: HookExecutionResult, warnings: Sequence[str], exports: Mapping[str, str] = {}
 ) -> HookExecutionResult:
-    """A result with what the hook exports added to its answer."""
+    """Add warnings to a result, and what the hook exports to its answer."""
     output = result.output
     if exports:
         answer = output or {}
@@ -274,7 +274,7 @@ def _read_outcome(
     elif killed_by is not None:
         failure = "signal", f"was killed by {killed_by}{f': {said}' if said else ''}"
     elif outcome.exit_code is None:
-        failure = "error", outcome.error or "its end was not seen"
+        failure = "error", outcome.error or "hookline did not see it end"
     if failure is not None:
         exit_code = None
         answer = HookAnswer(success=False, failed=failure[0], error=failure[1])
@@ -307,7 +307,7 @@ def _read_outcome(
 
 
 def _describe_left_out(left_out: Mapping[str, str]) -> tuple[str, ...]:
-    """A warning for each cause, with the names of the variables."""
+    """Return a warning for each cause, with the names of the variables."""
     by_cause: dict[str, list[str]] = {}
     for name, why in left_out.items():
         by_cause.setdefault(why, []).append(name)

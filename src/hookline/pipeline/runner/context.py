@@ -1,4 +1,4 @@
-"""What all kinds of hooks are run with: the input they read, and the session and its rules."""
+"""What every kind of hook runs with: the input it reads, the session, and the session's rules."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,15 +14,15 @@ from hookline.wire.hooks import HookConfig, Redaction
 from hookline.wire.outputs import change_tool_input
 from hookline.wire.results import FailedKind, HookExecutionResult
 
-# Native hooks are spared the table.
+# Native hooks do not need the table.
 if TYPE_CHECKING:
     from hookline.pipeline.dialects.tools import ToolAlias
 
 
 class Judge(Protocol):
-    """A function, plain or async, that puts a question to a model and gives the model's answer.
+    """A function, plain or async, that puts a question to a model and returns the model's reply.
 
-    Prompt hooks ask it. The question says all that the model needs to know; the answer is to be
+    Prompt hooks call it. The question tells the model all that it needs to know; the reply must be
     one JSON object, ``{"ok": true}`` or ``{"ok": false, "reason": "…"}``.
     """
 
@@ -40,13 +40,12 @@ class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
 class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     """The session an event belongs to, and the rules its hooks run under.
 
-    ``why_untrusted`` says why a hook may not run, None if it may. ``warm`` is whether it is worth
-    while to keep processes waiting for the next event. ``inherited`` are the variables that hooks
-    inherit otherwise than this process has them, None for one that they do not inherit. ``tools``
-    are the host's as Claude Code calls them, ``shared_env`` the variables that the user and the
-    system give all hooks of Claude Code, both only where there are such hooks. ``judge`` answers
-    the questions of prompt hooks; ``private_hosts`` are those of a private network that a
-    project's hooks may be sent to.
+    ``why_untrusted`` returns why a hook may not run, None if it may. ``warm`` allows processes that
+    wait for the next event. ``inherited`` are the variables whose value for hooks differs from this
+    process's, None for one that hooks do not inherit. ``tools`` are the host's tools as Claude Code
+    names them, and ``shared_env`` the variables that the user's and the system's settings give all
+    hooks of Claude Code; both only where there are such hooks. ``judge`` answers prompt hooks;
+    ``private_hosts`` are the hosts on private networks that a project's hooks may reach.
     """
 
     cwd: str
@@ -66,8 +65,8 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
 class InputDocument(EventDocument, frozen=True, eq=False):
     """The JSON object hooks read, encoded once for each dialect and copied for functions.
 
-    Immutable, so that hooks in parallel can share it. ``cut`` says why hooks are not shown the
-    whole input; it is empty where they are.
+    Immutable, so that parallel hooks can share it. ``cut`` says why hooks do not see the whole
+    input; it is empty if they do.
     """
 
     cut: str = ""
@@ -83,12 +82,12 @@ class InputDocument(EventDocument, frozen=True, eq=False):
         facts: Facts = NO_FACTS,
         tools: "Mapping[str, ToolAlias] | None" = None,
     ) -> "InputDocument":
-        """A document that is known to have a JSON form; raises PayloadEncodingError."""
+        """Make a document that has a JSON form; raises PayloadEncodingError."""
         # The native document is the payload itself.
         return cls(event, payload, facts, tools, cut, {"native": codec.encode(payload)})
 
     def encoded(self, dialect: str = "native") -> bytes:
-        """What a hook of that dialect reads on stdin; raises HooklineError."""
+        """Return what a hook of that dialect reads on stdin; raises HooklineError."""
         known = self._encoded.get(dialect)
         if known is None:
             known = DIALECTS[dialect].write_input(self)
@@ -96,16 +95,16 @@ class InputDocument(EventDocument, frozen=True, eq=False):
         return known
 
     def copy(self, dialect: str = "native") -> dict[str, Any]:
-        """What a function reads: its own copy, of exactly what a script would have read."""
+        """Return what a function reads: its own copy of exactly what a script would read."""
         copy: dict[str, Any] = codec.decode(self._encoded.get(dialect) or self.encoded(dialect))
         return copy
 
     def followed_by(self, output: dict[str, Any] | None) -> "InputDocument":
-        """What the next hook of a sequence reads after an answer."""
+        """Return what the next hook of a sequence reads after an answer."""
         payload = chain_input(self.event, self.payload, output or {})
         if payload is self.payload:
             return self
-        # What was worded elsewhere is not what it has become.
+        # The event as Claude Code itself worded it no longer applies.
         facts = msgspec.structs.replace(self.facts, original=None)
         return InputDocument(self.event, payload, facts, self.tools, self.cut)
 
@@ -118,8 +117,8 @@ def failed_result(
     *,
     started: float | None = None,
 ) -> HookExecutionResult:
-    """What became of a hook that did not answer; ``started`` is a time of ``time.perf_counter``,
-    None for a hook that did not run."""
+    """Return the result of a hook that did not answer; ``started`` is a time of
+    ``time.perf_counter``, None for a hook that did not run."""
     return HookExecutionResult(
         hook=hook,
         event_name=document.event,
@@ -133,7 +132,7 @@ def failed_result(
 def chain_input(
     event: EventName, payload: dict[str, Any], output: dict[str, Any]
 ) -> dict[str, Any]:
-    """The next hook's input; the same object when the answer changes nothing in it."""
+    """Return the next hook's input; the same object if the answer does not change it."""
     specific = output.get("hookSpecificOutput")
     if not isinstance(specific, dict):
         return payload
@@ -149,7 +148,7 @@ def chain_input(
     elif event is HookEventName.BEFORE_MODEL:
         changed = specific.get("llm_request")
         if isinstance(changed, dict):
-            # The model's format is loaded by the events of a model alone.
+            # Only model events load the model's format.
             from hookline.wire.model import merge_llm_request
 
             merged = merge_llm_request(payload["llm_request"], changed)

@@ -1,8 +1,8 @@
 """Gives a hook the file that CLAUDE_ENV_FILE names, and reads what it exports there.
 
-Claude Code has its shells source that file. Nothing is sourced here: the exports are read as a
-shell would make them, and reach the host with the hook's answer. What takes more than reading is
-left out, and told.
+Claude Code has its shells source that file. hookline sources nothing: it reads the exports as a
+shell would make them, and they reach the host with the hook's answer. What only a shell could
+evaluate is left out, with a warning.
 """
 
 import os
@@ -24,28 +24,28 @@ from hookline.pipeline.shell import (
 )
 
 _VARIABLE = "CLAUDE_ENV_FILE"
-# Reading takes a moment for each line, in which nothing else happens.
+# Reading a long file would block the event loop.
 _MOST_BYTES = 128 * 1024
 _MOST_MADE = 4 * 1024 * 1024
 _MOST_NAMED = 5
-# What a shell says of itself, and what is gone with the hook; a list of all variables has them.
+# A shell's own variables, and the file that is gone with the hook; ``export -p`` lists them.
 _NOT_HANDED_ON = frozenset({_VARIABLE, "OLDPWD", "PWD", "SHLVL", "_"})
-# Between these a command runs more than once, later, or not at all.
+# Between these words a command may run more than once, later, or not at all.
 _OPENING = frozenset({"if", "while", "until", "for", "select", "{"})
 _CLOSING = frozenset({"fi", "done", "}"})
-# What exports, with the options that it must have and those that it may have.
+# The commands that export, with the options that they must have and may have.
 _EXPORTING = {
     "export": (set[str](), {"p"}),
     "declare": ({"x"}, {*"gprx"}),
     "typeset": ({"x"}, {*"gprx"}),
 }
 _NEWLINE = "\n"
-# Where it stands for the home, unless it is quoted.
+# Where a tilde stands for the home directory, unless it is quoted.
 _TILDE = r"(?:^|(?<=:))~"
 
 
 class EnvFile:
-    """A file of one run of a hook, gone with it. Where none can be made the hook runs without."""
+    """The file of one run of a hook, deleted after it. Without it the hook still runs."""
 
     def __init__(self) -> None:
         self.variables: dict[str, str] = {}
@@ -56,13 +56,13 @@ class EnvFile:
         import tempfile
 
         try:
-            # Nobody else may enter it, so that nobody else can put anything there.
+            # mkdtemp makes a private directory: no other user can put anything there.
             self._directory = tempfile.mkdtemp(prefix="hookline-")
             path = os.path.join(self._directory, "env")
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             self.variables = {_VARIABLE: path}
         except OSError as error:
-            self.warnings.append(f"it runs without {_VARIABLE}, which cannot be made: {error}")
+            self.warnings.append(f"it runs without {_VARIABLE}: cannot create the file: {error}")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -72,7 +72,7 @@ class EnvFile:
             shutil.rmtree(self._directory, ignore_errors=True)
 
     def read(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """What the hook exports, by name; ``environ`` are the variables that it had itself."""
+        """Return what the hook exports, by name; ``environ`` are the variables that it had."""
         if not self.variables:
             return {}
         try:
@@ -84,7 +84,7 @@ class EnvFile:
             self.warnings.append(f"its {_VARIABLE} cannot be read: {error.strerror or error}")
             return {}
         if len(written) > _MOST_BYTES:
-            self.warnings.append(f"its {_VARIABLE} is left out: longer than {_MOST_BYTES} bytes")
+            self.warnings.append(f"its {_VARIABLE} is ignored: longer than {_MOST_BYTES} bytes")
             return {}
         text = written.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
         exports, left_out = read_exports(text, environ)
@@ -94,8 +94,8 @@ class EnvFile:
 
 
 def read_exports(text: str, environ: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """The variables that a text for a shell exports, and which of its lines were left out and why,
-    "" if none was. Values may be made of earlier ones and of ``environ``."""
+    """Return the variables that a shell script exports, and which lines were left out and why, ""
+    if none. Values may refer to earlier ones and to ``environ``."""
     reader = _Reader(text, environ)
     reader.run()
     named = [
@@ -108,30 +108,30 @@ def read_exports(text: str, environ: Mapping[str, str]) -> tuple[dict[str, str],
 
 
 class _LeftOutError(Exception):
-    """A command, or a word of one, that is not read here; the message says why."""
+    """Raised for a command, or a word of one, that is left out; the message says why."""
 
 
 class _Reader:
-    """Goes through the commands of a text from top to bottom."""
+    """Reads the commands of a script from top to bottom."""
 
     def __init__(self, text: str, environ: Mapping[str, str]) -> None:
         self._text = text
         self._environ = environ
         self.exports: dict[str, str] = {}
-        # Where something is that was left out, and why.
+        # The place of everything that was left out, and why.
         self.left_out: list[tuple[int, str]] = []
-        # What is assigned and not exported, or not yet, and where.
+        # Variables that are assigned and not exported yet: the value and the place.
         self._assigned: dict[str, tuple[str, int]] = {}
-        # What was given a value by something that was left out.
+        # Variables that a left-out command gave a value.
         self._unknown: set[str] = set()
         self._room = _MOST_MADE
 
     def run(self) -> None:
-        """Find all exports."""
+        """Find all exports of the script."""
         lines = list(_split_lines(read_tokens(self._text)))
-        # What is never closed goes on to the end.
+        # An unclosed quote or bracket extends to the end.
         is_whole = not lines or is_readable(self._text[lines[-1][0] :])
-        # How many compound commands are open, whose end is waited for.
+        # The number of compound commands that are open.
         depth = 0
         for number, (start, tokens) in enumerate(lines, 1):
             words = [token for token in tokens if isinstance(token, Word)]
@@ -140,13 +140,13 @@ class _Reader:
             if depth:
                 self._forget(words)
             elif number == len(lines) and not is_whole:
-                self._leave_out(start, "something is opened there and never closed", words)
+                self._leave_out(start, "a quote or bracket is never closed", words)
             elif "case" in tokens or "function" in begins:
-                # Nothing says where it ends.
+                # Its end cannot be found without a shell.
                 depth = len(lines)
-                self._leave_out(start, "only a shell can read on from there", words)
+                self._leave_out(start, "only a shell can read the rest", words)
             elif opened:
-                self._leave_out(start, "only a shell knows whether that runs", words)
+                self._leave_out(start, "only a shell knows whether this runs", words)
             else:
                 try:
                     for command in _split_at_ands(tokens):
@@ -155,7 +155,7 @@ class _Reader:
                     self._leave_out(start, str(why), words)
             depth = max(0, depth + opened - sum(word in _CLOSING for word in begins))
         for name, (_, start) in self._assigned.items():
-            self.left_out.append((start, f"{name} is set there and not exported"))
+            self.left_out.append((start, f"{name} is set but not exported"))
 
     def _leave_out(self, start: int, why: str, words: Sequence[Word]) -> None:
         self.left_out.append((start, why))
@@ -170,7 +170,7 @@ class _Reader:
     def _read_command(self, tokens: Sequence[Token], start: int) -> None:
         words = [token for token in tokens if isinstance(token, Word)]
         if len(words) < len(tokens) or not words:
-            raise _LeftOutError("that takes a shell")
+            raise _LeftOutError("this needs a shell")
         if all(word.assigned for word in words):
             for word in words:
                 name, value = self._read_assignment(self._make_word(word))
@@ -184,12 +184,12 @@ class _Reader:
         letters = {letter for option in options for letter in option.lstrip("-")}
         required, allowed = _EXPORTING.get(texts[0], ({""}, set()))
         if not required <= letters <= allowed:
-            # More than a name might be a secret.
+            # Anything but a name might be a secret.
             is_name = words[0].is_exact and texts[0].isidentifier()
             shown = texts[: 1 + len(options)] if texts[0] in _EXPORTING else texts[:1]
-            called = repr(" ".join(shown)) if is_name else "that"
-            raise _LeftOutError(f"{called} is no export")
-        # All words are made before the first of them is exported.
+            called = repr(" ".join(shown)) if is_name else "this"
+            raise _LeftOutError(f"{called} is not an export")
+        # A shell expands all words before it exports the first.
         made: list[str | _LeftOutError] = []
         arguments = words[1 + len(options) :]
         for word in arguments:
@@ -206,7 +206,7 @@ class _Reader:
                 self._leave_out(start, str(why), [word])
 
     def _export(self, text: str) -> None:
-        """Export what is assigned in a word, or was assigned before to the name that it is."""
+        """Export the assignment in a word, or the variable that the word names."""
         name, value = self._read_assignment(text)
         earlier, _ = self._assigned.pop(name, (None, 0))
         value = earlier if value is None else value
@@ -214,12 +214,12 @@ class _Reader:
             self.exports[name] = value
 
     def _read_assignment(self, text: str) -> tuple[str, str | None]:
-        """A name, and the value that is assigned to it, if one is."""
+        """Return a name, and the value that is assigned to it, if any."""
         name, equals, value = text.partition("=")
         is_added = bool(equals) and name.endswith("+")
         name = name.removesuffix("+") if is_added else name
         if not re.fullmatch(NAME, name):
-            raise _LeftOutError("that is no name of a variable")
+            raise _LeftOutError("this is not the name of a variable")
         try:
             value.encode()
         except UnicodeError:
@@ -235,23 +235,23 @@ class _Reader:
     def _make_word(self, word: Word) -> str:
         if word.assigned and "~" in word.written:
             word = _replace_tildes(word)
-        return self._make_text(word.pieces, word.assigned or "that")
+        return self._make_text(word.pieces, word.assigned or "this")
 
     def _make_text(self, pieces: Sequence[Piece], what: str) -> str:
-        """What a shell makes of the pieces of a word that it does not split."""
+        """Return what a shell makes of the pieces of a word that it does not split."""
         texts: list[str] = []
         for piece in pieces:
             if isinstance(piece, str):
                 text: str | None = piece
             elif isinstance(piece, Pattern):
-                # No file is looked for, but words are made of braces.
+                # Assignments expand no file patterns, but braces make several words.
                 text = None if piece.text == "{" else piece.text
             elif isinstance(piece, Unmade):
                 text = None
             else:
                 text = self._find_value(piece.name)
                 if text is None and self.left_out:
-                    # It may have been given a value by what was left out.
+                    # A left-out command may have given it a value.
                     pass
                 elif piece.other is not None:
                     text = text or self._make_text(piece.other.pieces, what)
@@ -259,7 +259,7 @@ class _Reader:
                     text = ""
             if text is None:
                 raise _LeftOutError(f"only a shell can make {what}")
-            # A value may be made of itself, twice as long on every line.
+            # A value may double in length on every line.
             self._room -= len(text)
             if self._room < 0:
                 raise _LeftOutError(f"the values come to more than {_MOST_MADE} characters")
@@ -275,7 +275,7 @@ class _Reader:
 
 
 def _replace_tildes(word: Word) -> Word:
-    """The same assignment with ``~`` as a variable where a path begins, and not in quotes."""
+    """Replace an unquoted ``~`` at the start of a path by ``${HOME}`` in an assignment."""
     before, _, value = word.written.partition("=")
     tilde = _TILDE if _blank_quoted(value) == value else "^~"
     value = re.sub(rf"{tilde}(?=[/:]|$)", "${HOME}", value)
@@ -291,8 +291,8 @@ def _blank_quoted(text: str) -> str:
 
 
 def _split_lines(tokens: Sequence[Token]) -> Iterator[tuple[int, list[Token]]]:
-    """The commands between newlines and semicolons, with the place where each begins. Of what is
-    in parentheses only the first of these is kept."""
+    """Split commands at newlines and semicolons; yields the place where each begins. Of what is in
+    parentheses only the opening one is kept."""
     line: list[Token] = []
     start: int | None = None
     depth = 0
@@ -305,7 +305,7 @@ def _split_lines(tokens: Sequence[Token]) -> Iterator[tuple[int, list[Token]]]:
         elif depth:
             depth += (token == "(") - (token == ")")
         elif token == "\n" and (line[-1:] == ["|"] or line[-2:] == ["&", "&"]):
-            # The command behind it may be on the next line.
+            # The command after it may be on the next line.
             continue
         elif token in ("\n", ";"):
             if line:
@@ -319,7 +319,7 @@ def _split_lines(tokens: Sequence[Token]) -> Iterator[tuple[int, list[Token]]]:
 
 
 def _split_at_ands(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Commands of which each runs if the one before it succeeds."""
+    """Split at ``&&``: each command runs if the one before it succeeds."""
     command: list[Token] = []
     for token in tokens:
         if token == "&" and command[-1:] == ["&"]:

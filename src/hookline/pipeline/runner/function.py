@@ -1,6 +1,6 @@
-"""Runs an in-process hook: async ones on the caller's loop, plain ones on a thread of their own.
+"""Runs an in-process hook: an async one on the caller's loop, a plain one on its own thread.
 
-Most async hooks answer without ever waiting, and then neither a task nor a timer is needed.
+Most async hooks answer without ever waiting, and then need neither a task nor a timer.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from hookline.wire.results import HookExecutionResult
 async def run_function(
     hook: RuntimeHook, document: InputDocument, context: RunContext
 ) -> HookExecutionResult:
-    """Call the function with a copy of the input; what it raises is this hook's failure."""
+    """Call the function with a copy of the input; the hook fails with what it raises."""
     started = time.perf_counter()
     try:
         argument = document.copy()
@@ -53,7 +53,7 @@ async def run_function(
         hook=hook,
         event_name=document.event,
         success=answer.success,
-        # A short answer is handed out again and again.
+        # A cached short answer is shared, so each result gets a copy.
         output=answer.output and dict(answer.output),
         output_format=answer.output_format,
         failed=answer.failed,
@@ -64,7 +64,7 @@ async def run_function(
 
 
 def _read_value(hook: RuntimeHook, document: InputDocument, value: object) -> HookAnswer:
-    """What a function said, read as the same JSON of a script would be."""
+    """Read what a function returned as the same JSON from a script would be read."""
     if isinstance(value, dict):
         said = value
     elif isinstance(value, DefaultHookOutput):
@@ -81,8 +81,8 @@ def _read_value(hook: RuntimeHook, document: InputDocument, value: object) -> Ho
     return answer or DIALECTS["native"].read_value(document, codec.decode(text), strict=strict)
 
 
-# A hook says the same few bytes nearly every time, and reading them anew would add 15 % to an event
-# with one in-process hook. It is not for outputs with objects in them, which copies would share.
+# A hook answers with the same few bytes nearly every time, and reading them anew would add 15 % to
+# an event with one in-process hook. Outputs with objects inside are not cached: copies share them.
 _SHORT = 512
 
 
@@ -97,10 +97,11 @@ def _read_short_answer(event: EventName, text: bytes, strict: bool) -> HookAnswe
 async def call_on_thread(
     function: Callable[[], Any], name: str, seconds: float, grace: float
 ) -> Any:
-    """What a plain function of a hook gives, awaited if that can be; raises TimedOut.
+    """Call a plain function on a thread and return its result, awaited if it is awaitable; raises
+    TimedOut.
 
-    A thread for each call, not a pool: none is left when the call is over, and one that never
-    returns cannot starve the others.
+    Each call has its own thread, not one of a pool: no thread is left after the call, and a call
+    that never returns cannot starve the others.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
@@ -111,7 +112,7 @@ async def call_on_thread(
             if not finished.done():
                 finished.set_result((value, error))
 
-        # The loop may have closed while the function overran its time.
+        # The loop may be closed by now if the function overran its timeout.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle)
 
@@ -121,7 +122,7 @@ async def call_on_thread(
         except Exception as error:
             deliver(None, error)
         except BaseException as error:
-            # On a thread of its own nothing but the function itself can have raised this.
+            # On its own thread only the function itself can have raised this.
             deliver(None, RuntimeError(describe(error)))
         else:
             deliver(value, None)

@@ -1,11 +1,11 @@
 """What is executed for a command hook: a file with its words and variables, or a shell.
 
-A command of plain words needs no shell, and the hook cannot tell the difference. What a shell
-would say about it (not found, not executable, no interpreter's line) is left to the shell: where
-the program cannot be executed at once, the command goes there after all.
+A command of plain words needs no shell, and the hook cannot tell the difference. Errors that a
+shell would report (not found, not executable, no interpreter's line) are left to the shell: if the
+program cannot be executed at once, a shell runs the command after all.
 
 In a shell the hook's variables are in the environment; values never become part of the command.
-So a command is safe from what a variable holds once every bare ``$NAME`` in it is quoted.
+So no value can inject a command once every bare ``$NAME`` in it is quoted.
 """
 
 import errno
@@ -39,15 +39,15 @@ _NEVER_KEPT = frozenset(
         *("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_ACCOUNT", "FIREBASE_PROJECT_ID"),
     }
 )
-# Every repetition is bounded and ends at a character it cannot contain: a value of any length is
-# read in linear time.
+# Every repetition is bounded and ends at a character it cannot contain, so that a value of any
+# length is searched in linear time.
 _SECRET_VALUES = (
     r"-----begin (?:[a-z0-9]{1,16} ){0,4}private key",
     r"-----begin (?:[a-z0-9]{1,16} ){0,4}certificate-----",
     r"[a-z0-9]://[^\s/:@]{0,1024}:[^\s/@]{1,4096}@",
     r"(?<![a-z0-9])xox[a-z]-[a-z0-9]",
 )
-# Variables that bash gives a value of its own, whatever it was started with.
+# Variables that bash sets itself, whatever it was started with.
 _SET_BY_BASH = frozenset(
     {
         *("BASH", "BASHOPTS", "BASHPID", "BASH_ALIASES", "BASH_ARGC", "BASH_ARGV", "BASH_ARGV0"),
@@ -59,25 +59,25 @@ _SET_BY_BASH = frozenset(
     }
 )
 _LONGEST_NAME = 255
-# Linux takes no longer string, with the NUL that ends it; elsewhere only their sum is bounded.
+# The longest string on Linux, with its final NUL; elsewhere only the sum is bounded.
 _LONGEST_STRING = 32 * os.sysconf("SC_PAGE_SIZE") if sys.platform == "linux" else None
-# Every system takes that much in all, half of it in variables.
+# Every system accepts that much in all, half of it in variables.
 _SURELY_TAKEN = 128 * 1024
 _NAMED_FILE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP})
 _REMEDIES: dict[int | None, str] = {
-    errno.E2BIG: "the command and its environment are longer than the system takes; shorten them",
+    errno.E2BIG: "the command and its environment are too long for the system; shorten them",
     errno.EMFILE: "this process has too many files open; close some or raise its limit (ulimit -n)",
     errno.ENFILE: "the system has too many files open; close some or raise its limit",
     errno.EAGAIN: "there are too many processes; end some or raise the limit (ulimit -u)",
     errno.ENOMEM: "there is not enough memory; end other programs",
-    errno.ETXTBSY: "another process is writing to it; close it there first",
-    errno.ENOEXEC: "it is no program this system knows; start a script with a line like #!/bin/sh",
-    errno.ENAMETOOLONG: "its name is longer than the system takes; shorten it",
+    errno.ETXTBSY: "another process is writing to it; close it there",
+    errno.ENOEXEC: "the system cannot execute it; begin a script with a line like #!/bin/sh",
+    errno.ENAMETOOLONG: "its name is too long for the system; shorten it",
 }
 
 
 class Environment(dict[str, str]):
-    """Variables that are not changed any more."""
+    """Variables that no longer change."""
 
     __slots__ = ("_entries", "_left_out")
 
@@ -86,13 +86,13 @@ class Environment(dict[str, str]):
 
     @property
     def left_out(self) -> Mapping[str, str]:
-        """The variables that no process can have, each with what is wrong with its value."""
+        """The variables that no process can be given, each with what is wrong with its value."""
         return getattr(self, "_left_out", {})
 
 
 def encode_entries(variables: Mapping[str, str]) -> list[bytes]:
-    """``NAME=value`` for each, as a process gets them; raises ValueError for a name with an equals
-    sign. They are made once for an Environment."""
+    """Return ``NAME=value`` for each, as a process gets them; raises ValueError for a name with an
+    equals sign. An Environment keeps them for the next call."""
     known: list[bytes] | None = getattr(variables, "_entries", None)
     if known is None:
         if any("=" in name for name in variables):
@@ -110,15 +110,15 @@ def make_environment(
     changed: tuple[tuple[str, str | None], ...] = (),
     shared: Mapping[str, str] = {},
 ) -> Environment:
-    """The environment of one hook as it is now, kept for the next time: what it inherits, with what
-    is ``changed`` of that, then the ``shared`` variables, the event's and its own. Only what is
-    inherited is redacted.
+    """Return the environment of one hook, cached: the inherited variables with those that are
+    ``changed``, then the ``shared`` ones, the event's and the hook's own. Only inherited variables
+    are redacted.
 
-    Values that no process can have are left out, except the hook's own: those are its author's to
-    correct.
+    Values that no process can be given are left out, except the hook's own: its author must correct
+    those.
     """
-    # Decoding all variables takes a third of the calls that firing an event does. The dictionary
-    # behind them has them as they are; a Python that has none there gives them one by one.
+    # Decoding all variables would take a third of the calls of firing an event. ``_data`` has them
+    # undecoded; a Python without it returns a copy.
     now: dict[Any, Any] = getattr(os.environ, "_data", None) or os.environ.copy()
     return _make_environment(
         tuple(now.items()),
@@ -154,12 +154,12 @@ def _make_environment(
     excess = sum(map(_count_bytes, env.items())) - _SURELY_TAKEN // 2
     if excess > 0:
         excess += _SURELY_TAKEN // 2 - _find_most_bytes()
-        # Their texts are in the hook's input, or the caller's.
+        # The hook's input has the event's values, and the caller has the others.
         droppable = [name for name in given if name in env and name not in (*its_own, "PATH")]
         for name in sorted(droppable, key=lambda name: len(env[name]), reverse=True):
             if excess <= 0:
                 break
-            left_out[name] = "takes all variables beyond what the system takes"
+            left_out[name] = "makes all variables together too long for the system"
             excess -= _count_bytes((name, env.pop(name)))
     made = Environment(env)
     made._left_out = left_out
@@ -167,7 +167,7 @@ def _make_environment(
 
 
 def _why_unfit(name: str, value: str) -> str:
-    """What keeps a value from being a variable's, "" if nothing does."""
+    """Return why no process can be given a value, "" if one can."""
     if "\0" in value:
         return "contains a NUL character"
     try:
@@ -175,20 +175,20 @@ def _why_unfit(name: str, value: str) -> str:
     except UnicodeError:
         return "contains a character that cannot be encoded"
     if _LONGEST_STRING is not None and size + len(name) * 4 + 2 > _LONGEST_STRING:
-        return f"is longer than the system takes ({size} bytes)"
+        return f"is too long for the system ({size} bytes)"
     return ""
 
 
 def _count_bytes(variable: tuple[str, str]) -> int:
-    """What a variable takes at most: its text, and a pointer to it."""
+    """Return what a variable takes at most: its text, a NUL, and a pointer to it."""
     name, value = variable
     return len(f"{name}={value}".encode(errors="surrogatepass")) + 9
 
 
 def _find_most_bytes() -> int:
-    """What the system takes in variables, with a string's length to spare for the arguments."""
+    """Return how many bytes of variables the system accepts, with room left for the arguments."""
     if sys.platform == "linux":
-        # The C library may not know: the kernel takes a quarter of the stack, within bounds.
+        # The C library may not know: the kernel allows a quarter of the stack, within bounds.
         import resource
 
         stack, _ = resource.getrlimit(resource.RLIMIT_STACK)
@@ -200,15 +200,15 @@ def _find_most_bytes() -> int:
 
 
 def _choose_bytecode_place(env: Mapping[str, str], project_dir: str) -> dict[str, str]:
-    """Keep what Python compiles out of the project: a run must not change what was reviewed there,
-    nor may it run what somebody has put there in the place of a script."""
+    """Keep Python's bytecode out of the project: a run must not change reviewed files there, nor
+    run bytecode that was planted there in place of a script."""
     chosen = env.get("PYTHONPYCACHEPREFIX", "")
     if os.path.isabs(chosen) and not _is_inside(chosen, project_dir):
         return {}
     state, home = user_state_dir(), home_dir()
     if state is not None and home is not None:
         place = os.path.join(state, "pycache")
-        # Where the home is the project, nobody keeps anything out of the project.
+        # If the home is in the project, no place of the user's is outside of it.
         if not _is_inside(place, project_dir) or _is_inside(home, project_dir):
             return {"PYTHONPYCACHEPREFIX": place}
     return {
@@ -217,18 +217,18 @@ def _choose_bytecode_place(env: Mapping[str, str], project_dir: str) -> dict[str
     }
 
 
-# Only the user can lead them elsewhere while the agent runs.
+# Cached: only the user can change where these links lead while the agent runs.
 @functools.lru_cache(maxsize=16)
 def _is_inside(path: str, directory: str) -> bool:
     try:
         place, around = os.path.realpath(path), os.path.realpath(directory)
-    except ValueError:  # nothing can be called that
+    except ValueError:  # a NUL in the path
         return False
     return bool(directory) and f"{place}/".startswith(f"{around.rstrip('/')}/")
 
 
 def redact(parent: Mapping[str, str], redaction: Redaction) -> dict[str, str]:
-    """A copy of ``parent`` without what redaction removes; a CI runner turns redaction on."""
+    """Copy ``parent`` without what redaction removes; on a CI runner redaction is always on."""
     strict = "GITHUB_SHA" in parent or parent.get("SURFACE") == "Github"
     if not (redaction.enabled or strict):
         return dict(parent)
@@ -241,7 +241,7 @@ def redact(parent: Mapping[str, str], redaction: Redaction) -> dict[str, str]:
         upper = name.upper()
         if upper.startswith("GEMINI_CLI_"):
             stays = True
-        # Nearly every value has none of these, and then needs no regular expression.
+        # Nearly all values have none of these, and need no regular expression.
         elif ("://" in value or "-----" in value or "xox" in value.lower()) and (
             re.search("|".join(_SECRET_VALUES), value.lower())
         ):
@@ -261,7 +261,7 @@ def redact(parent: Mapping[str, str], redaction: Redaction) -> dict[str, str]:
 
 
 class Program(msgspec.Struct, frozen=True):
-    """A file to execute, and with what."""
+    """A file to execute, with its arguments and environment."""
 
     file: str
     argv: list[str]
@@ -271,7 +271,7 @@ class Program(msgspec.Struct, frozen=True):
 def choose_program(
     hook: CommandHook, values: Mapping[str, str], *, cwd: str, project_dir: str, env: Environment
 ) -> Program | None:
-    """What is executed for a hook without a shell; None if it is for a shell to see to it.
+    """Return what is executed for a hook without a shell; None if the command needs a shell.
 
     ``values`` are the variables that each stay one word, whatever they hold.
     """
@@ -282,14 +282,14 @@ def choose_program(
     if hook.args is not None:
         return Program(argv[0], argv, env)
     path = env.get("PATH", "")
-    # A shell has places of its own to look in where it is told none.
+    # A shell without a PATH searches default places of its own.
     if not (path or "/" in argv[0]) or not _SET_BY_BASH.isdisjoint(env):
         return None
     try:
         file = find_program(argv[0], path, cwd=cwd)
         if file is None:
             return None
-        # What a shell has set by the time it executes a program.
+        # A shell would have set these by now.
         said = Environment(env)
         directory = said.get("PWD", "")
         try:
@@ -306,12 +306,12 @@ def choose_program(
         said["_"] = file
         return Program(file, argv, said)
     except ValueError:
-        # No process can have such texts; to start a shell with them says which.
+        # No process can be given such text; starting a shell with it reports which.
         return None
 
 
 def make_shell_argv(command: str, names: Collection[str], env_path: str | None) -> list[str]:
-    """The program and arguments that run ``command`` in a shell found on ``env_path``.
+    """Return the program and arguments that run ``command`` in a shell found on ``env_path``.
 
     ``names`` are the variables that must each stay one word, whatever they hold.
     """
@@ -328,8 +328,8 @@ def _find_shell(env_path: str | None) -> tuple[str, ...]:
     entries = f"{env_path or ''}{os.pathsep}{os.defpath}".split(os.pathsep)
     path = os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
     # --norc: a bash that thinks sshd or rshd started it reads ~/.bashrc in spite of -c.
-    # -p: it would run the file that BASH_ENV names, and take functions and options from its
-    # environment, so that the same hook did different things for different users.
+    # -p: without it bash would run the file that BASH_ENV names, and take functions and options
+    # from its environment, so that the same hook would do different things for different users.
     if bash := find_program("bash", path, cwd="/"):
         return (bash, "--norc", "-p")
     return (find_program("sh", path, cwd="/") or "/bin/sh",)
@@ -338,7 +338,7 @@ def _find_shell(env_path: str | None) -> tuple[str, ...]:
 def explain_spawn_failure(
     error: Exception, argv: Sequence[str], cwd: str, env: Mapping[str, str]
 ) -> str:
-    """What kept a process from starting, and what to do about it."""
+    """Say why a process did not start, and what to do about it."""
     texts = {"its command": argv, "the working directory": [cwd]}
     texts |= {f"the variable {name!r}": [name, value] for name, value in env.items()}
     for where, values in texts.items():
@@ -349,16 +349,16 @@ def explain_spawn_failure(
         except UnicodeError:
             return f"{where} contains a character that cannot be encoded; remove it"
     if names := [name for name in env if "=" in name]:
-        return f"{names[0]!r} is no name for a variable; remove the equals sign"
+        return f"{names[0]!r} is not a name for a variable; remove the equals sign"
     if not isinstance(error, OSError):
         return f"{error}; correct its command or environment"
     if error.errno in _NAMED_FILE:
         return _explain_not_found(error, argv[0], cwd, env)
-    return _REMEDIES.get(error.errno) or f"{error.strerror or error}; see to that first"
+    return _REMEDIES.get(error.errno) or f"{error.strerror or error}; correct that"
 
 
 def _explain_not_found(error: OSError, program: str, cwd: str, env: Mapping[str, str]) -> str:
-    """What is wrong with the working directory, or else with the program."""
+    """Say what is wrong with the working directory, or else with the program."""
     try:
         if not stat.S_ISDIR(os.stat(cwd).st_mode):
             return f"the working directory {cwd!r} is not a directory; choose another"
@@ -380,8 +380,8 @@ def _explain_not_found(error: OSError, program: str, cwd: str, env: Mapping[str,
         return f"{file!r} is a directory; name the program in it"
     if error.errno == errno.EACCES or not os.access(file, os.X_OK):
         return f"{file!r} is not executable; run chmod +x on it"
-    # It exists and yet is not found: what runs it is missing.
+    # The file exists, so what was not found is its interpreter.
     if words := read_shebang(file):
         missing = " ".join(words)
         return f"its first line names {missing!r}, which does not exist; install or correct that"
-    return f"what runs {file!r} is missing; install it for this system"
+    return f"the loader or interpreter of {file!r} is missing; install it"

@@ -1,7 +1,7 @@
-"""Running hooks needs little of an event loop: what it needs asyncio has, and so has one of ours.
+"""The small part of an event loop that hooks need: asyncio's loops have it, and so does ours.
 
-Importing asyncio costs a command line more than all of its hooks, and a thread that does nothing
-but wait for hooks has no use for it. Such callers run on a ``PollLoop``.
+Importing asyncio costs a command line more than all of its hooks, and a thread that only waits for
+hooks does not need it. Such callers run on a ``PollLoop``.
 """
 
 import contextlib
@@ -20,18 +20,18 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 T = TypeVar("T")
 Callback: TypeAlias = Callable[[], object]
 
-# Seconds: a wait can be no longer than the system takes, and a turn for nothing costs little.
+# Seconds: poll takes no longer waits, and waking up for nothing costs little.
 _LONGEST_WAIT = 3600.0
 
 
 class Timer(Protocol):
-    """What ``call_at`` gives."""
+    """What ``call_at`` returns."""
 
     def cancel(self) -> object: ...
 
 
 class Waiter(Protocol):
-    """What ``create_future`` gives: a coroutine awaits it, a callback sets it."""
+    """What ``create_future`` returns: a coroutine awaits it, a callback sets it."""
 
     def done(self) -> bool: ...
 
@@ -41,7 +41,7 @@ class Waiter(Protocol):
 
 
 class Loop(Protocol):
-    """What the runner asks of an event loop; asyncio's are such loops as they are."""
+    """What the runner needs of an event loop; asyncio's loops have it as they are."""
 
     def time(self) -> float: ...
 
@@ -64,12 +64,12 @@ class _Thread(threading.local):
     loop: "PollLoop | None" = None
 
 
-# The loop of ours that this thread is running, set by the loop itself.
+# The PollLoop that this thread runs, set by the loop itself.
 _this_thread = _Thread()
 
 
 def running_loop() -> Loop:
-    """The loop that runs the calling coroutine."""
+    """Return the loop that runs the calling coroutine."""
     if _this_thread.loop is not None:
         return _this_thread.loop
     import asyncio
@@ -78,7 +78,7 @@ def running_loop() -> Loop:
 
 
 def is_running_asyncio() -> bool:
-    """Whether a loop of asyncio's is running in this thread."""
+    """Return whether an asyncio loop is running in this thread."""
     asyncio = sys.modules.get("asyncio")
     if asyncio is None:
         return False
@@ -90,10 +90,10 @@ def is_running_asyncio() -> bool:
 
 
 async def gather(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """The results of all, run at once; if one raises or this is cancelled, none goes on.
+    """Run all at once and return their results; if one raises or this is cancelled, all end.
 
-    Each starts in an iteration of the loop of its own: starting a process holds the loop up, and
-    others shall have their turn in between.
+    Each starts in its own iteration of the loop: starting a process blocks the loop, and other
+    tasks get their turn in between.
     """
     if _this_thread.loop is not None:
         return await _this_thread.loop.gather(coroutines)
@@ -113,13 +113,13 @@ async def gather(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 class Cancelled(BaseException):
-    """Thrown into what a loop runs when the loop is told to give up."""
+    """Thrown into the coroutines of a loop that is cancelled."""
 
 
 class PollLoop:
-    """Runs one coroutine to its end in this thread, and whatever it gathers; good for one run.
+    """Runs one coroutine to its end in this thread, and those that it gathers; good for one run.
 
-    A coroutine on it may await what this loop made and nothing of asyncio's.
+    A coroutine on it may await only what this loop made, nothing of asyncio's.
     """
 
     def __init__(self) -> None:
@@ -130,10 +130,10 @@ class PollLoop:
         self._numbers = itertools.count()
         self._ready: deque[Callback] = deque()
         self._main: RunningTask[Any] | None = None
-        # What other threads and signal handlers ring to end a wait.
+        # Other threads and signal handlers write to this pipe to end a wait.
         self._bell = os.pipe()
-        # A bell that was closed may be another file by the time it is rung. A signal handler may
-        # interrupt its own thread anywhere.
+        # Without it a thread could write to the descriptor after it was closed and reused. It is
+        # reentrant, as a signal handler may interrupt its own thread anywhere.
         self._bell_lock = threading.RLock()
         self._is_over = False
         try:
@@ -146,12 +146,12 @@ class PollLoop:
         self.add_reader(self._bell[0], lambda: os.read(self._bell[0], 4096))
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The result of a coroutine; what it raises is raised."""
+        """Run a coroutine and return its result; raises what it raises."""
         outer, _this_thread.loop = _this_thread.loop, self
         main = RunningTask(self, coroutine)
         self._main = main
-        # A signal that comes just before a wait would not end it, and what it is to do would have
-        # to wait: so it rings the bell, where nobody else wants to hear of it.
+        # A signal that arrives just before a wait would not end it, and its handler would run late:
+        # so signals write to the bell too, unless other code has set a wakeup descriptor.
         is_woken = False
         if threading.current_thread() is threading.main_thread():
             before = signal.set_wakeup_fd(self._bell[1], warn_on_full_buffer=False)
@@ -176,18 +176,18 @@ class PollLoop:
                         os.close(end)
 
     def cancel(self) -> None:
-        """Throw ``Cancelled`` into what runs; for other threads and for signal handlers."""
+        """Throw ``Cancelled`` into what runs; other threads and signal handlers may call this."""
 
         def give_up() -> None:
             if self._main is not None:
                 self._main.cancel()
 
-        # It may have ended by itself in the meantime.
+        # The loop may have ended meanwhile.
         with contextlib.suppress(RuntimeError):
             self.call_soon_threadsafe(give_up)
 
     async def gather(self, coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-        """The results of all, run at once; if one raises or this is cancelled, none goes on."""
+        """Run all at once and return their results; if one raises or this is cancelled, all end."""
         tasks = [RunningTask(self, coroutine) for coroutine in coroutines]
         settled = self.create_future()
 
@@ -204,7 +204,7 @@ class PollLoop:
                     raise task.failure
             return [task.result() for task in tasks]
         except GeneratorExit:
-            # The loop turns no more, so there is nothing left to wait with.
+            # The loop no longer runs, so nothing can be awaited.
             for task in tasks:
                 task.close()
             raise
@@ -216,12 +216,12 @@ class PollLoop:
                     try:
                         await task.over
                     except Cancelled:
-                        # Told again to give up: tell it again.
+                        # Cancelled again: cancel the task again.
                         task.cancel()
             raise
 
     def start(self, coroutine: Coroutine[Any, Any, T]) -> "RunningTask[T]":
-        """Run a coroutine beside the one that ``run`` was given, which has to outlast it."""
+        """Run a coroutine beside the one given to ``run``, which must outlast it."""
         return RunningTask(self, coroutine)
 
     def time(self) -> float:
@@ -240,7 +240,7 @@ class PollLoop:
             if self._is_over:
                 raise RuntimeError("the loop has ended")
             self._ready.append(callback)
-            # It is full when so many have rung that it will be heard.
+            # A full pipe wakes the loop anyway.
             with contextlib.suppress(BlockingIOError):
                 os.write(self._bell[1], b"!")
 
@@ -271,7 +271,7 @@ class PollLoop:
             self._poll.unregister(fd)
 
     def _run_once(self) -> None:
-        """Wait, unless something is to do already, and do what there is."""
+        """Wait unless something is ready, then run all that is ready."""
         while self._timers and self._timers[0][2].callback is None:
             heapq.heappop(self._timers)
         patience = None
@@ -280,7 +280,7 @@ class PollLoop:
         elif self._timers:
             patience = min(max(0.0, self._timers[0][0] - self.time()), _LONGEST_WAIT) * 1000
         for fd, happened in self._poll.poll(patience):
-            # The other end closed, or an error: that is for whoever waits for either.
+            # An error or a closed other end concerns both the reader and the writer.
             if happened & ~select.POLLOUT and (callback := self._readers.get(fd)):
                 callback()
             if happened & ~select.POLLIN and (callback := self._writers.get(fd)):
@@ -303,7 +303,7 @@ class _Timer:
 
 
 class _Future:
-    """Awaited by any number of tasks; each goes on with the next turn after it is set."""
+    """Awaited by any number of tasks; each continues in the next iteration after it is set."""
 
     def __init__(self, loop: PollLoop) -> None:
         self._loop = loop
@@ -331,7 +331,7 @@ class _Future:
 
 
 class RunningTask(Generic[T]):
-    """A coroutine on its way: what it awaits calls it back."""
+    """A running coroutine: the future that it awaits calls it back."""
 
     def __init__(self, loop: PollLoop, coroutine: Coroutine[Any, Any, T]) -> None:
         self._loop = loop
@@ -352,7 +352,7 @@ class RunningTask(Generic[T]):
         self._loop.call_soon(lambda: self._step(Cancelled()))
 
     def close(self) -> None:
-        """End it without another turn of the loop."""
+        """End it without another iteration of the loop."""
         self.is_over = True
         self._coroutine.close()
 
@@ -367,11 +367,11 @@ class RunningTask(Generic[T]):
         except BaseException as error:
             self.failure = error
             if isinstance(error, KeyboardInterrupt | SystemExit):
-                # For whoever runs the loop, and at once: others may take their time.
+                # Raised at once to the caller of ``run``: other tasks may take long to end.
                 raise
         else:
             self._awaited = waited
-            # It may have been thrown out of that by then, and await something else.
+            # After a cancellation it may await something else by then.
             waited.tell(lambda: self._step() if waited is self._awaited else None)
             return
         self.is_over = True

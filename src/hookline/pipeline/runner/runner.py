@@ -1,6 +1,6 @@
 """Runs one plan: all hooks at once, or one after the other with their answers chained.
 
-A hook's failure is an outcome, never an exception: whatever a hook does, there is a result for it.
+A hook's failure is an outcome, never an exception: every hook has a result, whatever it does.
 """
 
 import threading
@@ -17,22 +17,22 @@ from hookline.pipeline.runner.loop import gather
 from hookline.wire.hooks import CommandHook, HookConfig, HttpHook, PromptHook, RuntimeHook
 from hookline.wire.results import HookExecutionPlan, HookExecutionResult
 
-# Loaded with the first hook that takes them.
+# Loaded with the first hook that needs them.
 if TYPE_CHECKING:
     from hookline.pipeline.runner.background import Background, OnEnd
     from hookline.pipeline.runner.http import HttpRunner
 
 Results: TypeAlias = tuple[HookExecutionResult, ...]
-# The hook is of the type that the table below has this for.
+# The hook has the type under which the table below lists the function.
 Run: TypeAlias = Callable[[Any, InputDocument, RunContext], Awaitable[HookExecutionResult]]
-# A hook, and when it began, in seconds of ``time.monotonic``.
+# A hook, and its start as a time of ``time.monotonic``.
 RunningHook: TypeAlias = tuple[HookConfig, float]
 
 
 class HookRunner:
     """Runs plans, any number at a time; owns the processes that serve hooks from call to call.
 
-    ``on_end`` hears of each hook that nobody waited for when it ends, on a thread of its own.
+    ``on_end`` is called when an async hook ends, on the thread of the async hooks.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class HookRunner:
         self._background: Background | None = None
         self._http: HttpRunner | None = None
         self._is_disposed = False
-        # Hook type -> what runs it.
+        # Hook type -> the function that runs it.
         self._runs: dict[str, Run] = {
             "command": self._run_command,
             "runtime": self._run_function,
@@ -59,15 +59,14 @@ class HookRunner:
     def execute_plan(
         self, plan: HookExecutionPlan, document: InputDocument, context: RunContext
     ) -> Awaitable[Results]:
-        """The results in plan order; only cancellation gets out, and nothing survives it. A hook
-        of a sequence has none that is not for the call as the hooks before it left it."""
+        """Run a plan; returns the results in plan order, raises only cancellation, which ends all
+        hooks. In a sequence, a hook whose condition does not fit the changed call has no result."""
         if plan.sequential or len(plan.hooks) == 1:
             return self._run_in_turn(plan.hooks, document, context)
         return self._run_at_once(plan.hooks, document, context)
 
     def follow(self, running: list[RunningHook]) -> None:
-        """Keep in ``running``, from now on, the command hooks that are under way; who does not
-        ask for it pays nothing for it."""
+        """Keep the running command hooks in ``running`` from now on."""
         run = self._runs["command"]
 
         async def run_followed(
@@ -83,13 +82,13 @@ class HookRunner:
         self._runs["command"] = run_followed
 
     def wait_for_background(self, timeout: float | None = None) -> bool:
-        """Wait for the end of all hooks that nobody waited for; False if some are left after
-        ``timeout`` seconds."""
+        """Wait until all async hooks have ended; return False if some still run after ``timeout``
+        seconds."""
         return self._background is None or self._background.wait(timeout)
 
     def dispose(self) -> None:
-        """End what serves hooks from call to call, and hooks that nobody waits for; plans under
-        way finish, later ones run too."""
+        """End the processes and connections kept from call to call, and async hooks; running plans
+        finish, and later plans still run."""
         with self._lock:
             self._is_disposed = True
         if self._background is not None:
@@ -127,8 +126,8 @@ class HookRunner:
                 elif (
                     isinstance(hook, CommandHook)
                     and hook.background
-                    # One that must answer is waited for whatever it says of itself: strict
-                    # settings have every hook fail closed, and so can an equal hook.
+                    # A hook that fails closed is waited for even if it is async: strict settings
+                    # make every hook fail closed, and so may an equal hook.
                     and hook.on_failure != "block"
                 ):
                     result = self._start_in_background(hook, document, context)
@@ -152,7 +151,7 @@ class HookRunner:
     def _run_function(
         self, hook: RuntimeHook, document: InputDocument, context: RunContext
     ) -> Awaitable[HookExecutionResult]:
-        # It needs asyncio, which a command line that only starts processes is spared.
+        # Imports asyncio, which a command line that only starts processes does not need.
         from hookline.pipeline.runner.function import run_function
 
         self._runs["runtime"] = run_function
@@ -192,7 +191,7 @@ class HookRunner:
 
 
 def _find_unshown(hook: HookConfig, document: InputDocument) -> str | None:
-    """Why the event has no document in the dialect of a hook; None where it has."""
+    """Return why the event cannot be written in the hook's dialect; None if it can."""
     try:
         document.encoded(hook.dialect)
     except HooklineError as error:

@@ -60,11 +60,11 @@ def test_a_command_that_names_python_and_a_script_can_be_warm(
         ("python3 -X importtime x.py", "importtime"),
         ("python3 -X dev x.py", "dev"),
         ("python3 --version", "--version"),
-        ("env -i python3 x.py", "no Python script"),
-        ("env A=1 python3 x.py", "no Python script"),
-        ("node x.js", "no Python script"),
-        ("pythonic x.py", "no Python script"),
-        ("sh x.py", "no Python script"),
+        ("env -i python3 x.py", "not a Python script"),
+        ("env A=1 python3 x.py", "not a Python script"),
+        ("node x.js", "not a Python script"),
+        ("pythonic x.py", "not a Python script"),
+        ("sh x.py", "not a Python script"),
     ],
 )
 def test_a_command_that_cannot_be_warm_says_why(command: str, reason: str) -> None:

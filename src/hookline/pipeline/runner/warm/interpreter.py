@@ -1,7 +1,7 @@
 """The processes of a warm hook: an interpreter that waits before its script, and forks of it.
 
-The stdin of the interpreter is a socket on which it says how it is and is told what to do; what it
-prints besides can only be about something that went wrong.
+The stdin of the interpreter is a socket, for its reports and our commands; anything that it prints
+means that something went wrong.
 """
 
 import _socket
@@ -21,12 +21,12 @@ _STARTUP = str(Path(__file__).parent / "startup")
 _START_SECONDS = 30.0
 _OUTPUT_BYTES = 4096
 _STATUS_BYTES = 4
-# Not for processes that other threads start meanwhile, where the system can see to that at once.
+# Processes that other threads start meanwhile must not inherit the descriptors.
 _NOT_INHERITED = getattr(_socket, "MSG_CMSG_CLOEXEC", 0)
 
 
 class Interpreter:
-    """Raises OSError when it cannot be started, or does not say in time how it is."""
+    """A started interpreter; raises OSError if it cannot start or does not report in time."""
 
     def __init__(
         self, argv: Sequence[str], program: str, *, cwd: str, env: Mapping[str, str], task: str
@@ -53,17 +53,17 @@ class Interpreter:
         self._control.settimeout(_START_SECONDS)
 
     def read_answer(self) -> bytes:
-        """What it says to being tried."""
+        """Read its answer to the probe: whether it can be held back."""
         return self._control.recv(256)
 
     def read_hello(self) -> bytes:
-        """What it says when it is ready; nothing if it ended before."""
+        """Read its report when it is ready; b"" if it ended before."""
         return self._receive(int.from_bytes(self._receive(4), "big"))
 
     def receive_spares(self) -> Iterator["WarmChild | None"]:
-        """The forks that were asked for, one after the other, until it ends; None for a failed one.
+        """Yield the requested forks one after the other until it ends; None for a failed one.
 
-        A fork is lost, too, if this process has no descriptor left for it.
+        A fork also fails if this process has no descriptor left for it.
         """
         self._control.settimeout(None)
         while True:
@@ -79,12 +79,12 @@ class Interpreter:
             yield WarmChild(int.from_bytes(said, "big"), channel)
 
     def say(self, words: bytes) -> None:
-        """Tell it something; one that has ended does not hear it."""
+        """Send it a command; does nothing if it has ended."""
         with contextlib.suppress(OSError):
             self._control.send(words)
 
     def read_output(self) -> str:
-        """What it has printed until now."""
+        """Return what it has printed until now."""
         try:
             return os.read(self._output, _OUTPUT_BYTES).decode("utf-8", "replace").strip()
         except OSError:
@@ -98,10 +98,10 @@ class Interpreter:
                     os.kill(self._pid, signal.SIGKILL)
 
     def end(self) -> int | None:
-        """Make sure that it ends, and reap it: its exit code, negative for a signal."""
+        """Kill it and reap it; returns its exit code, negative for a signal."""
         self.kill()
         with self._lock:
-            # Its number may be another's once it is reaped, so from here on nobody kills it.
+            # Once it is reaped its pid may be reused, so ``kill`` must not signal it any more.
             pid, self._pid = self._pid, None
         self.close()
         if pid is None:
@@ -112,7 +112,7 @@ class Interpreter:
             return None
 
     def close(self) -> None:
-        """Let go of its socket and its output, but not of itself."""
+        """Close its socket and its output, without ending it."""
         self._control.close()
         if self._output != -1:
             os.close(self._output)
@@ -129,10 +129,10 @@ class Interpreter:
 
 
 class WarmChild:
-    """A fork: it waits for its request, then runs its script; with our ends of its pipes.
+    """A fork that waits for its request, then runs its script; with our ends of its pipes.
 
-    It is not our child, and who forked it reaps it. Its status comes on a channel; one that closes
-    without was cut off by a kill.
+    It is not our child: the template that forked it reaps it. Its status comes on a channel; a
+    channel that closes without a status means that the template was killed.
     """
 
     unseen: ClassVar[str] = (
@@ -149,7 +149,7 @@ class WarmChild:
         self._is_open = True
 
     def begin(self, request: bytes, *, on_end: Callable[[], None]) -> None:
-        """Have it run; raises OSError if it cannot be told to, and then it never runs.
+        """Make it run; raises OSError if the request cannot be sent, and then it never runs.
 
         ``on_end`` is called in the end, either way.
         """
@@ -157,22 +157,22 @@ class WarmChild:
         message = len(request).to_bytes(4, "big") + request
         with spawning.open_pipes() as (theirs, ours):
             if send_fds(self._channel, [message], theirs) != len(message):
-                raise BlockingIOError("the environment is longer than a warm hook can be given")
+                raise BlockingIOError("the environment is too long for a warm hook")
             self.stdin, self.stdout, self.stderr = ours
 
     def watch(self, loop: Loop, report: spawning.Report) -> spawning.ExitWatch:
-        """Have its end reported."""
+        """Report its end to ``report``."""
         self._report = report
         loop.add_reader(self._channel.fileno(), self.poll)
         self._loop = loop
         return self
 
     def abandon(self) -> None:
-        """Nobody will watch it."""
+        """Close it; no watch is needed, as the template reaps it."""
         self.close()
 
     def poll(self) -> None:
-        """Report its end if it has ended already."""
+        """Report its end if it has already ended."""
         if not self._is_open:
             return
         try:
@@ -187,7 +187,7 @@ class WarmChild:
             report(int.from_bytes(said, "big") if len(said) == _STATUS_BYTES else None)
 
     def close(self) -> None:
-        """Report nothing any more; one that has no request yet ends."""
+        """Stop reporting; a fork without a request ends."""
         if self._is_open:
             self._is_open = False
             self._report = None

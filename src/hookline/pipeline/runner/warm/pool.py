@@ -1,4 +1,4 @@
-"""Keeps a template for each script, and says when a call has to do without one."""
+"""Keeps a template for each script, and says when a call has to start cold."""
 
 import os
 import threading
@@ -14,20 +14,19 @@ from hookline.pipeline.runner.warm.template import Template
 
 _Key: TypeAlias = tuple[PythonScript, str, tuple[tuple[str, str], ...]]
 
-# Seconds after which a template that waits for calls ends by itself.
+# Seconds after which an idle template ends by itself.
 _IDLE_SECONDS = 60.0
-# Seconds that a call waits at most for a fork of a template that is there.
+# Seconds that a call waits at most for a fork of a ready template.
 _FORK_SECONDS = 5.0
 # Seconds that all templates together get to end by themselves.
 _END_SECONDS = 1.0
-# Seconds between two attempts to start a template that ended in a way it should not, or never
-# came to be.
+# Seconds between two attempts to start a template that failed: after it was ready, and before.
 _PAUSE_SECONDS = 10.0
 _LONG_PAUSE_SECONDS = 60.0
 _MOST_TEMPLATES = 16
 
-# What an interpreter reads from its environment before it runs a script: its own settings, those
-# of what it is linked with, and what launchers choose it by.
+# Variables that matter before an interpreter runs a script: its own settings, those of libraries it
+# is linked with, and those by which launchers choose it.
 _STARTUP_PREFIXES = ("PYTHON", "LC_", "LD_", "DYLD_", "MALLOC_", "PYENV_", "ASDF_", "MISE_")
 _STARTUP_NAMES = frozenset(
     {
@@ -35,33 +34,33 @@ _STARTUP_NAMES = frozenset(
         *("VIRTUAL_ENV", "__PYVENV_LAUNCHER__"),
     }
 )
-# Variables that make an interpreter do something else than run its script, or talk about it.
+# Variables that make an interpreter do more than run its script, or print about itself.
 _TALKATIVE = ("PYTHONINSPECT", "PYTHONVERBOSE", "PYTHONPROFILEIMPORTTIME", "PYTHONDUMPREFS")
 
 
 class ColdStart(Exception):
-    """A call that no template serves; ``reason`` is None where nothing is wrong with that.
+    """Raised for a call that no template serves; ``reason`` is None if nothing is wrong.
 
     The reason is worded to follow "running cold:".
     """
 
     def __init__(self, reason: str | None) -> None:
         self.reason = reason
-        super().__init__(reason or "its template is only being started")
+        super().__init__(reason or "its template is still starting")
 
 
 class WarmPool:
     """The templates of one hook system, for calls from any thread and event loop.
 
     The first call for a script starts its template and does not wait for it: a cold start takes
-    no longer. ``patience`` is for callers who would rather wait that many seconds.
+    no longer. ``patience`` is the number of seconds to wait instead.
     """
 
     def __init__(self, *, idle: float = _IDLE_SECONDS, patience: float = 0.0) -> None:
         self._idle = idle
         self._patience = patience
         self._lock = threading.Lock()
-        # The last is the one that was used last.
+        # The most recently used is last.
         self._templates: dict[_Key, Template] = {}
         self._tried: set[object] = set()
         self._is_disposed = False
@@ -70,12 +69,12 @@ class WarmPool:
     async def start(
         self, script: PythonScript, *, cwd: str, env: Mapping[str, str], deadline: float
     ) -> WarmChild:
-        """Have a script run in a fork of its template; raises ColdStart if that cannot be.
+        """Run a script in a fork of its template; raises ColdStart if no template can serve it.
 
-        ``deadline`` is a time of ``time.monotonic`` after which no call may wait.
+        ``deadline`` is a time of ``time.monotonic`` after which the call must not wait.
         """
         if not os.access(cwd, os.X_OK):
-            raise ColdStart(None)  # and there it will be said what is wrong with it
+            raise ColdStart(None)  # the cold start reports what is wrong
         for name in _TALKATIVE:
             if env.get(name):
                 raise ColdStart(f"the variable {name} is set")
@@ -98,7 +97,7 @@ class WarmPool:
         raise ColdStart(reason)
 
     def dispose(self) -> None:
-        """End all templates; those that serve calls now end with the last of these."""
+        """End all templates; those with running calls end after the last of them."""
         with self._lock:
             self._is_disposed = True
             templates = list(self._templates.values())
@@ -110,15 +109,15 @@ class WarmPool:
             template.end(until=until)
 
     def forget(self) -> None:
-        """Give up what belongs to the parent, in a child that was forked from this process."""
-        # Whoever held it is not among the threads of this process.
+        """Drop what belongs to the parent, in a forked child of this process."""
+        # The thread that held the lock does not exist in this process.
         self._lock = threading.Lock()
         for template in self._templates.values():
             template.forget()
         self._templates.clear()
 
     def _find_template(self, script: PythonScript, cwd: str, env: Mapping[str, str]) -> Template:
-        """The one for this call, perhaps only just begun; raises ColdStart if there can be none."""
+        """Return the template for this call, started if needed; raises ColdStart if none can be."""
         shaping = tuple(
             (name, value)
             for name, value in env.items()
@@ -131,7 +130,7 @@ class WarmPool:
             template = self._templates.pop(key, None)
             if template is not None and template.is_over:
                 if template.failure is not None:
-                    # It is told again while it is too early for another attempt.
+                    # Until the next attempt is due, each call reports this failure.
                     pause = _PAUSE_SECONDS if template.is_ready else _LONG_PAUSE_SECONDS
                     if time.monotonic() < template.began + pause:
                         self._templates[key] = template
@@ -151,7 +150,7 @@ class WarmPool:
                         variables=shaping,
                     )
                 except RuntimeError as error:
-                    reason = f"no thread can be started to wait for it: {error}"
+                    reason = f"cannot start a thread for its warm process: {error}"
                     raise ColdStart(reason) from error
             self._templates[key] = template
             if len(self._templates) > _MOST_TEMPLATES:

@@ -1,7 +1,7 @@
-"""Tells the commands that start a Python script in a way that can be prepared for.
+"""Decides from a command whether it starts a Python script that can be kept warm.
 
-Only the command is looked at, and the first line of a script that is executed by itself. Whether
-the interpreter can really be kept waiting is found out by trying.
+It reads only the command, and the first line of a script that is executed directly. Whether the
+interpreter can really be kept waiting, a template finds out by trying.
 """
 
 import functools
@@ -13,7 +13,7 @@ import msgspec
 from hookline.files import Signature, signature
 from hookline.pipeline.programs import interpreter_in, read_shebang
 
-# Options that change nothing about how an interpreter starts but what it is told by them.
+# Options that are passed on as they are and do not prevent warm starts.
 _HARMLESS = frozenset("bBdOPqsuxW")
 _X_HARMLESS = frozenset(
     {
@@ -25,7 +25,7 @@ _NOT_ALONE = {
     "-c": "it is a program given with -c",
     "-m": "it runs a module with -m",
     "-i": "-i makes the interpreter interactive",
-    "-v": "-v makes the interpreter say what it does",
+    "-v": "-v makes the interpreter print what it imports",
     "-I": "-I keeps the interpreter from being prepared",
     "-E": "-E keeps the interpreter from being prepared",
     "-S": "-S keeps the interpreter from being prepared",
@@ -46,8 +46,8 @@ class PythonScript(msgspec.Struct, frozen=True):
 
 
 def python_script(argv: Sequence[str], *, program: str, cwd: str) -> PythonScript | str:
-    """The script that a program started with ``argv`` would run; or what keeps it from being warm,
-    in words that follow "because"."""
+    """Return the script that a program started with ``argv`` would run; or why it cannot be warm,
+    worded to follow "because"."""
     file = os.path.join(cwd, program)
     return _examine(tuple(argv), program, file, signature(file))
 
@@ -56,23 +56,22 @@ def python_script(argv: Sequence[str], *, program: str, cwd: str) -> PythonScrip
 def _examine(
     argv: tuple[str, ...], program: str, file: str, _version: Signature | None
 ) -> PythonScript | str:
-    """``python3 -u x.py``, ``env python3 x.py``, or a script whose first line says as much."""
+    """Recognise ``python3 -u x.py``, ``env python3 x.py``, and a first line that says such."""
     words = argv if interpreter_in(argv) else read_shebang(file) or ()
     found = interpreter_in(words)
     name = os.path.basename(words[found.at]) if found is not None else ""
-    # What env is told besides could be anything.
+    # Behind more words of env there could be anything.
     if found is None or found.at > 1 or not name.startswith("python"):
-        return "it is no Python script"
+        return "it is not a Python script"
     for option, value in found.options:
-        # One that keeps an interpreter from being prepared.
         if option == "-X":
             if value.partition("=")[0] not in _X_HARMLESS:
-                return f"the option -X {value} is not known here"
+                return f"hookline does not know the option -X {value}"
         elif option[1:] not in _HARMLESS:
-            return _NOT_ALONE.get(option, f"the option {option} is not known here")
+            return _NOT_ALONE.get(option, f"hookline does not know the option {option}")
     if words is not argv:
         if found.script_at is not None:
-            return "its first line says more than options"
+            return "its first line has more than an interpreter and options"
         return PythonScript(argv, program, program, words, words[0])
     if found.script_at is None:
         return "it names no script"

@@ -1,7 +1,7 @@
 """The agent's side of one template: a thread that waits for it, and the forks it has ready.
 
-All that comes from a template is read by its thread, so calls on any number of event loops need
-only take a fork that is there, or wait to be handed one.
+The thread reads all that comes from the template, so calls on any number of event loops only take a
+fork that is ready, or wait for one.
 """
 
 import os
@@ -16,22 +16,21 @@ from hookline.pipeline.runner.loop import Loop
 from hookline.pipeline.runner.warm.interpreter import Interpreter, WarmChild
 from hookline.pipeline.runner.warm.script import PythonScript
 
-# Seconds that the thread of a template gets when that was killed.
+# Seconds to wait for a template's thread after the template was killed.
 _END_SECONDS = 1.0
 # How much a template imports: all that the script does, the standard library, nothing.
 _LEVELS = (2, 1, 0)
 
 
 class Unfit(Exception):
-    """What keeps a script from being served by a template."""
+    """Raised with the reason why no template can serve a script."""
 
 
 class Template:
     """One interpreter that is kept waiting; started by its thread, ended by ``end`` or by itself.
 
-    ``tried`` are the interpreters that are known to let themselves be held back, with the
-    ``variables`` that shape them. ``failure`` says what was wrong with one that is over, None if it
-    just was not needed any more.
+    ``tried`` are the interpreters that are known to be held back, with the ``variables`` that they
+    start with. ``failure`` says why a template ended, None if it was just not needed any more.
     """
 
     def __init__(
@@ -51,7 +50,7 @@ class Template:
         self._tried = tried
         self._variables = variables
         self._facts = _Facts(script, cwd=cwd, env=self._env)
-        # A run that is garbage is over whenever the collector comes by, in here too.
+        # Reentrant, as the garbage collector may end a run at any time, also in here.
         self._lock = threading.RLock()
         self._interpreter: Interpreter | None = None
         self._spares: deque[WarmChild] = deque()
@@ -67,15 +66,15 @@ class Template:
         self._thread.start()
 
     def is_for(self, env: Mapping[str, str]) -> bool:
-        """Whether it is what would be started now for a call with these variables."""
+        """Return whether a template started now for these variables would be the same."""
         return not self.is_ready or self._facts.hold(env)
 
     async def start(
         self, *, cwd: str, env: Mapping[str, str], loop: Loop, deadline: float
     ) -> WarmChild | None:
-        """Have a fork run the script; None if none is to be had in time.
+        """Run the script in a fork; returns None if there is none in time.
 
-        Raises OSError, or ValueError for texts that a fork cannot have.
+        Raises OSError, or ValueError for text that a fork cannot be given.
         """
         entries = encode_entries(env)
         request = b"\0".join([os.fsencode(cwd), *entries])
@@ -94,7 +93,7 @@ class Template:
         return None
 
     def retire(self) -> None:
-        """Take no more calls, and end with the last of those that are running."""
+        """Take no more calls, and end after the last running one."""
         with self._lock:
             self._is_retired = True
             if self._interpreter is not None:
@@ -104,9 +103,9 @@ class Template:
                     self._interpreter.kill()
 
     def end(self, *, until: float) -> None:
-        """Retire, and be gone when this returns unless calls are running.
+        """Retire, and wait until it is gone unless calls are running.
 
-        ``until`` is the time of ``time.monotonic`` to which it may end by itself.
+        ``until`` is the time of ``time.monotonic`` at which it is killed.
         """
         self.retire()
         if self._running or threading.current_thread() is self._thread:
@@ -118,14 +117,14 @@ class Template:
         self._thread.join(_END_SECONDS)
 
     def forget(self) -> None:
-        """Let go of it without a word: this process is a fork of the one that it belongs to."""
+        """Close its sockets without a command, in a forked child: it belongs to the parent."""
         if self._interpreter is not None:
             self._interpreter.close()
         for spare in self._spares:
             spare.close()
 
     async def _take_spare(self, loop: Loop, deadline: float) -> WarmChild | None:
-        """A fork that is there or comes in time."""
+        """Return a fork that is ready or comes in time."""
         with self._lock:
             if self.is_over or self._is_retired:
                 return None
@@ -151,7 +150,7 @@ class Template:
         return turn.spare
 
     def _request_forks(self) -> None:
-        """Have as many forks coming as there are calls waiting, and one more."""
+        """Request as many forks as calls are waiting, and one more."""
         with self._lock:
             if self.is_ready and not self._is_retired and self._interpreter is not None:
                 wanted = len(self._waiting) + 1 - len(self._spares) - self._coming
@@ -182,8 +181,8 @@ class Template:
                     if spare is not None:
                         self._hand_out(spare)
                     elif len(self._waiting) > self._coming:
-                        # There will be one fork less than there are calls. A fork that failed
-                        # before this call came must not end its wait for one that is coming.
+                        # One call will get no fork. But a fork that failed before a call came must
+                        # not end the wait of that call for a fork that is still coming.
                         self._waiting.popleft().call()
         except TimeoutError:
             self.failure = "its interpreter takes too long to start"
@@ -198,28 +197,28 @@ class Template:
                 self.failure = f"its warm process {how} {said}".rstrip()
             if self._is_retired:
                 self.failure = None
-            # Only now: whoever sees that it is over asks at once what was wrong with it.
+            # Only now: callers that see ``is_over`` read ``failure`` at once.
             with self._lock:
                 turns, self._waiting = self._waiting, deque()
                 self.is_over = True
             for turn in turns:
                 turn.call()
-            # A call that was cancelled may have given one back.
+            # A cancelled call may have returned one.
             self._close_spares()
 
     def _start_interpreter(self) -> Interpreter:
-        """Have the interpreter ready to fork; raises Unfit if that cannot be."""
+        """Start the interpreter and wait until it is ready to fork; raises Unfit."""
         script = self._script
         identity = (script.interpreter, script.interpreter_program, self._cwd, self._variables)
         if identity not in self._tried:
-            # One that does not come by where it is to be held back runs what it is given, so this
-            # is not to be found out with the script.
+            # An interpreter that does not import our sitecustomize runs what it is given, so the
+            # probe must not be the script itself.
             argv = (*script.interpreter, "-c", "pass")
             heard = self._launch(argv, script.interpreter_program, "?").read_answer()
             self._end_interpreter()
             if heard != b"yes":
                 why = heard.decode("utf-8", "replace")
-                raise Unfit(why or f"{argv[0]} does not let itself be held back before it runs")
+                raise Unfit(why or f"{argv[0]} cannot be held back before it runs the script")
             self._tried.add(identity)
         trouble = ""
         for level in _LEVELS:
@@ -261,7 +260,7 @@ class Template:
 
 
 class _Turn:
-    """A call that waits to be handed a fork."""
+    """A call that waits for a fork."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
@@ -269,7 +268,7 @@ class _Turn:
         self.spare: WarmChild | None = None
 
     def call(self) -> bool:
-        """Wake the call on its own loop; false if that loop is no more."""
+        """Wake the call on its own loop; return False if that loop is closed."""
         try:
             self._loop.call_soon_threadsafe(self.wake)
         except RuntimeError:
@@ -282,7 +281,7 @@ class _Turn:
 
 
 class _Facts:
-    """The files and variables that a template was made from, as they were then."""
+    """The files and variables that a template was made from, as they were at its start."""
 
     def __init__(self, script: PythonScript, *, cwd: str, env: Mapping[str, str]) -> None:
         self._began = time.time_ns()
@@ -296,11 +295,11 @@ class _Facts:
         self._are_certain = True
 
     def add(self, hello: bytes) -> str:
-        """Take in what a template says of itself; why it cannot go on, if it says that.
+        """Read a template's report; return why it cannot serve calls, "" if it can.
 
-        It says five lists of texts, each ended by an empty one: that reason, the variables it read
-        while it imported modules, the directories whose modules take the place of others, the names
-        of the modules it has, and the files of those that are not of the standard library.
+        The report has five lists of texts, each ended by an empty one: that reason, the variables
+        it read while it imported modules, the directories whose modules come before others, the
+        names of its modules, and the files of those that are not in the standard library.
         """
         sections: list[list[str]] = [[]]
         for item in hello.split(b"\0")[:-1]:
@@ -311,21 +310,21 @@ class _Facts:
         try:
             trouble, variables, directories, names, files, _ = sections
         except ValueError:
-            raise ValueError("a template said something else than how it is") from None
+            raise ValueError("its warm process sent a malformed report") from None
         if trouble:
             return " ".join(trouble)
         self._variables = {name: self._env.get(name) for name in variables}
         self._files = {**self._started, **{path: signature(path) for path in files}}
         self._directories = {path: signature(path) for path in directories}
         self._names = frozenset(names)
-        # What was written to meanwhile may have been read before or after.
+        # A file written meanwhile may have been imported before or after the write.
         now = time.time_ns()
         written = [known[0] for known in self._files.values() if known is not None]
         self._are_certain = not any(self._began <= at <= now for at in written)
         return ""
 
     def hold(self, env: Mapping[str, str]) -> bool:
-        """Whether all is as it was, for a call with these variables."""
+        """Return whether nothing has changed, for a call with these variables."""
         if not self._are_certain:
             return False
         if any(env.get(name) != value for name, value in self._variables.items()):

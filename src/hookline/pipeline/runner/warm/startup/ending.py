@@ -1,13 +1,13 @@
-"""Ends a fork at once, where Python would first take its interpreter apart.
+"""Ends a fork at once, where Python would first finalize its interpreter.
 
-That takes longer than all else a short hook does, and nearly always nothing comes of it. So
-the last of all exit functions ends the process itself, if two things are certain: the exit status,
-and that no object is left that does something when it goes. If not, Python ends as it always does.
+Finalizing takes longer than all else a short hook does, and nearly always has no effect. So the
+last of all exit functions ends the process itself, if two things are certain: the exit status, and
+that no object is left that does something when it is deleted. If not, Python ends as usual.
 
 It would be simpler if the fork ran the script, as ``runpy`` does, and so saw how it ends. But then
-a script has our frame below its own, and finds it in ``inspect.stack()``, in ``f_back`` and as the
-place of a warning; no Python code can run a script without that. This file can go when Python tells
-exit functions the status, or ends a fork in a fraction of a millisecond by itself.
+a script would have our frame below its own, and find it in ``inspect.stack()``, in ``f_back`` and
+as the place of a warning; Python code cannot avoid that. This file can go when Python tells exit
+functions the status, or ends a fork in a fraction of a millisecond by itself.
 """
 
 import _thread
@@ -18,18 +18,18 @@ import os
 import sys
 import time
 
-# A descriptor out of the way of those that a script will see.
+# A descriptor far above those that a script uses.
 _FAR = 255
-# Seconds. A process takes a while to end, and the agent may be about to run on the same processor:
-# it goes first if the process sleeps before it ends. Without this a warm hook takes 15 % longer.
+# Seconds. Ending a process takes a while, and the agent may wait for the same processor: it runs
+# first if the process sleeps before it ends. Without this a warm hook takes 15 % longer.
 _STAY = 0.002
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-# Extension modules whose objects have to be closed by the interpreter before it ends.
+# Extension modules whose objects the interpreter must close before it ends.
 _UNFINISHED = frozenset({"_sqlite3", "_dbm", "_gdbm", "_tkinter", "_ctypes"})
 
 
 class Ending:
-    """The exit function of all forks; the template makes it before anything else registers one."""
+    """The exit function of all forks; the template makes it before other code registers one."""
 
     def __init__(self) -> None:
         self._channel = -1
@@ -42,12 +42,12 @@ class Ending:
         atexit.register(self._end_process)
 
     def begin(self, channel: int) -> None:
-        """Be responsible for this process, which reports its status there."""
+        """Take over the end of this process, which reports its status on ``channel``."""
         try:
             self._channel = os.dup2(channel, _FAR, False)
             os.close(channel)
         except OSError:
-            self._channel = channel  # there are not so many numbers
+            self._channel = channel  # the limit of descriptors is lower
         self._inode = os.fstat(self._channel).st_ino
         self._pid = os.getpid()
         self._collections = _count_collections()
@@ -56,7 +56,7 @@ class Ending:
     def _end_process(self) -> None:
         if os.getpid() != self._pid or not self._has_nothing_to_finish():
             return
-        # What the interpreter is going to exit with; None if that is not certain.
+        # The status that the interpreter will exit with; None if that is not certain.
         status = None
         if self._exit_code.seen:
             code = self._exit_code.seen[-1]
@@ -65,15 +65,15 @@ class Ending:
             elif type(code) is int and 0 <= code < 256:
                 status = code
         elif not hasattr(sys, "last_type"):
-            # The interpreter gives a script these names when it runs it, and takes two of them away
-            # again when it has been run. Behind ``sys.exit`` they are all still there.
+            # The interpreter sets these names when it runs a script, and deletes two of them when
+            # the script has ended. After ``sys.exit`` they are all still there.
             names = getattr(sys.modules.get("__main__"), "__dict__", {})
             was_run = type(names.get("__loader__")).__name__ == "SourceFileLoader"
             is_over = "__file__" not in names and "__cached__" not in names
             if was_run and is_over and names.get("__name__") == "__main__":
                 status = 0
         if status is None:
-            # Leave the interpreter little to take apart, which spares it half of the work.
+            # Leave the interpreter little to finalize, which saves half of the work.
             held: list[object] = [*sys.modules.values(), sys.modules.copy()]
             held.append(held)
             sys.modules.clear()
@@ -82,13 +82,13 @@ class Ending:
         try:
             sys.stdout.flush()
             sys.stderr.flush()
-            # A script may have closed it, and opened something else by that number.
+            # A script may have closed it and opened something else under that number.
             if os.fstat(self._channel).st_ino != self._inode:
                 return
         except (OSError, ValueError):
             return
         try:
-            # The agent shall not wait until the process is no more: that would cost 25 %.
+            # The agent must not wait until the process has ended: that would cost 25 %.
             for number in (0, 1, 2):
                 os.close(number)
             os.write(self._channel, (status << 8).to_bytes(4, "big"))
@@ -108,12 +108,12 @@ class Ending:
             file = getattr(module, "__file__", None)
             if not isinstance(file, str) or file.endswith((".py", ".pyc")):
                 continue
-            # Of an extension module that is not of the standard library nothing is known.
+            # An extension module outside the standard library may need finalizing.
             if not file.startswith(_STANDARD) or "-packages" + os.sep in file:
                 return False
         things = gc.get_objects(0) + gc.get_objects(1)
         for thing in things:
-            # Code that is not of the standard library may want to hear of an object's end.
+            # Code outside the standard library may need the callback.
             if isinstance(thing, _weakref.ref):
                 code = getattr(thing.__callback__, "__code__", None)
                 if code and not code.co_filename.startswith((_STANDARD, "<frozen")):
@@ -124,23 +124,23 @@ class Ending:
 
 
 def _count_collections() -> "list[int]":
-    """How often objects may have gone over to the oldest generation.
+    """Count how often objects may have moved to the oldest generation.
 
-    That of the template's objects is the oldest, and all that is new is in the others until then.
+    The template's objects are in the oldest; new objects are in the others until such a collection.
     """
     return [generation["collections"] for generation in gc.get_stats()[1:]]
 
 
 class _ExitCode:
-    """Stands in for ``SystemExit.code``, to see the interpreter itself read it.
+    """Replaces ``SystemExit.code``, to see the interpreter itself read it.
 
-    It does so once, when that exception has ended the script, and then no function is running.
-    Before Python 3.12 there is nothing to read after a ``sys.exit``.
+    The interpreter reads it once, when that exception has ended the script and no function runs.
+    Before Python 3.12 it does not read it after a ``sys.exit``.
     """
 
     def __init__(self) -> None:
         self.seen: list[object] = []
-        # The type does not let it be set, but the dictionary behind its attributes does.
+        # The type is read-only, but the dictionary behind its attributes is not.
         attributes = gc.get_referents(SystemExit.__dict__)[0]
         self._original = attributes["code"]
         attributes["code"] = self

@@ -1,15 +1,15 @@
 """Holds an interpreter back just before it would run its script, and lets forks of it go on.
 
-Python imports a module of this name when it has started, before it looks at its script; it is
-found because this directory was put in front of PYTHONPATH. Everything after that is done by the
-interpreter itself, as it would be without this module: it finds its script, runs it, prints what
-went wrong and ends with the right status. So a fork differs from a process that was started only in
-what is done here: it has its streams, directory and variables from a request, and modules that its
-script is going to import are imported already. Then it is as if this module had never been here:
-what is imported in its place is the module of this name that would have been found without it.
+Python imports a module of this name when it has started, before it opens its script; it finds this
+one because our directory is first in PYTHONPATH. The interpreter does everything else itself, as it
+would without this module: it finds its script, runs it, prints errors and exits with the right
+status. So a fork differs from a started process only in what happens here: it gets its streams,
+directory and variables from a request, and modules that its script will import are imported
+already. Then this module removes itself: the module of this name that would have been found without
+it is imported instead.
 
-This file and ``ending`` are all of ours that runs in such an interpreter, and ``session`` takes
-their place in the end: the standard library alone, for Python 3.8 and later.
+Of our code only this file and ``ending`` run in such an interpreter, and ``session`` replaces them
+in the end: they use only the standard library, of Python 3.8 and later.
 """
 
 import os
@@ -27,21 +27,21 @@ import time  # noqa: E402
 
 import ending  # type: ignore[import-not-found]  # noqa: E402
 
-# A script must find nothing imported that it has not imported itself.
+# A script must find no module imported that it has not imported itself.
 for _name in set(sys.modules) - _before:
     del sys.modules[_name]
 
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__))
 _RUNNER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _SESSION = os.path.join(_RUNNER, "session.py")
-# Seconds between two looks at whether the agent is still there: where a fork of it has the other
-# end of the socket too, the socket does not tell.
+# Seconds between two checks that the agent still runs: the socket stays open if a fork of the agent
+# has the other end too.
 _ATTEND = 0.5
 _REQUEST_BYTES = 262_144
-# Seconds that the agent's guard has to end the hooks of an agent that is gone.
+# Seconds that the guard has to end the hooks of an agent that is gone.
 _GUARD_SECONDS = 0.8
 _GUARD_PAUSE = 0.02
-# Modules of the standard library that do something when they are imported, or warn of themselves.
+# Modules of the standard library that do something when imported, or warn about themselves.
 _LOUD = frozenset(
     {
         *("this", "antigravity", "__hello__", "__phello__", "idlelib", "turtle", "turtledemo"),
@@ -51,13 +51,13 @@ _LOUD = frozenset(
         *("spwd", "sunau", "symbol", "telnetlib", "uu", "xdrlib", "dummy_threading", "macpath"),
     }
 )
-# PyCF_ONLY_AST, whose module has more to it.
+# PyCF_ONLY_AST; importing ``ast`` for it would cost time.
 _SYNTAX_TREE = 0x400
 _DEPRECATION = ("default", None, DeprecationWarning, __name__, 0)
 
 
 def _serve_forks(task: str) -> None:
-    """Wait for requests and fork; returns in the forks, and nowhere else."""
+    """Wait for requests and fork; returns only in the forks."""
     try:
         level, idle, agent = task.split(":")
         control = _socket.socket(fileno=0)
@@ -78,7 +78,7 @@ class _Template:
     def __init__(self, control: "_socket.socket", idle: float, agent: int) -> None:
         self._control = control
         self._idle = idle
-        # Behind a launcher that did not make way for the interpreter, nothing can be said of it.
+        # Behind a launcher that did not exec the interpreter, the parent is not the agent.
         self._agent = agent if os.getppid() == agent else None
         self._children: dict[int, _socket.socket] = {}
         self._is_retiring = False
@@ -87,14 +87,14 @@ class _Template:
         self._source = b""
 
     def prepare(self, level: int) -> None:
-        """Import what the script will, and say what was found on the way."""
+        """Import what the script will import, and report to the agent."""
         script = sys.argv[0]
         folder = os.path.dirname(os.path.realpath(script))
         try:
             with open(script, "rb") as file:
                 self._source = file.read()
         except OSError:
-            pass  # The interpreter will say so.
+            pass  # The interpreter will report it.
         trouble, findings = _preload(script, self._source, folder, level)
         hello = b"".join(
             os.fsencode(item) + b"\0"
@@ -105,7 +105,7 @@ class _Template:
         if trouble:
             os._exit(0)
         if findings[2] and not getattr(sys.flags, "safe_path", False):
-            # Remember what can be imported from there, as an import of the script would.
+            # Cache what can be imported from there, as an import by the script would.
             sys.path_importer_cache[folder] = None
             for hook in sys.path_hooks:
                 try:
@@ -117,10 +117,10 @@ class _Template:
         gc.collect()
 
     def wait(self) -> bool:
-        """Answer the agent until it is gone or nothing was to do for long; true in a fork."""
+        """Serve the agent until it is gone or idle for long; returns True in a fork."""
         for end in self._bell:
             os.set_blocking(end, False)
-        # That it is handled wakes the template.
+        # A handled signal wakes the template.
         _signal.signal(_signal.SIGCHLD, lambda _number, _frame: None)
         _signal.set_wakeup_fd(self._bell[1], warn_on_full_buffer=False)
         poll = select.poll()
@@ -163,15 +163,15 @@ class _Template:
         return False
 
     def _fork(self) -> bool:
-        """Have one more child ready; true in the child, once it has a request."""
+        """Make one more child; returns True in the child, once it has a request."""
         try:
             theirs, its = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
-            # A request must fit in, and there are systems where it would not.
+            # A request must fit in, which it would not on some systems.
             theirs.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, _REQUEST_BYTES)
             its.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, _REQUEST_BYTES)
             child = os.fork()
         except OSError:
-            # Whoever waits for it will have to go without.
+            # Tell the agent that there is one fork less.
             self._control.send(bytes(4))
             return False
         if child != 0:
@@ -190,7 +190,7 @@ class _Template:
         ancillary = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)]
         self._control.sendmsg([os.getpid().to_bytes(4, "big")], ancillary)
         theirs.close()
-        # The agent shall see it when the template ends, whatever becomes of the children.
+        # The agent must see the template end even while children run.
         os.dup2(1, self._control.detach())
         if _is_spare(its):
             _rehearse(self._source)
@@ -200,17 +200,17 @@ class _Template:
         return True
 
     def _retire(self) -> None:
-        """Fork no more; end when the last child has."""
+        """Fork no more, and end after the last child."""
         self._is_retiring = True
         for child, channel in self._children.items():
             if _is_spare(channel):
-                # From here on the agent cannot send it a request; one that is there will be met.
+                # From here on the agent cannot send it a request; one already sent is served.
                 _try_call(channel.shutdown, _socket.SHUT_RD)
                 if not _peek(channel):
                     _try_call(os.kill, child, _signal.SIGKILL)
 
     def _end_orphaned(self) -> None:
-        """The agent is gone: its guard ends its hooks or, if it has none, this process does."""
+        """End, as the agent is gone: its guard ends the hooks or, without one, this process."""
         self._retire()
         deadline = time.monotonic() + _GUARD_SECONDS
         while self._children:
@@ -229,7 +229,7 @@ class _Template:
 
 
 def _try_call(call: "object", *arguments: object) -> None:
-    """Make a call that may fail, where it does not matter if it does."""
+    """Make a call, and ignore it if it fails."""
     try:
         call(*arguments)  # type: ignore[operator]
     except (OSError, ImportError):
@@ -246,12 +246,12 @@ def _peek(channel: "_socket.socket") -> "bytes | None":
 
 
 def _is_spare(channel: "_socket.socket") -> bool:
-    # A child that has its request reads no more, and has shut that side down.
+    # A child that has its request has shut down its reading side.
     return _peek(channel) is None
 
 
 def _rehearse(source: bytes) -> None:
-    """Do what a script will, to have its pages copied or mapped while nobody waits for it."""
+    """Do what a script will do, so that pages are copied and mapped before a call waits for it."""
     gc.get_objects()
     _set_environment(dict(os.environb))
     _compile_silently(source, "rehearsal")
@@ -267,7 +267,7 @@ def _rehearse(source: bytes) -> None:
 
 
 def _take_on_request(channel: "_socket.socket") -> bool:
-    """Be the process that a request asks for; false if there will be none."""
+    """Take on the streams, directory and variables of a request; returns False if none comes."""
     head, ancillary, _, _ = channel.recvmsg(4, _socket.CMSG_SPACE(12))
     if len(head) < 4 or not ancillary:
         return False
@@ -301,7 +301,7 @@ def _set_environment(variables: "dict[bytes, bytes]") -> None:
     same = next((at for at, (old, new) in enumerate(pairs) if old != new), None)
     if same is None:
         same = min(len(known), len(variables))
-    # In the same order as they were given, as for a process that was started with them.
+    # In the given order, as in a process that was started with them.
     for name in [*known][same:]:
         os.unsetenv(name)
     for name in [*variables][same:]:
@@ -312,7 +312,7 @@ def _set_environment(variables: "dict[bytes, bytes]") -> None:
 
 
 class _Variables(dict):  # type: ignore[type-arg]
-    """The environment while modules are imported, which may depend on what they find there."""
+    """The environment while modules are imported; records what they read and change."""
 
     def __init__(self, variables: "dict[bytes, bytes]") -> None:
         super().__init__(variables)
@@ -340,14 +340,14 @@ class _Variables(dict):  # type: ignore[type-arg]
 def _preload(
     script: str, source: bytes, folder: str, level: int
 ) -> "tuple[str | None, tuple[list[str], ...]]":
-    """Import what a script in a folder will; why that cannot be shared by all calls, if anything.
+    """Import what a script in a folder will; return why calls cannot share that, None if they can.
 
-    On level 2 all of it but of modules that are the script's own, on 1 those of the standard
-    library, on 0 none. With it come the variables that were read, the directories that come first,
-    the modules, and their files.
+    Level 2 imports all but the script's own modules, 1 only the standard library, 0 nothing. Also
+    returned: the variables that were read, the directories that come first, the modules, and their
+    files.
     """
     wanted = _find_imports(source, script)
-    # Where warnings were asked for, a module must be imported by who is to be warned.
+    # If warnings are on, the script itself must import a module to be warned about it.
     if sys.warnoptions or sys.flags.dev_mode or not level or not wanted:
         return _check_threads(), ([], [], [], [])
     at = sys.path.index(_STANDARD) if _STANDARD in sys.path else len(sys.path)
@@ -362,7 +362,7 @@ def _preload(
     data = os.environ._data  # type: ignore[attr-defined]
     variables = _Variables(data)
     os.environ._data = os.environb._data = variables  # type: ignore[attr-defined]
-    # A script is told of deprecated modules that it imports, so these must be heard of.
+    # A script gets warnings about deprecated modules that it imports, so these must show here.
     _warnings.filters.insert(0, _DEPRECATION)
     try:
         for name, members in wanted:
@@ -372,7 +372,7 @@ def _preload(
             if top not in _LOUD and (level > 1 or top in standard):
                 __import__(name, None, None, members, 0)
     except BaseException:
-        pass  # The script will meet with the same, and say so.
+        pass  # The script will raise the same error.
     finally:
         os.environ._data = os.environb._data = data  # type: ignore[attr-defined]
     _warnings.filters.remove(_DEPRECATION)
@@ -387,8 +387,8 @@ def _preload(
             files.append(file)
     read = sorted(map(os.fsdecode, variables.read))
     random = sys.modules.get("random")
-    # A generator of its own would give every call the same numbers; the one that is there is
-    # seeded again after a fork, and the system's needs no seed.
+    # A generator of a module's own would give every call the same numbers; Python seeds the default
+    # one again after a fork, and SystemRandom needs no seed.
     made = random is not None and any(
         thing is not random._inst and not isinstance(thing, random.SystemRandom)
         for thing in [each for each in gc.get_objects() if isinstance(each, random.Random)]
@@ -407,7 +407,7 @@ def _preload(
 
 
 def _check_threads() -> "str | None":
-    """A fork has only one thread, and what the others were about to do is never done."""
+    """Return a problem if there are other threads: a fork does not have them."""
     try:
         tasks = len(os.listdir("/proc/self/task"))
     except OSError:
@@ -416,7 +416,7 @@ def _check_threads() -> "str | None":
 
 
 def _compile_silently(source: bytes, script: str, flags: int = 0) -> object:
-    """What the compiler makes of a script, without a word about it; None if it cannot."""
+    """Compile a script without warnings on stderr; returns None if that fails."""
     stderr, sys.stderr = sys.stderr, None
     try:
         return compile(source, script, "exec", flags, True)
@@ -427,7 +427,7 @@ def _compile_silently(source: bytes, script: str, flags: int = 0) -> object:
 
 
 def _find_imports(source: bytes, script: str) -> "list[tuple[str, tuple[str, ...]]]":
-    """The imports with which a script begins: before it has changed what they would find."""
+    """Return the imports at the top of a script, before other code could affect them."""
     tree = _compile_silently(source, script, _SYNTAX_TREE)
     found: list[tuple[str, tuple[str, ...]]] = []
     for node in getattr(tree, "body", ()):
@@ -436,14 +436,14 @@ def _find_imports(source: bytes, script: str) -> "list[tuple[str, tuple[str, ...
             found += [(alias.name, ()) for alias in node.names]
         elif kind == "ImportFrom" and not node.level:
             found.append((node.module, tuple(alias.name for alias in node.names)))
-        # A text or a constant can have no influence on imports behind it.
+        # A docstring or a constant cannot affect imports after it.
         elif kind not in ("Expr", "Assign") or value not in ("Constant", "Str"):
             break
     return found
 
 
 def _list_modules(directory: str) -> "set[str]":
-    """The names under which modules could be found in a directory."""
+    """Return the names of modules that could be found in a directory."""
     try:
         return {name.partition(".")[0] for name in os.listdir(directory)}
     except OSError:
@@ -452,7 +452,7 @@ def _list_modules(directory: str) -> "set[str]":
 
 _here = os.path.dirname(os.path.abspath(__file__))
 _task = os.environ.pop("HOOKLINE_WARM", None)
-# In its place, if it was there before: a script may see the order.
+# Assigned, not deleted and added: a script may see the order.
 os.environ["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")[len(_here) + 1 :]
 if not os.environ["PYTHONPATH"]:
     del os.environ["PYTHONPATH"]

@@ -25,6 +25,21 @@ def script(command: str, *, name: str = "c", **fields: Any) -> CommandHook:
     return CommandHook(name=name, command=command, **fields)
 
 
+def rules(
+    is_trusted: Callable[[HookConfig], bool] = lambda _hook: True, **context: Any
+) -> RunContext:
+    """What hooks run with here, in the working directory."""
+    here = str(Path.cwd())
+    options: Json = {"cwd": here, "project_dir": here, "session_id": "s-1", **context}
+    options.setdefault("limits", RunLimits(kill_grace=GRACE))
+    return RunContext(
+        why_untrusted=lambda hook: (
+            None if hook.source is not HookSource.PROJECT or is_trusted(hook) else "not trusted"
+        ),
+        **options,
+    )
+
+
 async def run(
     *hooks: HookConfig,
     event: HookEventName = HookEventName.BEFORE_TOOL,
@@ -35,21 +50,12 @@ async def run(
     **context: Any,
 ) -> Sequence[HookExecutionResult]:
     """The results of a plan of these hooks."""
-    here = str(Path.cwd())
-    options: Json = {"cwd": here, "project_dir": here, "session_id": "s-1", **context}
-    options.setdefault("limits", RunLimits(kill_grace=GRACE))
-    rules = RunContext(
-        why_untrusted=lambda hook: (
-            None if hook.source is not HookSource.PROJECT or is_trusted(hook) else "not trusted"
-        ),
-        **options,
-    )
     runner = HookRunner()
     try:
         return await runner.execute_plan(
             HookExecutionPlan(event, hooks, sequential),
             InputDocument(event, TOOL if payload is None else payload, cut=cut),
-            rules,
+            rules(is_trusted, **context),
         )
     finally:
         runner.dispose()

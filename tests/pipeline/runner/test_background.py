@@ -103,3 +103,31 @@ def test_what_would_have_had_an_effect_is_named(
 ) -> None:
     said = describe_ignored(output)
     assert said is None if ignored is None else str(said).startswith(ignored)
+
+
+def test_as_many_texts_as_may_wait_are_kept_whole_without_a_warning() -> None:
+    told: list[str] = []
+    texts = LateTexts(told.append)
+    for number in range(19):
+        texts.add("s", adding(str(number)))
+    texts.add("s", adding("x" * 65_536))
+    assert context_of(texts) == [*map(str, range(19)), "x" * 65_536]
+    assert told == []
+
+
+def test_one_character_more_than_a_text_may_have_is_cut() -> None:
+    texts = LateTexts(lambda _text: None)
+    texts.add("s", adding("x" * 65_537))
+    assert context_of(texts) == ["x" * 65_536 + "… (+1 characters)"]
+
+
+def test_texts_of_exactly_as_many_characters_as_may_wait_are_kept() -> None:
+    told: list[str] = []
+    texts = LateTexts(told.append)
+    for number in range(256):
+        texts.add(str(number), {"systemMessage": "x" * 65_536})
+    assert told == []
+    texts.add("more", {"systemMessage": "x"})
+    assert len(told) == 1
+    assert texts.take("0") is None
+    assert texts.take("1") is not None

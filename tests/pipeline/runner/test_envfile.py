@@ -330,3 +330,20 @@ def test_any_text_is_survived(text: str) -> None:
     exports, _ = read_exports(text, ENVIRON)
     assert all(name.isidentifier() for name in exports)
     "".join(exports.values()).encode()
+
+
+async def test_a_file_exactly_at_the_limit_is_read() -> None:
+    fill = "head -c 131061 /dev/zero | tr '\\0' '#' >> $CLAUDE_ENV_FILE"
+    [result] = await run_claude(claude_hook(f"echo 'export A=1' > $CLAUDE_ENV_FILE; {fill}"))
+    assert result.warnings == ()
+    assert (result.output or {})["hookSpecificOutput"]["exports"] == {"A": "1"}
+    [over] = await run_claude(
+        claude_hook(f"echo 'export A=1' > $CLAUDE_ENV_FILE; {fill}; echo >> $CLAUDE_ENV_FILE")
+    )
+    assert over.output is None
+
+
+@pytest.mark.parametrize(("lines", "more"), [(5, ""), (6, "; and 1 more")])
+def test_of_lines_that_were_left_out_five_are_named(lines: int, more: str) -> None:
+    _, left_out = read_exports("true\n" * lines, {})
+    assert left_out == "; ".join(f"line {n}: 'true' is not an export" for n in range(1, 6)) + more

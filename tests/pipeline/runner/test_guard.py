@@ -328,6 +328,21 @@ async def test_it_works_without_files_in_memory(
     stop(hook)
 
 
+def test_it_has_room_for_1024_hooks_and_uses_the_room_of_those_that_ended(
+    guard: Guard, warnings: list[str]
+) -> None:
+    for pid in range(NOBODY, NOBODY + 1024):
+        guard.watch(pid)
+    guard.release(NOBODY)
+    guard.watch(NOBODY + 2000)
+    guard.watch(NOBODY + 2000)
+    assert warnings == []
+    guard.watch(NOBODY)
+    assert len(warnings) == 1
+    for pid in (NOBODY + 2000, *range(NOBODY, NOBODY + 1024)):
+        guard.release(pid)
+
+
 def test_more_hooks_than_it_has_room_for_run_unguarded(guard: Guard, warnings: list[str]) -> None:
     for pid in range(NOBODY, NOBODY + 1030):
         guard.watch(pid)

@@ -269,3 +269,19 @@ async def test_without_a_judge_a_hook_that_must_answer_fails() -> None:
     result = await ask(None, on_failure="block")
     assert (result.success, result.failed) == (False, "error")
     assert "asks a model, and the program has no judge" in str(result.error)
+
+
+@pytest.mark.parametrize(("size", "failed"), [(65_536, None), (65_537, "malformed")])
+def test_an_answer_exactly_at_the_limit_is_read(size: int, failed: str | None) -> None:
+    assert read_reply(asking(), DOCUMENT, OK.ljust(size)).failed == failed
+
+
+async def test_a_long_answer_is_shown_up_to_the_limit() -> None:
+    result = await ask(lambda _question: "x" * 65_537)
+    assert (result.failed, len(result.stdout)) == ("malformed", 65_536)
+
+
+@pytest.mark.parametrize("judge", [give_no, AsyncJudge()])
+async def test_an_async_judge_takes_no_thread(judge: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading.Thread, "start", lambda _self: pytest.fail("a thread"))
+    assert (await ask(judge)).output == {"decision": "deny", "reason": "not today"}

@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from hookline.pipeline.runner.context import InputDocument
+from hookline.pipeline.runner.runner import HookRunner, RunningHook
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookConfig, HookSource
+from hookline.wire.results import HookExecutionPlan
 from tests.eleven import Json
-from tests.pipeline.runner.planned import function, run, run_one, script
+from tests.pipeline.runner.contained import appears
+from tests.pipeline.runner.planned import TOOL, function, rules, run, run_one, script
 
 
 async def test_parallel_hooks_run_at_the_same_time_and_results_keep_plan_order() -> None:
@@ -234,3 +238,65 @@ async def test_a_hook_that_fails_closed_does_not_run_on_an_input_that_was_cut(
 async def test_a_hook_that_fails_closed_runs_on_a_whole_input() -> None:
     result = await run_one(function(lambda _: {"reason": "a"}, on_failure="block"))
     assert (result.success, result.output) == (True, {"reason": "a"})
+
+
+@pytest.mark.parametrize(("path", "runs"), [("/work/b", True), ("/elsewhere/b", False)])
+async def test_a_hook_of_a_sequence_runs_if_its_condition_fits_the_changed_call(
+    path: str, runs: bool
+) -> None:
+    guard = script(
+        "touch ran", dialect="claude", dialect_event="PreToolUse", condition="Read(//work/**)"
+    )
+    change = {"hookSpecificOutput": {"tool_input": {"file_path": path}}}
+    base = {"session_id": "s", "transcript_path": "", "cwd": "/", "timestamp": "2026-01-01"}
+    payload = {**base, "tool_name": "Read", "tool_input": {"file_path": "/work/a"}}
+    results = await run(function(lambda _input: change), guard, payload=payload, sequential=True)
+    assert (len(results), Path("ran").exists()) == (1 + runs, runs)
+
+
+async def test_the_condition_of_the_first_hook_was_judged_by_the_planner() -> None:
+    hook = script("touch ran", dialect_event="", condition="never")
+    (result,) = await run(hook, sequential=True)
+    assert (result.success, Path("ran").exists()) == (True, True)
+
+
+async def test_the_answer_of_a_hook_that_failed_changes_nothing_for_the_next() -> None:
+    failing = script("""echo '{"hookSpecificOutput": {"tool_input": {"path": "b"}}}'; exit 1""")
+    results = await run(failing, script("cat >&2"), sequential=True)
+    assert '"path":"a"' in results[1].stderr
+
+
+def test_a_followed_runner_lists_a_command_while_it_runs() -> None:
+    running: list[RunningHook] = []
+    runner = HookRunner()
+    runner.follow(running)
+    started = time.monotonic()
+    seen: list[RunningHook] = []
+
+    async def look() -> None:
+        await appears("begun")
+        seen.extend(running)
+        Path("go").touch()
+
+    async def fire() -> None:
+        hook = script("echo on > begun; until [ -e go ]; do sleep 0.01; done")
+        plan = HookExecutionPlan(HookEventName.BEFORE_TOOL, (hook,), False)
+        document = InputDocument(HookEventName.BEFORE_TOOL, TOOL)
+        await asyncio.gather(runner.execute_plan(plan, document, rules()), look())
+        assert [each for each, _ in seen] == [hook]
+
+    asyncio.run(fire())
+    runner.dispose()
+    assert running == []
+    assert started <= seen[0][1] <= time.monotonic()
+
+
+async def test_an_async_hook_after_the_end_of_the_system_is_not_started() -> None:
+    runner = HookRunner()
+    runner.dispose()
+    hook = script("touch ran", background=True)
+    plan = HookExecutionPlan(HookEventName.BEFORE_TOOL, (hook,), False)
+    document = InputDocument(HookEventName.BEFORE_TOOL, TOOL)
+    (result,) = await runner.execute_plan(plan, document, rules())
+    assert (result.failed, result.error) == ("spawn", "was not started: the hooks were closed")
+    assert runner.wait_for_background(0)

@@ -105,7 +105,8 @@ async def test_parts_are_kept_and_text_is_added_as_one_more() -> None:
 
 
 @pytest.mark.parametrize("where", ["tool", "hook"])
-async def test_cancelling_ends_tools_and_hooks(where: str) -> None:
+async def test_cancelling_ends_tools_and_hooks_and_every_call_is_idle_again(where: str) -> None:
+    seen: dict[str, list[CallStatus]] = {}
     started: list[str] = []
     ended: list[str] = []
 
@@ -118,18 +119,106 @@ async def test_cancelling_ends_tools_and_hooks(where: str) -> None:
         return ""
 
     settings = hooks("BeforeTool", "touch started-$$; sleep 30") if where == "hook" else {}
-    tools = {"wait": Tool(name="wait", run=waits)}
-    statuses: dict[str, CallStatus] = {}
     scheduler = ToolScheduler(
         Config(hooks=settings),
-        tools,
-        on_status=lambda call, status: statuses.update({call.id or "": status}),
+        {"wait": Tool(name="wait", run=waits)},
+        on_status=lambda call, status: seen.setdefault(str(call.id), []).append(status),
+        publish=lambda done: pytest.fail(f"{done} was published"),
     )
-    both = [FunctionCall("wait", {}, id=id) for id in ("one", "two")]
-    running = asyncio.create_task(scheduler.run(both))
+    calls = [FunctionCall("wait", {}, id="a"), FunctionCall("wait", {}, id="b")]
+    running = asyncio.create_task(scheduler.run(calls))
     await until(lambda: len([*started, *Path.cwd().glob("started-*")]) == 2)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
     assert ended == (["tool", "tool"] if where == "tool" else [])
-    assert statuses == {"one": CallStatus.IDLE, "two": CallStatus.IDLE}
+    assert seen == {call_id: [*CallStatus] for call_id in "ab"}
+
+
+async def test_a_result_waits_for_those_before_it_and_no_longer() -> None:
+    published: list[str] = []
+    may_end = {name: asyncio.Event() for name in "abc"}
+
+    async def wait(given: dict[str, Any]) -> str:
+        await may_end[given["name"]].wait()
+        return str(given["name"])
+
+    scheduler = ToolScheduler(
+        Config(),
+        {"wait": Tool(name="wait", run=wait)},
+        publish=lambda done: published.append(done.result.llm_content),
+    )
+    asked = [FunctionCall("wait", {"name": name}) for name in "abc"]
+    running = asyncio.create_task(scheduler.run(asked))
+    for ended, seen in (("b", []), ("a", ["a", "b"]), ("c", ["a", "b", "c"])):
+        may_end[ended].set()
+        # Longer than it takes to run a call without hooks, however late the loop comes to it.
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert published == seen
+    assert len(await running) == 3
+
+
+async def test_no_calls_have_no_results() -> None:
+    assert await ToolScheduler(Config(), SLEEP).run([]) == []
+
+
+async def test_all_calls_are_scheduled_before_the_first_is_executed() -> None:
+    seen: list[tuple[Any, CallStatus]] = []
+    scheduler = ToolScheduler(
+        Config(), SLEEP, on_status=lambda call, status: seen.append((call.id, status))
+    )
+    await scheduler.run([FunctionCall("sleep", {"seconds": 0}, id=id) for id in "ab"])
+    assert seen[:2] == [("a", CallStatus.SCHEDULED), ("b", CallStatus.SCHEDULED)]
+
+
+async def test_a_tool_that_does_not_exist_is_answered_and_fires_no_hook() -> None:
+    config = Config(hooks=hooks("BeforeTool", "touch fired"))
+    [done] = await ToolScheduler(config, SLEEP).run([FunctionCall("nap", {})])
+    assert done.result.llm_content == "There is no tool named nap."
+    assert done.result.error is not None
+    assert done.result.error.type == "unknown_tool"
+    assert not Path("fired").exists()
+
+
+@pytest.mark.parametrize("allowed", [None, {"sleep"}])
+async def test_what_tool_selection_left_is_executed(allowed: set[str] | None) -> None:
+    [done] = await ToolScheduler(Config(), SLEEP).run(calls(0), allowed=allowed)
+    assert done.result.error is None
+
+
+async def test_a_tool_that_hooks_call_after_it_and_that_does_not_exist_is_told_to_the_model() -> (
+    None
+):
+    tail = {"hookSpecificOutput": {"tailToolCallRequest": {"name": "nap", "args": {}}}}
+    config = Config(hooks=hooks("AfterTool", say(tail), matcher="sleep"))
+    [done] = await ToolScheduler(config, SLEEP).run(calls(0))
+    assert "There is no tool named nap." in str(done.result.llm_content)
+
+
+async def test_a_tool_that_hooks_call_after_it_and_that_raises_is_told_to_the_model() -> None:
+    def broken(_given: dict[str, Any]) -> str:
+        raise OSError("disk full")
+
+    tail = {"hookSpecificOutput": {"tailToolCallRequest": {"name": "broken", "args": {}}}}
+    config = Config(hooks=hooks("AfterTool", say(tail), matcher="sleep"))
+    tools = {**SLEEP, "broken": Tool(name="broken", run=broken)}
+    [done] = await ToolScheduler(config, tools).run(calls(0))
+    assert done.result.llm_content == "sleep failed: OSError: disk full"
+    assert done.result.error is not None
+    assert done.result.error.type == "tool_failed"
+
+
+@pytest.mark.parametrize(
+    ("result", "shown"),
+    [
+        (ToolResult("read"), "read"),
+        (ToolResult("read", return_display="seen"), "seen"),
+        (ToolResult("read", return_display=""), ""),
+        (ToolResult("read", return_display="seen", suppress_display=True), None),
+    ],
+)
+def test_a_user_is_shown_what_is_meant_for_the_display_and_else_what_the_model_reads(
+    result: ToolResult, shown: Any
+) -> None:
+    assert ScheduledCall(FunctionCall("sleep", {}), result).display == shown

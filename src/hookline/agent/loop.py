@@ -168,15 +168,7 @@ class Agent:
         asked = [prompt, *before.texts_for_model]
         most = most_sent_back()
         for sent_back in range(most + 1):
-            opening, self._opening = self._opening, []
-            added = text_turn("user", "\n\n".join([*opening, *asked]))
-            try:
-                result = await self._converse(added)
-            except BaseException:
-                if not any(turn is added for turn in history):
-                    # The model never answered it, so the next turn opens with these texts.
-                    self._opening[:0] = opening
-                raise
+            result = await self._converse(asked)
             after = await self._hooks.after_agent(
                 prompt, result.text, stop_hook_active=sent_back > 0
             )
@@ -216,8 +208,10 @@ class Agent:
         self._opening += answer.texts_for_model
         self.exports |= answer.exports
 
-    async def _converse(self, added: Turn) -> TurnResult:
-        """Model and tools, in turn, until the model has nothing more to ask for."""
+    async def _converse(self, asked: Sequence[str]) -> TurnResult:
+        """Call the model and the tools it asks for, until it asks for none."""
+        unsent = len(self._opening)
+        added = [text_turn("user", "\n\n".join([*self._opening, *asked]))]
         chat = self.chat
         for _ in range(self._max_model_calls):
             above = self._compress_above
@@ -225,10 +219,13 @@ class Agent:
             if is_large and len(self._split_history()[0]) > 1:
                 await self.compress(PreCompressTrigger.AUTO)
             known = len(chat.history)
-            async with aclosing(chat.stream(added)) as responses:
+            async with aclosing(chat.stream(*added)) as responses:
                 async for response in responses:
                     if self._show is not None:
                         self._show(response)
+            # Only now: a stream that breaks leaves them for the next turn.
+            del self._opening[:unsent]
+            unsent, added = 0, []
             self._record(chat.history[known:])
             assert chat.last_turn is not None
             turn = chat.last_turn
@@ -248,15 +245,13 @@ class Agent:
                 )
                 for finished in done
             ]
-            added = Turn("user", tuple(results))
+            # At once: these tools did run, even if the next model call fails.
+            chat.history.append(Turn("user", tuple(results)))
+            self._record(chat.history[-1:])
             stopped = next((d.result.stop_reason for d in done if d.result.stop_reason), None)
             if stopped is not None:
-                chat.history.append(added)
-                self._record([added])
                 return TurnResult(text=turn.text, reason=stopped, stop_reason=stopped)
         reason = f"the turn ended after {self._max_model_calls} model calls"
-        chat.history.append(added)
-        self._record([added])
         return TurnResult(text=turn.text, reason=reason)
 
     def _record(self, turns: Iterable[Turn]) -> None:

@@ -10,7 +10,18 @@ import pytest
 from google.genai import types
 
 from hookline import Config
-from hookline.agent import Agent, Chat, GenAIProvider, Tool, TurnResult
+from hookline.agent import (
+    Agent,
+    Chat,
+    FunctionCall,
+    GenAIProvider,
+    Media,
+    Native,
+    Text,
+    Tool,
+    TurnResult,
+)
+from hookline.agent.providers.genai import GenAIConversation
 from tests.agent.gemini import GeminiServer
 from tests.agent.scripts import hooks, say, specific
 
@@ -134,3 +145,116 @@ async def test_no_function_calling_is_configured_for_a_request_without_functions
     assert "functionCallingConfig" not in json.dumps(server.bodies)
     assert turned.text == "done"
     assert turned.allowed_tools == frozenset({"gone"})
+
+
+CAMEL = GenAIConversation("camel")
+
+
+def chunk(*parts: Any, index: int | None = None, **more: Any) -> dict[str, Any]:
+    """A chunk of a stream with one candidate; ``more`` is about the candidate."""
+    given = [{"text": part} if isinstance(part, str) else part for part in parts]
+    candidate = {"content": {"role": "model", "parts": given}, **more}
+    return {"candidates": [candidate if index is None else {**candidate, "index": index}]}
+
+
+def parts_of(*chunks: Any) -> list[Any]:
+    """The parts of the one response that a stream is merged into."""
+    parts: list[Any] = CAMEL.merged(chunks)["candidates"][0]["content"]["parts"]
+    return parts
+
+
+def test_a_stream_of_no_chunks_is_an_empty_response_and_one_chunk_is_itself() -> None:
+    one = chunk("a")
+    assert CAMEL.merged([]) == {"candidates": []}
+    assert CAMEL.merged([one]) is one
+
+
+THOUGHT = {"text": "hm", "thought": True}
+SIGNED = {**THOUGHT, "thoughtSignature": "eA=="}
+
+
+@pytest.mark.parametrize(
+    ("streamed", "merged"),
+    [
+        (["a ", "cat"], [{"text": "a cat"}]),
+        (["a ", "red ", "cat"], [{"text": "a red cat"}]),
+        ([THOUGHT, THOUGHT], [{"text": "hmhm", "thought": True}]),
+        ([THOUGHT, "a"], [THOUGHT, {"text": "a"}]),
+        (["a", THOUGHT], [{"text": "a"}, THOUGHT]),
+        ([THOUGHT, SIGNED], [{**SIGNED, "text": "hmhm"}]),
+        ([SIGNED, THOUGHT], [SIGNED, THOUGHT]),
+        (["a", WRITE, "b"], [{"text": "a"}, WRITE, {"text": "b"}]),
+        ([{**WRITE, "text": "x"}, "b"], [{**WRITE, "text": "x"}, {"text": "b"}]),
+    ],
+)
+def test_texts_of_one_kind_are_joined_and_all_else_stays_in_order(
+    streamed: list[Any], merged: list[Any]
+) -> None:
+    assert parts_of(*map(chunk, streamed)) == merged
+
+
+def test_what_only_one_chunk_says_of_a_response_is_kept() -> None:
+    first = {**chunk("a", finishReason="STOP"), "promptFeedback": {"x": 1}, "modelVersion": "old"}
+    last = {**chunk("b", safetyRatings=[]), "usageMetadata": {"n": 2}, "modelVersion": "new"}
+    merged = CAMEL.merged([{**first, "usageMetadata": {"n": 1}}, last])
+    [candidate] = merged["candidates"]
+    assert (candidate["finishReason"], candidate["safetyRatings"]) == ("STOP", [])
+    assert (merged["promptFeedback"], merged["usageMetadata"]) == ({"x": 1}, {"n": 2})
+    assert merged["modelVersion"] == "new"
+
+
+def test_candidates_are_merged_each_by_itself_in_the_order_of_their_index() -> None:
+    merged = CAMEL.merged([chunk("b", index=1), chunk("a"), chunk("B", index=1), chunk("A")])
+    texts = [candidate["content"]["parts"][0]["text"] for candidate in merged["candidates"]]
+    assert texts == ["aA", "bB"]
+
+
+def test_a_merged_content_is_the_models_unless_a_chunk_says_otherwise() -> None:
+    bare = {"candidates": [{"content": {"parts": [{"text": "a"}]}}]}
+    none = {"candidates": [{"finishReason": "STOP"}]}
+    [candidate] = CAMEL.merged([none, bare])["candidates"]
+    assert candidate["content"] == {"role": "model", "parts": [{"text": "a"}]}
+    own = {"candidates": [{"content": {"role": "tool", "parts": []}}]}
+    assert CAMEL.merged([own, bare])["candidates"][0]["content"]["role"] == "tool"
+
+
+@pytest.mark.parametrize("response", [{}, {"candidates": []}, {"candidates": [{}]}, chunk()])
+def test_a_response_without_parts_adds_no_turn(response: dict[str, Any]) -> None:
+    assert CAMEL.read(response) is None
+    assert CAMEL.text(response) == ""
+
+
+def test_a_turn_has_the_texts_calls_and_media_of_the_first_candidate() -> None:
+    image = {"inlineData": {"mimeType": "image/png", "data": "eA=="}}
+    bare = {"functionCall": {"name": "stop"}}
+    response = chunk(
+        THOUGHT, "so", {"functionCall": {**WRITE["functionCall"], "id": "1"}}, bare, image
+    )
+    turn = CAMEL.read({"candidates": [*response["candidates"], *chunk("no")["candidates"]]})
+    assert turn is not None
+    assert turn.parts == (
+        Text("so"),
+        FunctionCall("write", {"text": "hi"}, "1"),
+        FunctionCall("stop", {}),
+        Media("image/png", b"x"),
+    )
+    assert turn.native == Native("genai", response["candidates"][0]["content"])
+    assert CAMEL.text(response) == "so"
+
+
+def test_the_tools_of_a_config_stay_beside_those_of_the_agent() -> None:
+    tool = Tool(name="write", run=str, description="writes", parameters={"type": "object"})
+    search = {"googleSearch": {}}
+    request = CAMEL.request("m", [], config={"tools": [search], "topK": 3}, tools=[tool])
+    schema = {"parametersJsonSchema": {"type": "object"}}
+    declared = {"functionDeclarations": [{"name": "write", "description": "writes", **schema}]}
+    assert request["config"] == {"tools": [search, declared], "topK": 3}
+    assert CAMEL.request("m", []) == {"model": "m", "contents": []}
+    [bare] = CAMEL.request("m", [], tools=[Tool(name="a", run=str)])["config"]["tools"]
+    assert bare == {"functionDeclarations": [{"name": "a", "description": ""}]}
+
+
+async def test_a_client_that_was_given_stays_open() -> None:
+    async with served([[{"text": "one"}]]) as (_server, provider):
+        await provider.aclose()
+        assert (await Chat(Config(), provider).send("hello")).text == "one"

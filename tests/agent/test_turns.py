@@ -1,7 +1,9 @@
 """A history that belongs to no API: it can be stored, and any model can go on with it."""
 
+import json
+import re
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -22,7 +24,14 @@ from hookline.agent import (
 )
 from hookline.agent.providers.genai import GenAIConversation
 from hookline.agent.providers.scripted import call
-from hookline.agent.turns import result_of
+from hookline.agent.turns import (
+    as_neutral,
+    describe_media,
+    give_ids,
+    name_call,
+    result_of,
+    transcribe,
+)
 from tests.agent.scripts import Bench, hooks, specific
 
 PIXEL = b"\xfb\xff\xfe"
@@ -144,3 +153,128 @@ async def test_a_tools_parts_stand_beside_its_answer() -> None:
     [result] = bench.history[2].parts
     assert isinstance(result, CallResult)
     assert result.attached == (Opaque(image),)
+
+
+ACCEPTED = re.compile(r"call_\w+|ok")
+
+
+def named(*turns: Turn) -> list[list[str | None]]:
+    """The ids that calls and results of these turns have for an API."""
+    given = give_ids(turns, api="mine", accepted=ACCEPTED)
+    calls = [
+        [part.call if isinstance(part, CallResult) else part for part in t.parts] for t in given
+    ]
+    return [[c.id for c in each if isinstance(c, FunctionCall)] for each in calls]
+
+
+@pytest.mark.parametrize(
+    ("given", "named_as"),
+    [("ok", "ok"), (None, "call_1_1"), ("toolu:1", "call_1_1"), ("", "call_1_1")],
+)
+def test_a_call_and_its_result_have_an_id_that_the_api_accepts(
+    given: str | None, named_as: str
+) -> None:
+    asked = FunctionCall("draw", {}, id=given)
+    turns = Turn("user", (Text("go"),)), Turn("model", (Text("so"), asked))
+    assert named(*turns, Turn("user", (CallResult(asked, "drawn"),))) == [
+        [],
+        [named_as],
+        [named_as],
+    ]
+
+
+def test_an_id_that_the_api_itself_gave_stays_whatever_its_form() -> None:
+    asked = FunctionCall("draw", {}, id="toolu:1")
+    assert named(Turn("model", (asked,), Native("mine", {}))) == [["toolu:1"]]
+    assert named(Turn("model", (asked,), Native("another", {}))) == [["call_0_0"]]
+
+
+def test_equal_calls_without_ids_are_answered_in_order() -> None:
+    asked = FunctionCall("draw", {})
+    results = (CallResult(asked, "one"), CallResult(asked, "two"))
+    turns = Turn("model", (asked, asked)), Turn("user", results)
+    assert named(*turns) == [["call_0_0", "call_0_1"]] * 2
+
+
+def test_a_result_without_its_call_stays_as_it_is() -> None:
+    result = CallResult(FunctionCall("draw", {}, id="lost:1"), "drawn")
+    assert named(Turn("user", (result,))) == [["lost:1"]]
+
+
+DATA = "+//+"
+
+
+@pytest.mark.parametrize(
+    ("part", "neutral"),
+    [
+        ({"inline_data": {"mime_type": "a/b", "data": DATA}}, Media("a/b", PIXEL)),
+        ({"inlineData": {"mimeType": "a/b", "data": PIXEL}}, Media("a/b", PIXEL)),
+        ({"inlineData": {"mimeType": "a/b", "data": "-__-"}}, Media("a/b", PIXEL)),
+        ({"inlineData": {"mimeType": "a/b", "data": "eA"}}, Media("a/b", b"x")),
+        ({"source": {"type": "base64", "media_type": "a/b", "data": DATA}}, Media("a/b", PIXEL)),
+        ({"image_url": {"url": f"data:a/b;base64,{DATA}"}}, Media("a/b", PIXEL)),
+        ({"inlineData": {"mimeType": "a/b", "data": "?"}}, Text),
+        ({"inlineData": {"data": DATA}}, Text),
+        ({"inlineData": DATA}, Text),
+        ({"source": {"type": "url", "media_type": "a/b", "data": DATA}}, Text),
+        ({"image_url": {"url": "https://example.org/a.png"}}, Text),
+        ({"image_url": {"url": f"so data:a/b;base64,{DATA}"}}, Text),
+    ],
+)
+def test_a_part_holds_media_in_the_form_of_any_api_or_is_its_json(part: Any, neutral: Any) -> None:
+    expected = Text(json.dumps(part, separators=(",", ":"))) if neutral is Text else neutral
+    assert as_neutral(Opaque(part)) == expected
+
+
+def test_media_are_neutral_already_and_are_described_where_they_cannot_be_sent() -> None:
+    media = Media("video/mp4", b"xyz")
+    assert as_neutral(media) is media
+    assert describe_media(media) == "[video/mp4, 3 bytes: this model cannot be shown it]"
+    assert describe_media(Media("text/csv", b"a;\xff")) == "a;\ufffd"
+    assert describe_media(Media("application/text", b"")).startswith("[application/text, 0 bytes")
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "attached"),
+    [
+        ("a", "a", ()),
+        (["a", "b"], "a\n\nb", ()),
+        (("a", {"text": "b"}), "a\n\nb", ()),
+        ([types.Part(text="a"), Text("b")], "a\n\nb", ()),
+        ({"text": 3}, "", (Opaque({"text": 3}),)),
+        ([], "", ()),
+    ],
+)
+def test_a_result_is_the_texts_that_a_tool_gave_and_what_else_it_gave(
+    content: object, text: str, attached: tuple[Any, ...]
+) -> None:
+    for is_error in (False, True):
+        result = result_of(FunctionCall("find", {}), content, is_error=is_error)
+        assert (result.text, result.attached, result.is_error) == (text, attached, is_error)
+
+
+def test_calls_and_results_are_told_in_words_where_no_tools_are_declared() -> None:
+    asked, image = FunctionCall("draw", {"of": "cat"}), Media("image/png", PIXEL)
+    results = (
+        CallResult(asked, "drawn", attached=(image,)),
+        CallResult(asked, "full", is_error=True),
+    )
+    spoken = transcribe([Turn("model", (Text("So."), asked)), Turn("user", results)])
+    assert [turn.role for turn in spoken] == ["model", "user"]
+    assert spoken[0].text == 'So.[called draw with {"of":"cat"}]'
+    assert spoken[1].parts == (
+        *(Text("[result of draw: drawn]"), image, Text("[error of draw: full]")),
+    )
+
+
+def test_a_call_is_known_by_its_id_or_by_what_it_is_here() -> None:
+    first, second = FunctionCall("draw", {}), FunctionCall("draw", {})
+    assert name_call(FunctionCall("draw", {}, id="call_1")) == "call_1"
+    assert name_call(first) == name_call(first) != name_call(second)
+
+
+def test_a_turns_own_message_is_for_the_api_that_gave_it() -> None:
+    turn = Turn("model", (), Native("mine", {"a": 1}))
+    assert turn.message_for("mine") == {"a": 1}
+    assert turn.message_for("another") is None
+    assert Turn("model").message_for("mine") is None
